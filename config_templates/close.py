@@ -1,0 +1,52 @@
+"""Models behind an API that speaks OpenAI's protocol, on LiveMathBench.
+
+    python dump_configs.py --config_template_file config_templates/close.py
+    export OPENAI_API_KEY=...
+    opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py
+
+OpenCompass reads the key of every provider from OPENAI_API_KEY: set it to the right one for each run. No
+key belongs in this file. nono1.py explains the other lines.
+"""
+
+engine = 'openai'
+
+# openai_api_base: where the API is (default: OpenAI, or $OPENAI_BASE_URL).
+# batch_size: questions handed over at a time; query_per_second: no more requests than this.
+llm_infos = [
+    dict(path='gpt-4o-2024-11-20', batch_size=32),
+    dict(
+        path='claude-3-5-sonnet-20241022',
+        batch_size=32,
+        openai_api_base='https://api.anthropic.com/v1/',
+    ),
+    dict(
+        path='gemini-2.0-flash',
+        batch_size=32,
+        openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
+    ),
+    dict(
+        path='deepseek-chat',
+        batch_size=32,
+        openai_api_base='https://api.deepseek.com/v1',
+    ),
+]
+
+query_per_second = 8
+retry = 20
+
+# Only these reach the model, so only these are in the names. A seed is never sent: a fixed one would make
+# the samples of a question copies of each other. OpenCompass sends no temperature at all to a model with
+# o1, o3, o4 or gpt-5 in its path: give such models a template without this line.
+temperatures = [0.0, 1.0]
+max_out_lens = [8192]
+
+k_lists = [[4, 8, 16]]
+replications = [3]
+
+dataset_path = 'opencompass/LiveMathBench'
+version = '202412'
+dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+dataset_languages = ['cn', 'en']
+
+eval_urls = []
+eval_model_name = ''

@@ -1,0 +1,60 @@
+"""Open general and mathematical models that answer without long reasoning, on LiveMathBench.
+
+    python dump_configs.py --config_template_file config_templates/nono1.py
+
+Every line below is one setting. A list is an axis of the sweep: one config is written for each model and
+each combination of the axes; a single value is an axis of one. A sampling setting whose line is removed
+is not passed (the engine's own default holds) and not in the file name; random_seeds, k_lists,
+replications and the lines on data then have the values below.
+"""
+
+# Who runs the models: 'turbomind' (lmdeploy), 'huggingface' (transformers), 'openai' (an API).
+engine = 'turbomind'
+
+# path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.
+# Optional: name (in file names), max_seq_len (context; default: the model's own), engine_config (lmdeploy).
+llm_infos = [
+    # general
+    dict(path='meta-llama/Llama-3.1-8B-Instruct', tp=1, batch_size=64),
+    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, batch_size=64),
+    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, batch_size=64),
+    dict(path='Qwen/Qwen2.5-7B-Instruct', tp=1, batch_size=64),
+    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, batch_size=64),
+    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, batch_size=64),
+    dict(path='internlm/internlm3-8b-instruct', tp=1, batch_size=64),
+    dict(path='google/gemma-2-27b-it', tp=4, batch_size=64),
+    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, batch_size=64),
+    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, batch_size=64),
+    # mathematical
+    dict(path='deepseek-ai/deepseek-math-7b-rl', tp=1, batch_size=64),
+    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', tp=1, batch_size=64),
+    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, batch_size=64),
+    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64),
+]
+
+# Sampling. Temperature 0.0 is the greedy run: one answer a question, once a model.
+# The paper's tables are for temperature 1.0 with the values below it.
+temperatures = [0.0, 0.3, 1.0]
+top_ps = [0.8]
+top_ks = [50]
+repetition_penalties = [1.0]
+max_out_lens = [8192]
+
+# Each of the n samples of a question gets a seed of its own, derived from this one.
+random_seeds = [42]
+
+# G-Pass@k for these k, from n = replications * max(k) samples a question (or write n = 48 instead).
+# Several lists are an axis: k_lists = [[4, 8, 16], [32]].
+k_lists = [[4, 8, 16]]
+replications = [3]
+
+# Data: a hub name (ask for access on its page, then export HF_TOKEN) or a folder with
+# <version>/<SPLIT>_<language>.jsonl. The splits of 202412 are CNMO, CCEE, AMC, WLPMC and hard.
+dataset_path = 'opencompass/LiveMathBench'
+version = '202412'
+dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+dataset_languages = ['cn', 'en']
+
+# An LLM judge behind OpenAI-compatible URLs; with none, answers are judged by rule.
+eval_urls = []
+eval_model_name = ''

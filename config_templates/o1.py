@@ -1,0 +1,38 @@
+"""Open models that reason at length before they answer, on LiveMathBench: 32,768 tokens a response.
+
+    python dump_configs.py --config_template_file config_templates/o1.py
+
+nono1.py explains each line.
+"""
+
+engine = 'turbomind'
+
+llm_infos = [
+    dict(path='Qwen/QwQ-32B-Preview', tp=8, batch_size=64),
+    dict(path='Skywork/Skywork-o1-Open-Llama-3.1-8B', tp=2, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B', tp=1, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', tp=2, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-14B', tp=4, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Qwen-32B', tp=8, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-8B', tp=2, batch_size=64),
+    dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8, batch_size=64),
+]
+
+# DeepSeek advises 0.5 to 0.7 for its distilled models, and warns of endless repetition when greedy.
+temperatures = [0.0, 0.6, 1.0]
+top_ps = [0.8]
+top_ks = [50]
+repetition_penalties = [1.0]
+max_out_lens = [32768]
+random_seeds = [42]
+
+k_lists = [[4, 8, 16]]
+replications = [3]
+
+dataset_path = 'opencompass/LiveMathBench'
+version = '202412'
+dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']
+dataset_languages = ['cn', 'en']
+
+eval_urls = []
+eval_model_name = ''

@@ -1,0 +1,79 @@
+"""A template of the older style: it computes `models` and `datasets` itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from loguru import logger
+
+from ..errors import TemplateError
+from .grid import PARTS
+from .names import check_file_name
+
+
+def is_computed(variables: Mapping[str, Any]) -> bool:
+    """Whether the template computes its own models or data sets."""
+    return not {'models', 'datasets'}.isdisjoint(variables)
+
+
+def expand_computed(variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """File name → config, for each model × data set, named by their abbreviations.
+
+    Everything else that the template assigns helped to compute them and is left out, but for
+    `summarizer`, `infer` and `eval`.
+
+    Raises:
+        InputError: no list of dicts, an abbreviation that is missing or cannot be a file name, two pairs
+            with one name, or k > n.
+    """
+    models, datasets = _entries(variables, 'models'), _entries(variables, 'datasets')
+    parts = {name: variables[name] for name in PARTS if name in variables}
+    configs: dict[str, dict[str, Any]] = {}
+    for model in models:
+        for dataset in datasets:
+            name = check_file_name(f'{model["abbr"]}@{dataset["abbr"]}.py')
+            if name in configs:
+                raise TemplateError(f'two pairs of models and datasets would both be written to {name}')
+            configs[name] = {'models': [model], 'datasets': [dataset], **parts}
+    for dataset in datasets:
+        _check_samples(dataset)
+    if any(dataset.get('n', 1) != 1 for dataset in datasets):
+        _warn_of_fixed_seeds(models)
+    return configs
+
+
+def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    entries = variables.get(name)
+    if not isinstance(entries, (list, tuple)) or not entries:
+        raise TemplateError(
+            f'{name} is {entries!r}; a template that computes models and datasets needs lists of both'
+        )
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
+            raise TemplateError(f"{name}[{i}] needs to be a dict with abbr='…', which names its files")
+    return list(entries)
+
+
+def _check_samples(dataset: Mapping[str, Any]) -> None:
+    k, n = dataset.get('k'), dataset.get('n')
+    ks = [k] if isinstance(k, int) else k
+    if isinstance(ks, (list, tuple)) and ks and isinstance(n, int) and max(ks) > n:
+        raise TemplateError(
+            f'{dataset["abbr"]}: k = {max(ks)}, but n = {n}: at most n of n samples can be drawn'
+        )
+
+
+def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:
+    seeded = [model['abbr'] for model in models if _has_fixed_seed(model)]
+    if seeded:
+        logger.warning(
+            f'{len(seeded)} of {len(models)} models ({seeded[0]}, …) give all n samples of a question one '
+            'fixed seed: the samples may be copies of each other, and G-Pass@k of copies says nothing; a '
+            'template with llm_infos and axes gives each sample a seed of its own'
+        )
+
+
+def _has_fixed_seed(model: Mapping[str, Any]) -> bool:
+    places = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
+    return any({'random_seed', 'seed'} & set(model.get(place) or {}) for place in places)

@@ -1,0 +1,133 @@
+"""The models of a template: `llm_infos`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import TemplateError
+from .axes import NOT_NEGATIVE, POSITIVE, Number
+from .names import clean
+from .spelling import unknown
+
+BATCH_SIZE = 64
+"""Requests at a time, unless a template says otherwise."""
+
+OPTIONS: dict[str, Number | type | tuple[type, ...]] = {
+    'engine_config': dict,
+    'extra_body': dict,
+    'key': str,
+    'max_seq_len': POSITIVE,
+    'max_workers': POSITIVE,
+    'model_kwargs': dict,
+    'openai_api_base': (str, list),
+    'query_per_second': POSITIVE,
+    'retry': POSITIVE,
+    'timeout': Number(above=0),
+    'tokenizer_kwargs': dict,
+    'tokenizer_path': str,
+}
+"""What some engine takes, for all models of a template or for one of `llm_infos`, and its values."""
+
+
+@dataclass(frozen=True)
+class Llm:
+    """One model: where it is, what it is called, its GPUs, its batch, and options of its engine."""
+
+    path: str
+    name: str
+    tp: int
+    batch_size: int
+    options: Mapping[str, Any]
+
+
+def read_llms(
+    raw: Any, options: Collection[str], shared: Mapping[str, Any], default_tp: int
+) -> tuple[Llm, ...]:
+    """Read `llm_infos`.
+
+    Args:
+        raw: a list of `dict(path=…, name=…, tp=…, batch_size=…, …)`, of `(path, tp, batch_size)` or of
+            paths.
+        options: what the engine takes beside these.
+        shared: options given for all models; a model's own go before them, dicts are merged.
+        default_tp: GPUs of a model that does not say.
+
+    Raises:
+        TemplateError: an entry of another form, an unknown key, a value out of range, or two equal names.
+    """
+    infos = [raw] if isinstance(raw, (dict, str)) else raw
+    if not isinstance(infos, (list, tuple)) or not infos:
+        raise TemplateError(f'llm_infos is {raw!r}; expected at least one dict(path=…, tp=…, batch_size=…)')
+    llms = []
+    for i, info in enumerate(infos):
+        where = f'llm_infos[{i}]'
+        fields = {'tp': default_tp, 'batch_size': BATCH_SIZE, **_as_dict(info, where)}
+        llms.append(_read(fields, where, options, shared))
+    _check_names(llms)
+    return tuple(llms)
+
+
+def read_option(name: str, value: Any, where: str) -> Any:
+    """The value of an option; TemplateError naming `where` if it has the wrong type or range."""
+    kind = OPTIONS[name]
+    if isinstance(kind, Number):
+        return kind.read(value, where)
+    if not isinstance(value, kind):
+        expected = ' or '.join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise TemplateError(f'{where} is of type {type(value).__name__}; expected {expected}')
+    return value
+
+
+def _as_dict(info: Any, where: str) -> dict[str, Any]:
+    if isinstance(info, dict):
+        return info
+    if isinstance(info, str):
+        return {'path': info}
+    if isinstance(info, Sequence) and len(info) == 3:
+        return dict(zip(('path', 'tp', 'batch_size'), info, strict=True))
+    raise TemplateError(
+        f'{where} is {info!r}; expected dict(path=…, tp=…, batch_size=…) or (path, tp, batch_size)'
+    )
+
+
+def _read(fields: Mapping[str, Any], where: str, options: Collection[str], shared: Mapping[str, Any]) -> Llm:
+    own = {'path', 'name', 'tp', 'batch_size'}
+    for key in fields:
+        if key not in own | set(options):
+            raise unknown(f'key of {where}', key, own | set(options))
+    path = _text(fields.get('path'), f'{where}.path')
+    name = clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name'))
+    given = {key: read_option(key, fields[key], f'{where}.{key}') for key in fields if key not in own}
+    return Llm(
+        path=path,
+        name=name,
+        tp=NOT_NEGATIVE.read(fields['tp'], f'{where}.tp'),
+        batch_size=POSITIVE.read(fields['batch_size'], f'{where}.batch_size'),
+        options=_merged(shared, given),
+    )
+
+
+def _text(value: Any, where: str) -> str:
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str) or not text.strip('./ '):
+        raise TemplateError(f"{where} is {value!r}; expected text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")
+    return text
+
+
+def _merged(shared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    both = {key: {**shared[key], **given[key]} for key in given if isinstance(shared.get(key), dict)}
+    return {**shared, **given, **both}
+
+
+def _check_names(llms: Sequence[Llm]) -> None:
+    seen: dict[str, int] = {}
+    for i, llm in enumerate(llms):
+        if llm.name in seen:
+            raise TemplateError(
+                f'llm_infos[{seen[llm.name]}] and llm_infos[{i}] are both called {llm.name!r} in file names, '
+                "so their runs would overwrite each other; give one of them another: name='…'"
+            )
+        seen[llm.name] = i

@@ -1,0 +1,232 @@
+"""Names of runs: this module writes them and reads them back, for files, abbreviations and result folders.
+
+    [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
+    @LiveMathBench-v[VERSION]-k[K_LIST]-r[REPLICATION].py
+
+Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
+there only for what was passed. Numbers are written with `-` for the point, lists joined by `_`. The
+standard splits and languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3`
+(OpenCompass remembers the size of a data set by its abbreviation alone, so other rows need another name).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ..errors import InputError
+
+DEFAULT_SPLITS = ('CNMO', 'CCEE', 'AMC', 'WLPMC')
+DEFAULT_LANGUAGES = ('cn', 'en')
+
+MAX_FILE_NAME = 255
+"""Bytes that usual file systems allow for one name."""
+
+_FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]+'
+
+_TAGS: dict[str, tuple[str, str]] = {
+    'temperature': ('t', _FLOAT),
+    'top_p': ('p', _FLOAT),
+    'top_k': ('k', _INT),
+    'repetition_penalty': ('rp', _FLOAT),
+    'random_seed': ('rs', _INT),
+    'max_out_len': ('l', _INT),
+}
+"""Fields of Settings in the order of the name: the tag and what follows it."""
+
+_MODEL = re.compile(
+    '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
+)
+
+_WORD = r'[A-Za-z0-9]+'
+_DATASET = re.compile(
+    rf'LiveMathBench-v(?P<version>\w+)(?:-(?P<splits>{_WORD}(?:_{_WORD})*)-(?P<languages>{_WORD}(?:_{_WORD})*))?'
+    r'(?P<direct>-nocot)?-k(?P<ks>[0-9]+(?:_[0-9]+)*)-(?P<unit>[rn])(?P<count>[0-9]+)',
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What reaches the model beside the prompt; None: not passed, so not in the name.
+
+    >>> Settings(8192, temperature=0.0).greedy
+    True
+    """
+
+    max_out_len: int
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    random_seed: int | None = None
+
+    @property
+    def greedy(self) -> bool:
+        """A temperature of 0: one answer, no sampling."""
+        return self.temperature == 0
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """The left part of a name, OpenCompass's model abbreviation.
+
+    >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
+    'deepseek-math-7b-rl_t0-3_k50_rs42_l8192'
+
+    Raises:
+        InputError: the model name has characters that do not go into a name (see `clean`), or ends in
+            what would be read back as a setting.
+    """
+
+    model: str
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        match = _MODEL.fullmatch(str(self))
+        if clean(self.model) != self.model or match is None or match['model'] != self.model:
+            raise InputError(
+                f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
+                "give the model another one: name='…'"
+            )
+
+    def __str__(self) -> str:
+        parts = (
+            f'_{tag}{_written(value, pattern)}'
+            for field, (tag, pattern) in _TAGS.items()
+            if (value := getattr(self.settings, field)) is not None
+        )
+        return self.model + ''.join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> ModelName:
+        """Read what `str` wrote; InputError for anything else."""
+        match = _MODEL.fullmatch(text)
+        if match is None or match['max_out_len'] is None:
+            raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
+        values: dict[str, Any] = {
+            field: _read(match[field], pattern)
+            for field, (_, pattern) in _TAGS.items()
+            if match[field] is not None
+        }
+        return cls(match['model'], Settings(**values))
+
+
+@dataclass(frozen=True)
+class DatasetName:
+    """The right part of a name, OpenCompass's data set abbreviation.
+
+    >>> str(DatasetName('202412', (4, 8, 16), n=48))
+    'LiveMathBench-v202412-k4_8_16-r3'
+    >>> str(DatasetName('202412', (4, 8, 16), n=50, splits=('hard',), cot=False))
+    'LiveMathBench-v202412-hard-cn_en-nocot-k4_8_16-n50'
+
+    Raises:
+        InputError: a k that is not in 1 … n, or words that cannot stand in a name.
+    """
+
+    version: str
+    ks: tuple[int, ...]
+    n: int
+    splits: tuple[str, ...] = DEFAULT_SPLITS
+    languages: tuple[str, ...] = DEFAULT_LANGUAGES
+    cot: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
+            raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
+        if _dataset_fields(str(self)) != vars(self):
+            raise InputError(
+                f'version {self.version!r}, splits {list(self.splits)}, languages {list(self.languages)} do '
+                'not go into a name: write each with letters and digits only (a version may have "_")'
+            )
+
+    def __str__(self) -> str:
+        standard = (self.splits, self.languages) == (DEFAULT_SPLITS, DEFAULT_LANGUAGES)
+        rows = '' if standard else f'-{"_".join(self.splits)}-{"_".join(self.languages)}'
+        direct = '' if self.cot else '-nocot'
+        replication, rest = divmod(self.n, max(self.ks))
+        count = f'n{self.n}' if rest else f'r{replication}'
+        return f'LiveMathBench-v{self.version}{rows}{direct}-k{"_".join(map(str, self.ks))}-{count}'
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetName:
+        """Read what `str` wrote; InputError for anything else."""
+        fields = _dataset_fields(text)
+        if fields is None:
+            raise InputError(f'{text!r} is not LiveMathBench-v[VERSION]-k[K_LIST]-r[REPLICATION]')
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class RunName:
+    """Both parts: the name of a config file.
+
+    >>> name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
+    >>> run = RunName.parse(name)
+    >>> run.model.settings.temperature, run.dataset.n, str(run) == name
+    (0.3, 48, True)
+    """
+
+    model: ModelName
+    dataset: DatasetName
+
+    def __str__(self) -> str:
+        return f'{self.model}@{self.dataset}.py'
+
+    @classmethod
+    def parse(cls, text: str) -> RunName:
+        """Read a file name (with or without `.py`); InputError for anything else."""
+        left, at, right = text.removesuffix('.py').partition('@')
+        if not at:
+            raise InputError(f'{text!r} is not [MODEL ABBREVIATION]@[DATASET ABBREVIATION].py: it has no @')
+        return cls(ModelName.parse(left), DatasetName.parse(right))
+
+
+def clean(model: str) -> str:
+    """A model's name as it goes into file names: `.` and all but letters, digits, `_`, `+`, `-` become `-`.
+
+    >>> clean('Qwen2.5-7B-Instruct')
+    'Qwen2-5-7B-Instruct'
+    """
+    return re.sub(r'[^\w+-]', '-', model)
+
+
+def check_file_name(name: str) -> str:
+    """The name itself, if a file and the folders of OpenCompass can be called so."""
+    if '/' in name or '\0' in name or len(name.encode()) > MAX_FILE_NAME:
+        raise InputError(
+            f'{name!r} ({len(name.encode())} bytes) cannot be a file name: those have no "/" and at most '
+            f"{MAX_FILE_NAME} bytes; give the model a shorter one: name='…'"
+        )
+    return name
+
+
+def _written(value: float, pattern: str) -> str:
+    """Positional, so that the only `-` is the point: 0.3 is 0-3, 1 is 1-0, 1e-05 is 0-00001, 0.0 is 0."""
+    if pattern is _INT or value == 0:
+        return str(int(value))
+    text = format(Decimal(repr(float(value))), 'f')
+    return (text if '.' in text else text + '.0').replace('.', '-')
+
+
+def _read(text: str, pattern: str) -> float | int:
+    return int(text) if pattern is _INT else float(text.replace('-', '.'))
+
+
+def _dataset_fields(text: str) -> dict[str, Any] | None:
+    match = _DATASET.fullmatch(text)
+    if match is None:
+        return None
+    ks = tuple(map(int, match['ks'].split('_')))
+    count = int(match['count'])
+    return {
+        'version': match['version'],
+        'ks': ks,
+        'n': count * max(ks) if match['unit'] == 'r' else count,
+        'splits': tuple(match['splits'].split('_')) if match['splits'] else DEFAULT_SPLITS,
+        'languages': tuple(match['languages'].split('_')) if match['languages'] else DEFAULT_LANGUAGES,
+        'cot': match['direct'] is None,
+    }

@@ -1,0 +1,80 @@
+"""Configs as Python source that mmengine loads to the same values, without an import."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from ..errors import TemplateError
+
+WIDTH = 100
+
+
+def config_source(config: Mapping[str, Any], template: str) -> str:
+    """The text of a config file; the same config gives the same text.
+
+    Args:
+        config: what `expand` made; classes and importable functions become dotted paths, tuples lists.
+        template: the file name of the template, for the first line.
+
+    Raises:
+        TemplateError: a value that has no literal form, naming where it is.
+
+    >>> print(config_source({'models': [{'type': int, 'k': (4, 8)}]}, 'my.py'))
+    # Written by dump_configs.py from 'my.py': change the template, not this file.
+    <BLANKLINE>
+    models = [{'type': 'builtins.int', 'k': [4, 8]}]
+    <BLANKLINE>
+    """
+    parts = [
+        f'{name} = {_rendered(_plain(value, name), len(name) + 3, 0)}\n' for name, value in config.items()
+    ]
+    head = f'# Written by dump_configs.py from {template!r}: change the template, not this file.\n'
+    return '\n'.join([head, *parts])
+
+
+def _plain(value: Any, where: str) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)  # a subclass (of numpy, an enum) may have a repr of its own
+    for kind in (int, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, dict):
+        return {_key(key, where): _plain(item, f'{where}.{key}') for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
+    if isinstance(value, (type, FunctionType)) and '<' not in f'{value.__module__}{value.__qualname__}':
+        return f'{value.__module__}.{value.__qualname__}'
+    raise TemplateError(
+        f'{where} is {value!r}, which cannot be written into a config; allowed are finite numbers, strings, '
+        'True, False, None, lists, dicts, and classes or functions that can be imported'
+    )
+
+
+def _key(key: Any, where: str) -> str | int:
+    if not isinstance(key, (str, int)):
+        raise TemplateError(f'{where} has the key {key!r}; allowed are strings and whole numbers')
+    return key
+
+
+def _rendered(value: Any, column: int, indent: int) -> str:
+    """On one line if it ends before WIDTH, else one item a line with a trailing comma."""
+    line = repr(value)
+    if not value or not isinstance(value, (dict, list)) or column + len(line) < WIDTH:
+        return line
+    inner = indent + 4
+    if isinstance(value, dict):
+        heads = [f'{key!r}: ' for key in value]
+        items = list(value.values())
+    else:
+        heads, items = [''] * len(value), value
+    lines = (
+        f'{" " * inner}{head}{_rendered(item, inner + len(head) + 1, inner)},\n'
+        for head, item in zip(heads, items, strict=True)
+    )
+    opening, closing = '{}' if isinstance(value, dict) else '[]'
+    return f'{opening}\n{"".join(lines)}{" " * indent}{closing}'

@@ -1,0 +1,88 @@
+"""A template file, read: its variables, without what only helps to compute them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ..errors import MissingExtraError, TemplateError
+
+SECRET = re.compile(
+    r'(?<![A-Za-z0-9])(?:sk|gsk|xai)-[\w-]{8,}'
+    r'|(?<![A-Za-z0-9])(?:hf_|AIza)[\w-]{16,}'
+    r'|[Bb]earer\s+\S{8,}'
+    r'|://[^/\s:@]*:[^/\s@]+@'
+)
+"""Keys of the usual providers, authorization headers, and URLs with a password."""
+
+KEY_FIELDS = frozenset({'key', 'api_key', 'openai_api_key', 'token', 'hf_token'})
+ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
+
+
+def read_template(path: Path) -> dict[str, Any]:
+    """Run the template and return its lower-case variables.
+
+    Modules, functions, classes and names that start with `_` or have an upper-case letter are helpers,
+    not variables. A template with mmengine's `read_base` is loaded by mmengine.
+
+    Raises:
+        TemplateError: the file is missing, does not run, or holds a literal API key.
+    """
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except OSError as error:
+        raise TemplateError(f'cannot read the template: {error}') from error
+    except (SyntaxError, ValueError) as error:
+        raise TemplateError(f'the template is not valid Python: {error}') from error
+    with_base = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
+    variables = _run(path, with_base)
+    _refuse_secrets(variables)
+    return variables
+
+
+def _run(path: Path, with_base: bool) -> dict[str, Any]:
+    try:
+        names = _load_with_mmengine(path) if with_base else runpy.run_path(str(path))
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        raise TemplateError(f'running the template failed: {type(error).__name__}: {error}') from error
+    return {name: value for name, value in names.items() if _is_variable(name, value)}
+
+
+def _load_with_mmengine(path: Path) -> dict[str, Any]:
+    try:
+        from mmengine.config import Config
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('mmengine', 'opencompass') from error
+    variables: dict[str, Any] = Config.fromfile(path).to_dict()
+    return variables
+
+
+def _is_variable(name: str, value: Any) -> bool:
+    return name == name.lower() and name[0] != '_' and not isinstance(value, (ModuleType, FunctionType, type))
+
+
+def _refuse_secrets(value: Any, where: str = '') -> None:
+    """Literal keys would land in every config, log and work directory; the message does not repeat them."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_secrets(item, f'{where}.{key}' if where else str(key))
+    elif isinstance(value, (list, tuple, set)):
+        for i, item in enumerate(value):
+            _refuse_secrets(item, f'{where}[{i}]')
+    elif isinstance(value, str) and _looks_secret(value, where):
+        raise TemplateError(
+            f"{where} looks like a literal API key; keys come from the environment: write key='ENV' (the "
+            'default) and export OPENAI_API_KEY=… before running opencompass'
+        )
+
+
+def _looks_secret(text: str, where: str) -> bool:
+    field = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2].lower()
+    is_key = field in KEY_FIELDS and text != '' and not ENVIRONMENT_NAME.fullmatch(text)
+    return is_key or bool(SECRET.search(text))

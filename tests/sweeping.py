@@ -1,0 +1,56 @@
+"""What the tests of the expander share: a small template, and expanding a template given as text."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from gpassk_opencompass.sweep import main
+
+BASE = """
+engine = 'huggingface'
+llm_infos = [dict(path='org/model-7b', tp=2, batch_size=8)]
+temperatures = [0.3]
+max_out_lens = [100]
+k_lists = [[4, 8, 16]]
+replications = 3
+"""
+
+NAME = 'model-7b_t0-3_rs42_l100@LiveMathBench-v202412-k4_8_16-r3.py'
+
+Configs = dict[str, dict[str, Any]]
+
+
+def dump(folder: Path, text: str, *options: str) -> int:
+    """Expand a template given as text into folder/configs, as on the command line."""
+    template = folder / 'template.py'
+    template.write_text(text, encoding='utf-8')
+    return main(['-tc', str(template), '--output_dir', str(folder / 'configs'), *options])
+
+
+def expanded(folder: Path, text: str) -> Configs:
+    """File name → config of a template given as text."""
+    assert dump(folder, text) == 0
+    return {path.name: load(path) for path in (folder / 'configs').iterdir()}
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The variables of a config file, run as plain Python."""
+    return {name: value for name, value in runpy.run_path(str(path)).items() if name[0] != '_'}
+
+
+def model_of(configs: Configs) -> dict[str, Any]:
+    """The model of the only config."""
+    (config,) = configs.values()
+    (model,) = config['models']
+    assert isinstance(model, dict)
+    return model
+
+
+def dataset_of(configs: Configs) -> dict[str, Any]:
+    """The data set of the only config."""
+    (config,) = configs.values()
+    (dataset,) = config['datasets']
+    assert isinstance(dataset, dict)
+    return dataset

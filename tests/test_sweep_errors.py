@@ -1,0 +1,183 @@
+"""The expander: what it refuses, with one message and no file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sweeping import BASE, dump, expanded, model_of
+
+from gpassk_opencompass.sweep import RunName
+
+ERRORS = {
+    'temperature = 1.0': ['temperature', "did you mean 'temperatures'?"],
+    'tempratures = 1.0': ['tempratures', "did you mean 'temperatures'?"],
+    'k = [4]': ["did you mean 'k_lists'?"],
+    'zzz = 1': ["'zzz'", 'Allowed: ', 'temperatures'],
+    'engine_config = {}': ["engine 'turbomind'", 'ignore'],
+    "engine = 'turbomnd'": ["did you mean 'turbomind'?"],
+    'engine = None': ['None', ', turbomind'],
+    'temperatures = []': ['temperatures is empty'],
+    'temperatures = [0.3, 0.30]': ['temperatures has 0.3 twice'],
+    'temperatures = [0, -0.0]': ['0.0 twice'],
+    'temperatures = [0.3, -0.1]': ['temperatures[1] is -0.1', 'number >= 0'],
+    "temperatures = '0.3'": ["temperatures is '0.3'"],
+    'temperatures = {0.3}': ['temperatures is {0.3}'],
+    'temperatures = [True]': ['temperatures[0] is True'],
+    "temperatures = [float('inf')]": ['temperatures[0] is inf'],
+    "temperatures = [float('nan')]": ['temperatures[0] is nan'],
+    'del temperatures': ['temperatures is missing'],
+    'top_ps = [0]': ['top_ps[0] is 0', '> 0 and <= 1'],
+    'top_ps = [1.1]': ['top_ps[0] is 1.1'],
+    'top_ks = [-1]': ['top_ks[0] is -1', 'whole number >= 0'],
+    'top_ks = [1.5]': ['top_ks[0] is 1.5'],
+    'repetition_penalties = 0': ['repetition_penalties is 0'],
+    'random_seeds = [1, 1]': ['random_seeds has 1 twice'],
+    'max_out_lens = 0': ['max_out_lens is 0'],
+    'del max_out_lens': ['max_out_lens is missing'],
+    'k_lists = []': ['k_lists is empty'],
+    'k_lists = [[]]': ['k_lists is empty'],
+    'k_lists = [[4], 8, []]': ['k_lists[2] is empty'],
+    'k_lists = [4, 4]': ['k_lists has 4 twice'],
+    'k_lists = [[4, 8], [8, 4]]': ['(4, 8) twice'],
+    'k_lists = [0]': ['k_lists[0] is 0'],
+    'replications = 0': ['replications is 0'],
+    'n = 48': ['both n and replications'],
+    'del replications; n = 8': ['k = 16', 'n = 8'],
+    'version = 202412': ['version has 202412', 'strings'],
+    "version = '2025-05'": ["'2025-05'", 'dataset_splits is missing'],
+    "version = '2025-05'; dataset_splits = 'a'; dataset_languages = 'en'": [
+        "'2025-05'",
+        'letters and digits',
+    ],
+    "dataset_splits = ['AMC', 'AMC']": ["'AMC' twice"],
+    "dataset_splits = [['AMC']]": ['dataset_splits', 'strings'],
+    'dataset_path = None': ['dataset_path is None'],
+    'cot = 1': ['cot is 1', 'True or False'],
+    "eval_urls = ['localhost:80']": ['localhost:80', 'http://'],
+    'eval_model_name = None': ['eval_model_name is None'],
+    "judge = 'rule'": ['judge is', 'dict'],
+    'thresholds = [2]': ['thresholds[0] is 2'],
+    'infer = []': ['infer is []'],
+    'infer = dict(a=[object()])': ['infer.a[0]', 'cannot be written'],
+    'infer = {1.5: 2}': ['infer', '1.5'],
+    'infer = dict(a=lambda: 1)': ['infer.a', 'cannot be written'],
+    "infer = dict(a=float('inf'))": ['infer.a is inf'],
+    'del llm_infos': ['llm_infos is missing'],
+    'llm_infos = []': ['llm_infos is []'],
+    'llm_infos = [1]': ['llm_infos[0] is 1', '(path, tp, batch_size)'],
+    'llm_infos = [dict(tp=1)]': ['llm_infos[0].path is None'],
+    "llm_infos = [dict(path='..')]": ["llm_infos[0].path is '..'"],
+    "llm_infos = [dict(path='a', tpp=1)]": ['tpp', "did you mean 'tp'?"],
+    "llm_infos = [dict(path='a', tp=-1)]": ['llm_infos[0].tp is -1'],
+    "llm_infos = [dict(path='a', batch_size=0)]": ['llm_infos[0].batch_size is 0'],
+    "llm_infos = [dict(path='a', model_kwargs=1)]": ['llm_infos[0].model_kwargs', 'int', 'dict'],
+    "llm_infos = ['x/a.b', 'y/a-b']": ['llm_infos[0] and llm_infos[1]', "'a-b'", 'name='],
+    "llm_infos = [dict(path='a', name='a' * 300)]": ['255 bytes', 'shorter'],
+    'max_seq_len = 100': ['max_seq_len 100', 'max_out_len 100'],
+    "llm_infos = [dict(path='a', key='sk-abcdefgh')]": ['llm_infos[0].key', 'environment'],
+    "eval_model_name = 'x sk-proj-abcdefghijk'": ['eval_model_name', 'API key'],
+    "eval_urls = ['https://me:secret@host/v1']": ['eval_urls[0]', 'API key'],
+    "judge = dict(headers=dict(Authorization='Bearer abcdefghijkl'))": ['judge.headers.Authorization'],
+    "judge = dict(api_key='abc')": ['judge.api_key', 'API key'],
+    'def': ['not valid Python', 'line'],
+    '1 / 0': ['ZeroDivisionError'],
+    'import no_such_module': ['ModuleNotFoundError', 'no_such_module'],
+    'models = [dict(abbr="m")]': ['datasets is None', 'lists of both'],
+    'models = []; datasets = []': ['models is []'],
+    'models = [dict(path="m")]; datasets = [dict(abbr="d")]': ['models[0]', 'abbr'],
+    'models = [dict(abbr="m")] * 2; datasets = [dict(abbr="d")]': ['m@d.py'],
+    'models = [dict(abbr="m/n")]; datasets = [dict(abbr="d")]': ['m/n@d.py'],
+    'models = [dict(abbr="m")]; datasets = [dict(abbr="d", k=[4, 8], n=7)]': ['k = 8', 'n = 7'],
+    'models = [dict(abbr="m", key="sk-abcdefgh")]; datasets = [dict(abbr="d")]': ['models[0].key', 'API key'],
+    'models = [dict(abbr="m", f=1j)]; datasets = [dict(abbr="d")]': ['models[0].f', 'cannot be written'],
+}
+
+
+def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> str:
+    """The one message of a template that is refused, after checking that nothing was written."""
+    assert dump(tmp_path, text) == 2
+    out, err = capsys.readouterr()
+    assert out == ''
+    assert not (tmp_path / 'configs').exists()
+    assert len(err.splitlines()) == 1 or 'line' in err
+    assert 'template.py: ' in err
+    return err
+
+
+@pytest.mark.parametrize('lines', ERRORS)
+def test_what_is_wrong_is_said_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str
+) -> None:
+    """Exit code 2, one message naming what was received and what is allowed, no file."""
+    message = refused(tmp_path, capsys, f'{BASE}\n{lines}\n')
+    for part in ERRORS[lines]:
+        assert part in message
+
+
+def test_two_combinations_never_share_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should a setting ever be missing from the name, no run overwrites another."""
+    monkeypatch.setattr(RunName, '__str__', lambda name: f'{name.dataset}.py')
+    message = refused(tmp_path, capsys, f'{BASE}top_ps = [0.8, 0.9]\n')
+    assert 'two combinations' in message
+
+
+@pytest.mark.parametrize('secret', ['sk-abcdefgh12', 'hf_' + 'a' * 30, 'AIza' + 'b' * 35])
+def test_a_key_is_not_repeated_in_the_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], secret: str
+) -> None:
+    """A message ends up in logs, so it names the place and not the key."""
+    message = refused(tmp_path, capsys, f'{BASE}judge = dict(nested=[dict(x={secret!r})])\n')
+    assert 'judge.nested[0].x' in message
+    assert secret not in message
+
+
+OPENAI = "engine = 'openai'\ntemperatures = [1.0]\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
+
+
+@pytest.mark.parametrize(
+    ('lines', 'parts'),
+    [
+        ("llm_infos = ['o3-mini']", ['o3-mini', 'no temperature']),
+        ("llm_infos = ['gpt-5-nano']", ["'gpt-5'", 'no temperature']),
+        ('random_seeds = [1]', ['random_seeds', 'not pass it on']),
+        ("key = 'MY_OWN_KEY'", ["key must be 'ENV'"]),
+        ("llm_infos = [dict(path='gpt-4o', tp=1)]", ['needs no GPU']),
+        ('extra_body = dict(seed=1)', ["['seed']", 'copies']),
+        ('temperatures = [2.5]', ['temperature 2.5', 'at most 2']),
+    ],
+)
+def test_what_an_api_model_would_not_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str, parts: list[str]
+) -> None:
+    """Whatever OpenAISDK would drop without a word is refused."""
+    message = refused(tmp_path, capsys, f'{OPENAI}{lines}\n')
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ('lines', 'parts'),
+    [
+        ('engine_config = dict(tp=8)', ['engine_config has tp']),
+        ("llm_infos = [dict(path='a', tp=0)]", ['tp is 0']),
+        ('temperatures = [2.5]', ['at most 2']),
+        ('model_kwargs = {}', ["engine 'huggingface'"]),
+        ("llm_infos = [dict(path='a', model_kwargs={})]", ['model_kwargs']),
+    ],
+)
+def test_what_turbomind_would_not_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: str, parts: list[str]
+) -> None:
+    """The default engine refuses what lmdeploy cannot take."""
+    message = refused(tmp_path, capsys, BASE.replace("engine = 'huggingface'", '') + lines + '\n')
+    for part in parts:
+        assert part in message
+
+
+def test_an_api_key_from_the_environment_is_fine(tmp_path: Path) -> None:
+    """The names of environment variables, and the placeholder of local servers, are no secrets."""
+    model = model_of(expanded(tmp_path, OPENAI + "key = 'EMPTY'\njudge = dict(key='JUDGE_API_KEY')\n"))
+    assert model['key'] == 'EMPTY'

@@ -1,0 +1,211 @@
+"""The shipped templates: each expands, and OpenCompass takes what comes out."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import import_plugin, run_opencompass
+
+from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, SPLITS
+from gpassk_opencompass.sweep import DatasetName, RunName, main
+from gpassk_opencompass.sweep.grid import expand
+from gpassk_opencompass.sweep.template import read_template
+
+TEMPLATES = Path(__file__).resolve().parents[1] / 'config_templates'
+NOT_INSTALLED = 'OpenCompass is not installed in this environment'
+NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))
+
+
+def load_with_mmengine(path: Path) -> dict[str, Any]:
+    """The config as OpenCompass reads it."""
+    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        config: dict[str, Any] = import_module('mmengine.config').Config.fromfile(path).to_dict()
+    return config
+
+
+def openaisdk() -> Any:
+    """OpenCompass's class for API models; the import warns of many things."""
+    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return import_module('opencompass.models').OpenAISDK
+
+
+def expansion(name: str) -> dict[str, dict[str, Any]]:
+    """File name → config of a shipped template."""
+    return expand(read_template(TEMPLATES / f'{name}.py'))
+
+
+def test_the_templates_are_the_documented_ones() -> None:
+    """A new template needs a line in the documentation and here."""
+    assert NAMES == ['close', 'demo', 'nono1', 'o1']
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_path: Path) -> None:
+    """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
+    assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output_dir', str(tmp_path)]) == 0
+    configs = expansion(name)
+    assert {path.name for path in tmp_path.iterdir()} == set(configs)
+    for file, config in configs.items():
+        assert load_with_mmengine(tmp_path / file) == config
+        assert file == f'{config["models"][0]["abbr"]}@{config["datasets"][0]["abbr"]}.py'
+        assert str(RunName.parse(file)) == file
+
+
+def test_the_documented_config_comes_out_of_nono1() -> None:
+    """The example of the documentation and its greedy companion are among those of 14 models."""
+    configs = expansion('nono1')
+    name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
+    assert configs[name]['models'][0]['path'] == 'deepseek-ai/deepseek-math-7b-rl'
+    assert 'deepseek-math-7b-rl_t0_l8192@LiveMathBench-v202412-k1-r1.py' in configs
+    assert len({config['models'][0]['path'] for config in configs.values()}) == 14
+    assert {config['models'][0]['max_out_len'] for config in configs.values()} == {8192}
+
+
+def test_o1_gives_long_answers_room() -> None:
+    """The reasoning models, with 32,768 tokens each."""
+    configs = expansion('o1')
+    paths = {config['models'][0]['path'] for config in configs.values()}
+    assert {'Qwen/QwQ-32B-Preview', 'Skywork/Skywork-o1-Open-Llama-3.1-8B'} < paths
+    assert sum('DeepSeek-R1-Distill' in path for path in paths) == 6
+    assert {config['models'][0]['max_out_len'] for config in configs.values()} == {32768}
+
+
+@pytest.mark.opencompass
+def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
+    """Regression for the published template, whose `max_completion_tokens` the class does not know."""
+    accepted = inspect.signature(openaisdk()).parameters
+    for config in expansion('close').values():
+        (model,) = config['models']
+        # OpenCompass takes these out before it builds the model.
+        assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= set(accepted)
+        assert model['key'] == 'ENV'
+
+
+class RecordingClient:
+    """Stands where OpenAISDK keeps its client, and keeps the request it is given."""
+
+    def __init__(self) -> None:
+        self.request: dict[str, Any] = {}
+        self.chat = self.completions = self
+
+    def create(self, **request: Any) -> Any:
+        """Record, then stop the call."""
+        self.request = request
+        raise KeyboardInterrupt
+
+
+@pytest.mark.opencompass
+def test_what_reaches_an_api_is_what_the_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the real OpenAISDK: temperature and length of the request are those of the name, no seed."""
+    sdk, client = openaisdk(), RecordingClient()
+    monkeypatch.setenv('OPENAI_API_KEY', 'none')
+    monkeypatch.setattr(sdk, '_init_tokenizer', lambda self: None)
+    monkeypatch.setattr(sdk, 'get_token_len', lambda self, prompt: len(str(prompt)))
+    monkeypatch.setattr(sdk, '_create_fresh_client', lambda self: client)
+    for file, config in expansion('close').items():
+        model = {**config['models'][0]}
+        for name in ('type', 'abbr', 'batch_size', 'run_cfg'):
+            del model[name]
+        max_out_len = model.pop('max_out_len')
+        with pytest.raises(KeyboardInterrupt):
+            sdk(**model)._generate('1 + 1?', max_out_len, 0.123)
+        settings = RunName.parse(file).model.settings
+        request = client.request
+        assert (request['temperature'], request['max_tokens']) == (settings.temperature, settings.max_out_len)
+        assert request['messages'] == [{'role': 'user', 'content': '1 + 1?'}]
+        assert 'seed' not in request
+
+
+def test_demo_runs_the_shipped_model_on_the_shipped_questions() -> None:
+    """Greedy and two temperatures, n = 48, on the CPU."""
+    configs = expansion('demo')
+    names = [RunName.parse(name) for name in configs]
+    assert [name.model.settings.temperature for name in names] == [0.0, 0.3, 1.0]
+    sampled = DatasetName('demo', (4, 8, 16), 48, tuple(SPLITS), tuple(LANGUAGES))
+    assert [name.dataset for name in names[1:]] == [sampled, sampled]
+    for config in configs.values():
+        assert config['models'][0]['path'] == str(MODEL)
+        assert config['models'][0]['run_cfg'] == {'num_gpus': 0}
+        assert config['datasets'][0]['path'] == str(QUESTIONS)
+
+
+OLDER = """
+from itertools import product
+
+from mmengine.config import read_base
+from opencompass.models import TurboMindModelwithChatTemplate
+
+with read_base():
+    from opencompass.configs.datasets.livemathbench.livemathbench_gen import livemathbench_datasets
+
+models = [
+    dict(
+        type=TurboMindModelwithChatTemplate,
+        abbr=path.split('/')[-1] + f'_t{temperature}',
+        path=path,
+        gen_config=dict(do_sample=True, temperature=temperature),
+    )
+    for path, temperature in product(['org/a', 'org/b'], [0.5, 1.0])
+]
+livemathbench_dataset = livemathbench_datasets[0]
+livemathbench_dataset.update(dict(k=[4, 8], n=16, abbr='LiveMathBench-k4_8-n16'))
+datasets = [livemathbench_dataset]
+"""
+
+
+def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
+    """The older style with `read_base`: classes become dotted names that mmengine loads."""
+    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
+    template, folder = tmp_path / 'older.py', tmp_path / 'configs'
+    template.write_text(OLDER)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        assert main(['-tc', str(template), '--output_dir', str(folder)]) == 0
+    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in (0.5, 1.0)}
+    assert {path.name for path in folder.iterdir()} == names
+    config = load_with_mmengine(folder / 'a_t0.5@LiveMathBench-k4_8-n16.py')
+    assert set(config) == {'models', 'datasets'}
+    assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'
+    assert config['datasets'][0]['type'] == 'opencompass.datasets.livemathbench.LiveMathBenchDataset'
+    assert config['datasets'][0]['k'] == [4, 8]
+
+
+def test_a_template_on_opencompass_configs_needs_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without mmengine the message names the pip command."""
+    (tmp_path / 'older.py').write_text(OLDER)
+    monkeypatch.setitem(sys.modules, 'mmengine.config', None)
+    assert main(['-tc', str(tmp_path / 'older.py'), '--output_dir', str(tmp_path / 'configs')]) == 2
+    assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
+
+
+@pytest.mark.e2e
+def test_opencompass_plans_a_config_of_the_demo(tmp_path: Path) -> None:
+    """`opencompass <config> --dry-run` takes the config as it is and counts n rows a question."""
+    import_plugin()
+    assert main(['-tc', str(TEMPLATES / 'demo.py'), '--output_dir', str(tmp_path)]) == 0
+    file = next(name for name in expansion('demo') if '_t1-0_' in name)
+    done = run_opencompass(tmp_path / file, tmp_path / 'work', '--dry-run')
+    assert done.returncode == 0, done.stderr
+    assert 'Partitioned into 1 tasks' in done.stdout + done.stderr
+    (taken,) = tmp_path.glob('work/*/configs/*.py')
+    config = load_with_mmengine(taken)
+    expected = expansion('demo')[file]
+    assert {part: config[part] for part in expected} == expected
+    sizes = json.loads((tmp_path / '.cache' / 'dataset_size.json').read_text())
+    questions = sum(
+        len(path.read_text(encoding='utf-8').splitlines()) for path in Path(QUESTIONS, 'demo').glob('*.jsonl')
+    )
+    assert sizes == {expected['datasets'][0]['abbr']: 48 * questions}
