@@ -1,0 +1,63 @@
+"""G-Pass@k: how stably does a language model reason? (arXiv 2412.13147)
+
+Names are loaded when first used, so that importing this package stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .version import __version__
+
+_HOMES = {
+    'FinalAnswer': 'answers',
+    'FunctionJudge': 'judges.function',
+    'GPassAtK': 'gpassatk',
+    'GPassKError': 'errors',
+    'GPassKEvaluator': 'plugin',
+    'GPassKSummarizer': 'plugin',
+    'IncompleteError': 'errors',
+    'InputError': 'errors',
+    'Judge': 'judges',
+    'Judgement': 'judges',
+    'LiveMathBenchDataset': 'plugin',
+    'MissingExtraError': 'errors',
+    'Pair': 'judges',
+    'RuleJudge': 'judges.rule',
+    'Samples': 'scoring',
+    'SeededGenInferencer': 'plugin',
+    'SeededHuggingFace': 'plugin',
+    'SeededTurboMind': 'plugin',
+    'TemplateError': 'errors',
+    'Verdict': 'judges',
+    'final_answer': 'answers',
+    'g_pass_at_k': 'metrics',
+    'mg_pass_at_k': 'metrics',
+    'normal_form': 'answers',
+    'pass_at_k': 'metrics',
+    'score': 'scoring',
+}
+
+__all__ = [*_HOMES, '__version__']
+
+_PLUGIN_PACKAGES = {'opencompass', 'mmengine', 'torch', 'datasets'}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    try:
+        home = import_module(f'.{_HOMES[name]}', __name__)
+    except ModuleNotFoundError as error:
+        missing = str(error.name).partition('.')[0]
+        if missing not in _PLUGIN_PACKAGES:
+            raise
+        from .errors import MissingExtraError
+
+        raise MissingExtraError(missing, 'opencompass') from error
+    return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,78 @@
+"""Prints and writes the G-Pass@k table of a work directory."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import mmengine
+from opencompass.utils import (
+    dataset_abbr_from_cfg,
+    get_infer_output_path,
+    get_logger,
+    model_abbr_from_cfg,
+)
+
+from ..report.table import Run, breakdown_table, results_table
+
+
+class GPassKSummarizer:
+    """A row a (model, data set): accuracy, the G-Pass family of the largest k; then contest × language.
+
+    Printed, and written to `<work_dir>/summary/summary_<time>.md`; with every metric to `.csv` and
+    `.breakdown.csv` beside it. Results that are missing are named, so that a failed task is not read as a
+    short table.
+
+    Args:
+        config: the run's config, given by OpenCompass.
+        kwargs: `dataset_abbrs`, `summary_groups` and the like, meant for other summarizers, are ignored.
+    """
+
+    def __init__(self, config: Any, **kwargs: Any) -> None:
+        self._config = config
+        self._logger = get_logger()
+        if kwargs:
+            self._logger.warning(f'GPassKSummarizer ignores {sorted(kwargs)}')
+
+    def summarize(self, time_str: str | None = None) -> None:
+        """Read the results below the work directory, print and write the tables."""
+        runs, missing = self._runs()
+        for path in missing:
+            self._logger.error(f'no result at {path}: its task failed or was not run; see logs/ beside it')
+        if not runs:
+            return
+        tables = (results_table(runs), breakdown_table(runs))
+        text = ''.join(f'{table.to_markdown()}\n\n' for table in tables) + _footnotes(runs, missing)
+        print(text)
+        time_str = time_str or datetime.now().strftime('%Y%m%d_%H%M%S')
+        folder = Path(self._config['work_dir'], 'summary')
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in (
+            ('md', text),
+            ('csv', results_table(runs, every_metric=True).to_csv()),
+            ('breakdown.csv', breakdown_table(runs, every_metric=True).to_csv()),
+        ):
+            (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
+        self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
+
+    def _runs(self) -> tuple[list[Run], list[str]]:
+        runs, missing = [], []
+        results = str(Path(self._config['work_dir'], 'results'))
+        for model in self._config['models']:
+            for dataset in self._config['datasets']:
+                path = get_infer_output_path(model, dataset, results)
+                record = mmengine.load(path) if Path(path).exists() else {}
+                if 'gpassk' in record:
+                    runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
+                else:
+                    missing.append(path)
+        return runs, missing
+
+
+def _footnotes(runs: list[Run], missing: list[str]) -> str:
+    lines = [f'{run.model}@{run.dataset}: {run.record["gpassk"]["signature"]}' for run in runs]
+    for run in runs:
+        lines += [f'WARNING {run.model}: {text}' for text in run.record['gpassk']['replicas']['warnings']]
+    lines += [f'MISSING {path}' for path in missing]
+    return '\n'.join(lines) + '\n'

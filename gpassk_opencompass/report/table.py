@@ -1,0 +1,84 @@
+"""The table that people read first: a run a row, the published columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tabulate import tabulate
+
+from ..metrics import g_pass_name, mg_pass_name, pass_name
+
+SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
+"""The τ of the published tables."""
+
+
+class Run(NamedTuple):
+    """One result file: which model on which data set, and what the evaluator wrote."""
+
+    model: str
+    dataset: str
+    record: Mapping[str, Any]
+
+
+class Table(NamedTuple):
+    """Cells are texts, numbers (percent) or None where a run has no such metric."""
+
+    headers: list[str]
+    rows: list[list[Any]]
+
+    def to_markdown(self) -> str:
+        """For a terminal and for a README."""
+        return tabulate(self.rows, self.headers, tablefmt='github', floatfmt='.2f', missingval='-')
+
+    def without(self, header: str) -> Table:
+        """The same table with one column less."""
+        column = self.headers.index(header)
+        headers, *rows = ([*row[:column], *row[column + 1 :]] for row in [self.headers, *self.rows])
+        return Table(headers, rows)
+
+    def to_csv(self) -> str:
+        """All digits; an empty cell where there is nothing."""
+        out = io.StringIO()
+        csv.writer(out, lineterminator='\n').writerows([self.headers, *self.rows])
+        return out.getvalue()
+
+
+def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+    """One row a run, in the order given: the columns of the published tables, or every metric."""
+    metrics = _metric_columns([run.record for run in runs], every_metric)
+    rows = [
+        [run.model, run.dataset, run.record['gpassk']['n']]
+        + [run.record.get(metric) for metric in metrics]
+        + [run.record['gpassk']['unjudged']]
+        for run in runs
+    ]
+    return Table(['model', 'dataset', 'n', *metrics, 'unjudged'], rows)
+
+
+def breakdown_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+    """One row a run and contest × language."""
+    metrics = _metric_columns([run.record for run in runs], every_metric)
+    rows = [
+        [run.model, run.dataset, group] + [run.record.get(f'{group}/{metric}') for metric in metrics]
+        for run in runs
+        for group in dict.fromkeys(run.record['gpassk']['counts']['group'])
+    ]
+    return Table(['model', 'dataset', 'group', *metrics], rows)
+
+
+def _metric_columns(records: Iterable[Mapping[str, Any]], every_metric: bool) -> list[str]:
+    """accuracy, then the largest k at the published τ and mG-Pass, or all that any record has."""
+    sampled = [record['gpassk'] for record in records if record['gpassk']['n'] > 1]
+    ks = sorted({k for block in sampled for k in block['k']})
+    thresholds = sorted({threshold for block in sampled for threshold in block['thresholds']})
+    if not every_metric:
+        ks = ks[-1:]
+        thresholds = [tau for tau in thresholds if tau in SHOWN_THRESHOLDS] or thresholds
+    columns = ['accuracy']
+    for k in ks:
+        columns += [pass_name(k)] if every_metric else []
+        columns += [*(g_pass_name(k, threshold) for threshold in thresholds), mg_pass_name(k)]
+    return columns

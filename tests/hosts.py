@@ -1,0 +1,99 @@
+"""What several tests of the OpenCompass side share: the import, small data, and the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+READER = {'input_columns': ['prompt'], 'output_column': 'answer'}
+TESTS = Path(__file__).resolve().parent
+SHARED = TESTS.parents[1] / 'shared'
+
+
+def import_plugin(module: str = '') -> ModuleType:
+    """Import (a module of) the plugin; OpenCompass's own import warns of many things."""
+    pytest.importorskip('datasets', reason='OpenCompass is not installed in this environment')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return import_module(f'gpassk_opencompass.plugin{module}')
+
+
+def write_bench(root: Path, files: dict[str, Sequence[tuple[str, str]]], version: str = '202412') -> Path:
+    """A folder in LiveMathBench's layout: {'AMC_en': [(question, answer), …], …}."""
+    (root / version).mkdir(parents=True, exist_ok=True)
+    for name, rows in files.items():
+        lines = [
+            json.dumps({'question': q, 'answer': a, 'question_type': 'problem-solving', 'options': []})
+            for q, a in rows
+        ]
+        (root / version / f'{name}.jsonl').write_text('\n'.join(lines), encoding='utf-8')
+    return root
+
+
+def dataset_config(path: Path, **settings: Any) -> dict[str, Any]:
+    """The data set part of a run's config."""
+    return {
+        'type': 'gpassk_opencompass.LiveMathBenchDataset',
+        'abbr': 'bench',
+        'path': str(path),
+        'dataset_splits': ['AMC'],
+        'dataset_languages': ['en'],
+        'reader_cfg': READER,
+        'infer_cfg': {
+            'prompt_template': {
+                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
+                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
+            },
+            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
+            'inferencer': {'type': 'gpassk_opencompass.SeededGenInferencer', 'max_out_len': 64},
+        },
+        'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator'}},
+        **settings,
+    }
+
+
+def write_config(path: Path, model: dict[str, Any], dataset: dict[str, Any]) -> Path:
+    """A config file of one run."""
+    summarizer = {'type': 'gpassk_opencompass.GPassKSummarizer'}
+    path.write_text(f'models = [{model!r}]\ndatasets = [{dataset!r}]\nsummarizer = {summarizer!r}\n')
+    return path
+
+
+def command(config: Path, work_dir: Path, *options: str) -> list[str]:
+    """`opencompass <config> -w <work_dir> …` of this interpreter's environment."""
+    program = Path(sys.executable).with_name('opencompass')
+    return [str(program), str(config), '-w', str(work_dir), *options]
+
+
+def environment() -> dict[str, str]:
+    """So that the tasks of OpenCompass find this package and the models of the tests."""
+    paths = [str(TESTS.parent), str(TESTS), os.environ.get('PYTHONPATH', '')]
+    return {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, paths)), 'HF_HUB_OFFLINE': '1'}
+
+
+def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run it to its end in a folder of its own (OpenCompass writes ./tmp and ./.cache)."""
+    return subprocess.run(
+        command(config, work_dir, *options),
+        cwd=config.parent,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def results_of(work_dir: Path) -> list[dict[str, Any]]:
+    """All result files below a work directory."""
+    return [json.loads(path.read_text()) for path in sorted(work_dir.glob('*/results/*/*.json'))]

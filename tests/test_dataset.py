@@ -1,0 +1,167 @@
+"""LiveMathBenchDataset: layouts, columns, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import READER, SHARED, import_plugin, write_bench
+
+from gpassk_opencompass import InputError
+
+plugin = import_plugin()
+prompts = __import__('opencompass.datasets.livemathbench.prompts', fromlist=['PROMPT_EN'])
+
+PARALLEL = {
+    'AMC_cn': [('一加一等于几？', '$2$'), ('二加二等于几？', '$4$')],
+    'AMC_en': [('What is 1+1?', '$2$'), ('What is 2+2?', '$4$')],
+}
+
+
+def build(path: Path | str, **settings: Any) -> Any:
+    settings = {'dataset_splits': ['AMC'], 'dataset_languages': ['cn', 'en'], **settings}
+    return plugin.LiveMathBenchDataset(path=str(path), reader_cfg=READER, abbr='bench', **settings).test
+
+
+def test_rows_lie_replica_by_replica_with_their_own_columns(tmp_path: Path) -> None:
+    """row = replica × Q + question; uid, replica, split and language say what a row is."""
+    rows = build(write_bench(tmp_path, PARALLEL), n=3, k=[1, 3])
+    assert rows['replica'] == [0] * 4 + [1] * 4 + [2] * 4
+    uids = ['202412/AMC_cn/0', '202412/AMC_cn/1', '202412/AMC_en/0', '202412/AMC_en/1']
+    assert rows['uid'] == uids * 3
+    assert rows['idx'] == [0, 1, 2, 3] * 3
+    assert set(rows['subdivision']) == {'bench'}
+    assert rows['answer'][:2] == ['$2$', '$4$']
+
+
+def test_translations_share_a_problem_and_the_hard_split_does_not(tmp_path: Path) -> None:
+    """Parallel files give one problem for both languages; hard files are not parallel even at one length."""
+    files = {**PARALLEL, 'hard_cn': PARALLEL['AMC_cn'], 'hard_en': PARALLEL['AMC_en']}
+    rows = build(write_bench(tmp_path, files), dataset_splits=['AMC', 'hard'])
+    problems = dict(zip(rows['uid'], rows['problem'], strict=True))
+    assert problems['202412/AMC_cn/1'] == problems['202412/AMC_en/1'] != problems['202412/AMC_en/0']
+    assert problems['202412/hard_cn/1'] != problems['202412/hard_en/1']
+
+
+def test_files_of_different_lengths_are_not_parallel(tmp_path: Path) -> None:
+    """Line i of a longer file is no translation of line i of the shorter one."""
+    files = {'AMC_cn': PARALLEL['AMC_cn'][:1], 'AMC_en': PARALLEL['AMC_en']}
+    rows = build(write_bench(tmp_path, files))
+    assert len(set(rows['problem'])) == 3
+
+
+def test_prompts_are_those_of_the_installed_protocol(tmp_path: Path) -> None:
+    """Word for word what OpenCompass's own prompts say, in the row's language."""
+    rows = build(write_bench(tmp_path, PARALLEL))
+    assert rows[0]['prompt'] == prompts.PROMPT_CN.format(question='一加一等于几？')
+    assert rows[2]['prompt'] == prompts.PROMPT_EN.format(question='What is 1+1?')
+
+
+def test_prompts_without_cot_are_those_of_the_installed_protocol(tmp_path: Path) -> None:
+    """cot=False asks for no reasoning, exactly as OpenCompass's own class does."""
+    root = write_bench(tmp_path, PARALLEL)
+    own = plugin.dataset.ProtocolDataset.load(
+        path=str(root), dataset_splits=['AMC'], dataset_languages=['cn', 'en'], cot=False
+    )
+    assert build(root, cot=False)['prompt'] == own['prompt'] != build(root)['prompt']
+
+
+def test_a_question_with_braces_stays_as_it_is(tmp_path: Path) -> None:
+    """Neither {question} nor LaTeX braces in a question are taken for a slot."""
+    question = r'Find $\frac{1}{2}$ of {question} and {answer}'
+    rows = build(write_bench(tmp_path, {'AMC_en': [(question, '1')]}), dataset_languages=['en'])
+    assert question in rows[0]['prompt']
+
+
+def test_a_relative_path_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder is looked up from where the command runs."""
+    write_bench(tmp_path / 'data', PARALLEL)
+    monkeypatch.chdir(tmp_path)
+    assert len(build('data')) == 4
+
+
+def test_blank_lines_a_final_newline_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
+    """The two questions are read, nothing more."""
+    file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
+    file.write_text('\ufeff' + file.read_text().replace('\n', '\n\n') + '\n', encoding='utf-8')
+    assert len(build(tmp_path, dataset_languages=['en'])) == 2
+
+
+def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None:
+    """A folder laid out as on the hub (a config `v{version}_{split}_{language}` each, split test)."""
+    row = {'question': 'What is 1+1?', 'answer': '$2$', 'question_type': 'problem-solving', 'options': []}
+    (tmp_path / 'data').mkdir()
+    (tmp_path / 'data' / 'test.jsonl').write_text(json.dumps(row) + '\n')
+    (tmp_path / 'README.md').write_text(
+        '---\nconfigs:\n- config_name: v202412_AMC_en\n  data_files:\n  - split: test\n'
+        '    path: data/test.jsonl\n---\n'
+    )
+    rows = build(tmp_path, dataset_languages=['en'])
+    assert rows['uid'] == ['202412/AMC_en/0']
+    with pytest.raises(InputError, match='v202412_WLPMC_en'):
+        build(tmp_path, dataset_splits=['WLPMC'], dataset_languages=['en'])
+
+
+@pytest.mark.parametrize(
+    ('line', 'message'),
+    [
+        ('{"question": "q", "answer"', 'line 3: no JSON'),
+        ('["q", "a"]', 'line 3: expected an object'),
+        ('{"question": "q"}', "line 3: 'answer' must be a text"),
+        ('{"question": " ", "answer": "1"}', "line 3: 'question' must be a text"),
+        ('{"question": "q", "answer": 1}', "line 3: 'answer' must be a text"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message: str) -> None:
+    """File and line stand in the message."""
+    file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
+    file.write_text(file.read_text() + '\n' + line)
+    with pytest.raises(InputError, match=rf'AMC_en\.jsonl, {message}'):
+        build(tmp_path, dataset_languages=['en'])
+
+
+def test_a_missing_file_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+    """So that a typo in a split is seen at once."""
+    with pytest.raises(InputError, match=r'CNMO_en\.jsonl does not exist; its folder holds AMC_cn'):
+        build(write_bench(tmp_path, PARALLEL), dataset_splits=['CNMO'], dataset_languages=['en'])
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    """No questions is no benchmark."""
+    with pytest.raises(InputError, match='is empty'):
+        build(write_bench(tmp_path, {'AMC_en': []}), dataset_languages=['en'])
+
+
+def test_a_path_that_is_neither_folder_nor_hub_name_is_an_error() -> None:
+    """The message says what a path may be."""
+    with pytest.raises(InputError, match=r'expected a folder that holds 202412/AMC_cn\.jsonl, or a hub name'):
+        build('/nowhere/at/all')
+
+
+@pytest.mark.parametrize(('n', 'k'), [(2, 3), (2, [1, 4]), (0, 1), (2, []), (2, 0)])
+def test_k_and_n_that_cannot_be_met_are_errors(tmp_path: Path, n: int, k: Any) -> None:
+    """Before a single sample is drawn."""
+    with pytest.raises(InputError, match=r'k = |n = '):
+        build(write_bench(tmp_path, PARALLEL), n=n, k=k)
+
+
+@pytest.mark.parametrize('splits', ['AMC', [], ['AMC', 'AMC']])
+def test_splits_must_be_a_list_of_different_names(tmp_path: Path, splits: Any) -> None:
+    """A bare string would be read letter by letter, a repeated split twice."""
+    with pytest.raises(InputError, match='dataset_splits'):
+        build(write_bench(tmp_path, PARALLEL), dataset_splits=splits)
+
+
+@pytest.mark.skipif(
+    not (SHARED / 'data').is_dir(), reason='needs the published questions beside the checkout'
+)
+def test_the_published_english_questions_load() -> None:
+    """v202412 has 18, 44, 46 and 11 English questions."""
+    root = SHARED / 'data' / 'LiveMathBench'
+    sizes = {
+        split: len(build(root, dataset_splits=[split], dataset_languages=['en']))
+        for split in ('CNMO', 'CCEE', 'AMC', 'WLPMC')
+    }
+    assert sizes == {'CNMO': 18, 'CCEE': 44, 'AMC': 46, 'WLPMC': 11}

@@ -1,0 +1,37 @@
+"""The examples in docstrings and in the README run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from hosts import import_plugin
+
+import gpassk_opencompass
+
+PACKAGE = Path(gpassk_opencompass.__file__).parent
+
+
+def modules_with_examples() -> list[str]:
+    files = [file for file in PACKAGE.rglob('*.py') if '>>> ' in file.read_text(encoding='utf-8')]
+    return sorted('.'.join(file.relative_to(PACKAGE.parent).with_suffix('').parts) for file in files)
+
+
+@pytest.mark.parametrize('name', modules_with_examples())
+def test_docstring_examples_hold(name: str) -> None:
+    """Every `>>>` of a module gives what stands below it."""
+    if '.plugin' in name:
+        import_plugin()
+    module = import_module(name.removesuffix('.__init__'))
+    outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_readme_examples_hold() -> None:
+    """What a reader copies from the README works."""
+    outcome = doctest.testfile(str(PACKAGE.parent / 'README.md'), module_relative=False)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0

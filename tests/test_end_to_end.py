@@ -1,0 +1,165 @@
+"""The real `opencompass` command, from a config to a result file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import (
+    command,
+    dataset_config,
+    environment,
+    import_plugin,
+    results_of,
+    run_opencompass,
+    write_bench,
+    write_config,
+)
+
+from gpassk_opencompass.demo import MODEL
+
+import_plugin()
+pytestmark = pytest.mark.e2e
+
+QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]
+
+
+def scripted(**settings: Any) -> dict[str, Any]:
+    return {
+        'type': 'scripted.ScriptedModel',
+        'abbr': 'scripted',
+        'path': '',
+        'batch_size': 4,
+        'max_out_len': 64,
+        'run_cfg': {'num_gpus': 0},
+        **settings,
+    }
+
+
+def sampled(**settings: Any) -> dict[str, Any]:
+    return {
+        'type': 'gpassk_opencompass.SeededHuggingFace',
+        'abbr': 'demo',
+        'path': MODEL,
+        'model_kwargs': {'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        'generation_kwargs': {'do_sample': True, 'temperature': 1.0, 'top_p': 1.0, 'top_k': 0},
+        'max_seq_len': 2048,
+        'max_out_len': 24,
+        'batch_size': 8,
+        'random_seed': 42,
+        'run_cfg': {'num_gpus': 0},
+        **settings,
+    }
+
+
+def numbers(result: dict[str, Any]) -> dict[str, Any]:
+    """Everything that must be the same when a run is repeated."""
+    block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
+    return {**result, 'gpassk': block}
+
+
+def wait_until(condition: Any, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, 'the command ended before it could be killed'
+        assert time.monotonic() < deadline, 'nothing to kill came up'
+        time.sleep(0.05)
+
+
+def kill_when(condition: Any, config: Path, work_dir: Path, *options: str) -> None:
+    """Start the command, and kill it and its tasks with SIGKILL as soon as the condition holds."""
+    process = subprocess.Popen(
+        command(config, work_dir, *options),
+        cwd=config.parent,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_until(condition, process)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
+    """Three questions × four replicas, only replica 0 right: G-Pass@4_1.0 = 0 and G-Pass@4_0.0 = 100."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS[:3]})
+    config = write_config(tmp_path / 'run.py', scripted(right=[0]), dataset_config(root, k=4, n=4))
+    done = run_opencompass(config, tmp_path / 'out')
+    [result] = results_of(tmp_path / 'out')
+    assert (result['G-Pass@4_1.0'], result['G-Pass@4_0.0'], result['accuracy']) == (0.0, 100.0, 25.0)
+    assert result['gpassk']['counts']['c'] == [1, 1, 1]
+    assert 'G-Pass@4_1.0' in done.stdout
+    [summary] = (tmp_path / 'out').glob('*/summary/*.md')
+    assert '| scripted | bench' in summary.read_text()
+
+
+def test_a_run_in_shards_has_every_sample_once(tmp_path: Path) -> None:
+    """Three workers: three shards, each row asked once, the same result as in one piece."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
+    trace = tmp_path / 'trace'
+    settings = {'k': [2, 8], 'n': 8}
+    config = write_config(tmp_path / 'run.py', scripted(trace=str(trace)), dataset_config(root, **settings))
+    run_opencompass(config, tmp_path / 'sharded', '--max-num-workers', '3')
+    assert len(list((tmp_path / 'sharded').glob('*/predictions/*/bench_*.json'))) == 3
+    asked = [line.split()[1:] for line in trace.read_text().splitlines()]
+    assert len(asked) == 64 == len({tuple(sample) for sample in asked})
+    [result] = results_of(tmp_path / 'sharded')
+    assert result['gpassk']['counts']['c'] == [4] * 8
+
+
+def test_a_missing_shard_leaves_no_result(tmp_path: Path) -> None:
+    """The last shard gone before evaluation: an error in the task's log, no result file."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
+    config = write_config(tmp_path / 'run.py', scripted(), dataset_config(root, k=8, n=8))
+    run_opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2')
+    shards = sorted((tmp_path / 'out').glob('*/predictions/*/bench_*.json'))
+    shards[-1].unlink()
+    done = run_opencompass(config, tmp_path / 'out', '-m', 'eval', '-r')
+    assert results_of(tmp_path / 'out') == []
+    logs = ''.join(path.read_text() for path in (tmp_path / 'out').glob('*/logs/eval/*/*.out'))
+    assert '32 predictions for 64 rows' in logs + done.stdout + done.stderr
+
+
+def test_kill_and_resume_gives_the_same_samples(tmp_path: Path) -> None:
+    """kill -9 in the inference, then -r: real sampling, and the same result as without the kill."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]})
+    dataset = dataset_config(root, k=[2, 8], n=8)
+    config = write_config(tmp_path / 'run.py', sampled(), dataset)
+    run_opencompass(config, tmp_path / 'whole')
+    [whole] = results_of(tmp_path / 'whole')
+    killed = tmp_path / 'killed'
+    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed)
+    assert results_of(killed) == []
+    resume_files = list(killed.glob('*/predictions/*/tmp_bench*.jsonl'))
+    assert resume_files, 'the inference was over before the kill'
+    run_opencompass(config, killed, '-r')
+    [resumed] = results_of(killed)
+    assert numbers(resumed) == numbers(whole)
+    texts = [answer for question in whole['details']['answers'] for answer in question]
+    assert len(set(texts)) > 8, 'replicas of one question must differ'
+
+
+def test_kill_in_the_evaluation_and_resume(tmp_path: Path) -> None:
+    """kill -9 while answers are judged, then -r: the result of an uninterrupted run."""
+    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
+    slow = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'type': 'slow_judge.SlowJudge'}}
+    dataset = dataset_config(root, k=[2, 4], n=4, eval_cfg={'evaluator': slow})
+    config = write_config(tmp_path / 'run.py', scripted(), dataset)
+    run_opencompass(config, tmp_path / 'whole')
+    [whole] = results_of(tmp_path / 'whole')
+    killed = tmp_path / 'killed'
+    run_opencompass(config, killed, '-m', 'infer')
+    (tmp_path / 'judging').unlink()
+    kill_when((tmp_path / 'judging').exists, config, killed, '-m', 'eval', '-r')
+    assert results_of(killed) == []
+    run_opencompass(config, killed, '-m', 'eval', '-r')
+    [resumed] = results_of(killed)
+    assert numbers(resumed) == numbers(whole)

@@ -1,0 +1,121 @@
+"""GPassKEvaluator as OpenCompass calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import READER, SHARED, import_plugin, write_bench
+
+from gpassk_opencompass import FunctionJudge, IncompleteError, InputError
+
+plugin = import_plugin()
+
+QUESTIONS = [(f'What is 3+{i}?', f'${3 + i}$') for i in range(4)]
+
+
+def build_rows(tmp_path: Path, n: int = 2, **settings: Any) -> Any:
+    root = write_bench(tmp_path, {'AMC_en': QUESTIONS})
+    settings = {'dataset_splits': ['AMC'], 'dataset_languages': ['en'], 'reader_cfg': READER, **settings}
+    return plugin.LiveMathBenchDataset(path=str(root), n=n, k=n, abbr='bench', **settings).test
+
+
+def right_answers(rows: Any) -> list[str]:
+    return [f'It is \\boxed{{{answer.strip("$")}}}' for answer in rows['answer']]
+
+
+def evaluate(rows: Any, predictions: Any, n: int = 2, **settings: Any) -> dict[str, Any]:
+    evaluator = plugin.GPassKEvaluator(**settings)
+    scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
+    result: dict[str, Any] = evaluator.evaluate(n, n, rows, **scored)
+    return result
+
+
+def test_every_replica_is_judged_for_itself(tmp_path: Path) -> None:
+    """Right in replica 0 only: solved once in n for each question, never n times."""
+    rows = build_rows(tmp_path, n=4)
+    predictions = [text if row < 4 else 'It is \\boxed{0}' for row, text in enumerate(right_answers(rows))]
+    result = evaluate(rows, predictions, n=4)
+    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
+    assert (result['G-Pass@4_1.0'], result['G-Pass@4_0.0']) == (0.0, 100.0)
+    assert result['AMC_en/accuracy'] == result['accuracy'] == 25.0
+
+
+def test_evaluators_share_no_verdicts(tmp_path: Path) -> None:
+    """A second evaluator with another judge gives its own numbers."""
+    rows = build_rows(tmp_path)
+    first = evaluate(rows, right_answers(rows))
+    judge = {'type': FunctionJudge, 'grader': lambda pair: False, 'name': 'never'}
+    second = evaluate(rows, right_answers(rows), judge=judge)
+    assert (first['accuracy'], second['accuracy']) == (100.0, 0.0)
+
+
+@pytest.mark.parametrize('count', [0, 1, 7])
+def test_fewer_predictions_than_rows_stop(tmp_path: Path, count: int) -> None:
+    """A shard is missing: no score, and the message says how to go on."""
+    rows = build_rows(tmp_path)
+    with pytest.raises(IncompleteError, match=f'{count} predictions for 8 rows.*-r'):
+        evaluate(rows, right_answers(rows)[:count])
+
+
+@pytest.mark.parametrize('bad', [None, ['a'], 5])
+def test_a_prediction_that_is_no_text_stops(tmp_path: Path, bad: Any) -> None:
+    """None, a list or a number names its row."""
+    rows = build_rows(tmp_path)
+    predictions = [*right_answers(rows)[:3], bad, *right_answers(rows)[4:]]
+    with pytest.raises(InputError, match='the first in row 3'):
+        evaluate(rows, predictions)
+
+
+def test_no_predictions_at_all_stop(tmp_path: Path) -> None:
+    """OpenCompass passes None when a prediction file has no such field."""
+    with pytest.raises(IncompleteError, match='0 predictions'):
+        evaluate(build_rows(tmp_path), None)
+
+
+def test_a_judge_url_is_refused_before_any_work(tmp_path: Path) -> None:
+    """Rather than judged by rule in silence."""
+    with pytest.raises(InputError, match='no LLM judge'):
+        plugin.GPassKEvaluator(model_name='Qwen2.5-72B-Instruct', url=['http://127.0.0.1:1/v1'])
+
+
+@pytest.mark.parametrize(
+    'judge', [{'type': 'magic'}, {'type': 'no.such.Class'}, {'type': 'rule', 'colour': 1}]
+)
+def test_an_unknown_judge_is_named(tmp_path: Path, judge: dict[str, Any]) -> None:
+    """With what it may be."""
+    rows = build_rows(tmp_path)
+    with pytest.raises(InputError, match='judge'):
+        evaluate(rows, right_answers(rows), judge=judge)
+
+
+def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path: Path) -> None:
+    """subdivision and idx name a question, the order of its rows the replica."""
+    rows = build_rows(tmp_path).remove_columns(['uid', 'replica', 'problem', 'split', 'language'])
+    predictions = [*right_answers(rows)[:4], *['\\boxed{0}'] * 4]
+    result = evaluate(rows, predictions)
+    assert result['gpassk']['counts']['uid'] == [f'bench/{i}' for i in range(4)]
+    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
+    assert 'all_en/accuracy' in result
+
+
+def test_score_alone_takes_all_rows_of_a_question(tmp_path: Path) -> None:
+    """A caller that knows no n gets G-Pass@n of what is there."""
+    rows = build_rows(tmp_path)
+    result = plugin.GPassKEvaluator().score(right_answers(rows), rows['answer'], rows)
+    assert result['G-Pass@2_1.0'] == 100.0
+
+
+SAMPLES = SHARED / 'data' / 'samples' / 'math_cot_100_n8.jsonl'
+
+
+@pytest.mark.skipif(not SAMPLES.is_file(), reason='needs the sampled responses beside the checkout')
+def test_real_responses_score_like_their_own_grader() -> None:
+    """100 questions × 8 responses: every disagreement is a known label error, and G-Pass follows."""
+    from benchmarks.sampled_responses import LABEL_ERRORS, compare
+
+    report = compare(SAMPLES)
+    assert {(case.reference, case.answer) for case in report.disagreements} <= set(LABEL_ERRORS)
+    assert report.agreement >= 0.98
+    assert max(abs(ours - mended) for ours, _, mended in report.metrics.values()) <= 0.6

@@ -1,0 +1,131 @@
+"""The package as a whole: cheap import, complete table of contents, registration, packaging."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hosts import import_plugin
+
+import gpassk_opencompass
+
+ROOT = Path(gpassk_opencompass.__file__).parent
+HEAVY = ('opencompass', 'torch', 'transformers', 'datasets', 'mmengine', 'lighteval', 'matplotlib', 'scipy')
+
+
+def run_python(code: str, *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *options, '-c', code], capture_output=True, text=True, cwd=ROOT.parent, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    """Neither a host nor a plotting library, nor numpy's bigger relatives."""
+    loaded = run_python('import sys, gpassk_opencompass; print(*sys.modules)').split()
+    assert not [name for name in HEAVY if name in loaded]
+
+
+def test_importing_the_package_takes_less_than_half_a_second() -> None:
+    """By the interpreter's own account of import times (-X importtime), in microseconds."""
+    account = run_python('import gpassk_opencompass', '-X', 'importtime').splitlines()
+    [line] = [line for line in account if line.split('|')[-1].strip() == 'gpassk_opencompass']
+    assert int(line.split('|')[1]) < 500_000
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_every_name_of_the_table_of_contents_loads() -> None:
+    """`__all__` promises what is there, and `dir` shows it."""
+    import_plugin()
+    for name in gpassk_opencompass.__all__:
+        assert getattr(gpassk_opencompass, name) is not None
+    assert set(gpassk_opencompass.__all__) <= set(dir(gpassk_opencompass))
+
+
+def test_the_table_of_contents_is_sorted() -> None:
+    """A reader finds a name where the alphabet puts it."""
+    names = list(gpassk_opencompass._HOMES)
+    assert names == sorted(names)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """As for any module."""
+    with pytest.raises(AttributeError, match='no_such_thing'):
+        gpassk_opencompass.no_such_thing  # noqa: B018
+
+
+def test_a_missing_extra_is_one_line_with_the_pip_command() -> None:
+    """Without OpenCompass the evaluator cannot load, and the message says what to install."""
+    code = (
+        'import sys; sys.modules["opencompass"] = None\n'
+        'import gpassk_opencompass\n'
+        'try: gpassk_opencompass.GPassKEvaluator\n'
+        'except gpassk_opencompass.MissingExtraError as error: print(error)'
+    )
+    assert 'pip install "gpassk_opencompass[opencompass]"' in run_python(code, '-W', 'ignore')
+
+
+def test_plugin_classes_are_registered_beside_opencompass_own() -> None:
+    """Ours are found by name, and the class that OpenCompass has under a name stays."""
+    plugin = import_plugin()
+    from opencompass import datasets, registry
+
+    assert registry.ICL_EVALUATORS.get('GPassKEvaluator') is plugin.GPassKEvaluator
+    assert registry.ICL_INFERENCERS.get('SeededGenInferencer') is plugin.SeededGenInferencer
+    assert registry.MODELS.get('SeededHuggingFace') is plugin.SeededHuggingFace
+    assert registry.MODELS.get('SeededTurboMind') is plugin.SeededTurboMind
+    assert registry.LOAD_DATASET.get('GPassKLiveMathBenchDataset') is plugin.LiveMathBenchDataset
+    assert registry.LOAD_DATASET.get('LiveMathBenchDataset') is datasets.LiveMathBenchDataset
+
+
+@pytest.mark.parametrize('name', ['LiveMathBenchDataset', 'GPassKEvaluator', 'SeededHuggingFace'])
+def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
+    """`type='gpassk_opencompass.GPassKEvaluator'` resolves as OpenCompass resolves types."""
+    plugin = import_plugin()
+    from mmengine.utils import get_object_from_string
+
+    assert get_object_from_string(f'gpassk_opencompass.{name}') is getattr(plugin, name)
+
+
+ROOMS = {
+    'arguments': {'errors'},
+    'tails': set(),
+    'metrics': {'arguments', 'errors', 'tails'},
+    'gpassatk': {'arguments', 'errors', 'metrics'},
+    'answers': {'latex'},
+    'latex': set(),
+    'replicas': set(),
+    'errors': set(),
+    'version': set(),
+    'judges': {'answers', 'errors', 'judges'},
+    'scoring': {'answers', 'errors', 'judges', 'metrics', 'replicas', 'version'},
+    'report': {'metrics', 'report', 'errors'},
+    'sweep': {'errors', 'sweep'},
+    'plugin': {'errors', 'judges', 'metrics', 'plugin', 'report', 'scoring'},
+    'demo': {'demo', 'report'},
+}
+"""Which room may import which; arrows go one way."""
+
+
+def rooms_imported_by(file: Path) -> set[str]:
+    package = file.relative_to(ROOT).parent.parts
+    rooms = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1]
+            path = [*base, *(node.module or '').split('.')] if node.module else list(base)
+            names = [path[0]] if path else [alias.name for alias in node.names]
+            rooms.update(names)
+    return rooms
+
+
+@pytest.mark.parametrize('file', sorted(ROOT.rglob('*.py')), ids=lambda file: str(file.relative_to(ROOT)))
+def test_no_room_imports_against_the_table(file: Path) -> None:
+    """A pure room stays pure, and no later stage is called by an earlier one."""
+    room = file.relative_to(ROOT).parts[0].removesuffix('.py')
+    if room != '__init__':
+        assert rooms_imported_by(file) <= ROOMS[room]

@@ -1,0 +1,134 @@
+"""Every sample has its own seed, and the seed alone decides its random numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hosts import import_plugin
+from scipy.stats import chisquare
+
+plugin = import_plugin()
+torch = pytest.importorskip('torch', reason='OpenCompass is not installed in this environment')
+inferencer = import_plugin('.inferencer')
+models = import_plugin('.models')
+seeds = import_plugin('.seeds')
+Sample = seeds.Sample
+
+PROBS = [0.5, 0.0, 0.3, 0.0, 0.2]
+
+
+def draw(probs: Any, of_seeds: list[int], times: int = 1) -> list[list[int]]:
+    with models._SeededMultinomial(of_seeds):
+        return [torch.multinomial(probs, num_samples=1).squeeze(1).tolist() for _ in range(times)]
+
+
+def test_samples_have_different_seeds() -> None:
+    """50 questions × 48 replicas × 2 run seeds: 4,800 different seeds, all below 2^53."""
+    found = {
+        seeds.sample_seed(run, Sample(f'202412/AMC_en/{q}', r))
+        for run in (1, 2)
+        for q in range(50)
+        for r in range(48)
+    }
+    assert len(found) == 4800
+    assert 0 <= min(found) <= max(found) < 2**53
+
+
+def test_a_seed_never_changes() -> None:
+    """A published run must be repeatable with a later version: this value is part of the interface."""
+    assert seeds.sample_seed(42, Sample('202412/AMC_en/0', 0)) == 4375039624031918
+
+
+def test_seeds_of_uid_and_replica_do_not_run_together() -> None:
+    """('x1', 2) and ('x', 12) are different samples."""
+    assert seeds.sample_seed(0, Sample('x1', 2)) != seeds.sample_seed(0, Sample('x', 12))
+
+
+def test_a_batch_must_be_announced_and_serves_once() -> None:
+    """Without the inferencer of this package there is no fallback to unseeded sampling."""
+    batch = seeds.SeedsOfBatch(42)
+    with pytest.raises(RuntimeError, match='SeededGenInferencer'):
+        batch.take(2)
+    batch.announce([Sample('a', 0), Sample('a', 1)])
+    with pytest.raises(RuntimeError, match='3 prompts to sample, but seeds for 2'):
+        batch.take(3)
+    batch.announce([Sample('a', 0), Sample('a', 1)])
+    assert len(set(batch.take(2))) == 2
+    with pytest.raises(RuntimeError, match='seeds for none'):
+        batch.take(2)
+
+
+def test_draws_follow_the_distribution() -> None:
+    """20,000 rows with seeds of their own against the probabilities; impossible tokens never come."""
+    rows = 20_000
+    drawn = np.array(draw(torch.tensor([PROBS] * rows), list(range(rows)))[0])
+    counts = np.bincount(drawn, minlength=5)
+    assert counts[1] == counts[3] == 0
+    expected = [rows * p for p in PROBS if p]
+    assert chisquare(counts[[0, 2, 4]], expected).pvalue > 1e-4
+
+
+def test_a_row_draws_the_same_in_any_batch() -> None:
+    """Ten steps of three rows, together and one by one."""
+    probs = torch.rand(3, 50, generator=torch.Generator().manual_seed(0))
+    together = draw(probs, [11, 22, 33], times=10)
+    for row, seed in enumerate([11, 22, 33]):
+        alone = draw(probs[row : row + 1], [seed], times=10)
+        assert [step[0] for step in alone] == [step[row] for step in together]
+
+
+def test_a_last_token_of_all_mass_is_reached_and_nothing_behind_it() -> None:
+    """A distribution of float32 numbers that sum to less or more than one stays within its tokens."""
+    probs = torch.tensor([[0.0, 0.999999, 0.0], [0.0, 0.0, 1.000001]]).repeat(500, 1)
+    drawn = draw(probs, list(range(1000)))[0]
+    assert drawn == [1, 2] * 500
+
+
+def test_other_sampling_in_the_context_is_refused() -> None:
+    """Several sequences a prompt would share a sample's seed."""
+    with pytest.raises(RuntimeError, match='num_return_sequences'):
+        draw(torch.ones(4, 5), [1, 2])
+
+
+def test_multinomial_is_left_alone_outside() -> None:
+    """The global generator rules again after the context."""
+    draw(torch.ones(1, 5), [1])
+    first, second = (
+        torch.multinomial(torch.ones(5), 3, generator=torch.Generator().manual_seed(1)) for _ in range(2)
+    )
+    assert first.tolist() == second.tolist()
+
+
+def test_the_loader_announces_each_batch_before_it_comes() -> None:
+    """Batches of 4, 4 and 2 of ten samples, in step with their announcements."""
+    samples = [Sample('q', r) for r in range(10)]
+    batch = seeds.SeedsOfBatch(7)
+    loader = inferencer._Announced([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]], samples, batch)
+    assert len(loader) == 3
+    taken = [batch.take(len(rows)) for rows in loader]
+    assert [seed for part in taken for seed in part] == [seeds.sample_seed(7, sample) for sample in samples]
+
+
+def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
+    """A resume file cut by kill -9 keeps its whole lines; a whole file stays as it is."""
+    file = tmp_path / 'tmp_bench.jsonl'
+    lines = [json.dumps({'idx': str(i), 'prediction': 'x' * 50}) + '\n' for i in range(3)]
+    file.write_text(''.join(lines) + '{"idx": "3", "predic')
+    for _ in range(2):
+        inferencer.drop_torn_line(file)
+        assert file.read_text() == ''.join(lines)
+    inferencer.drop_torn_line(tmp_path / 'not there')
+
+
+def test_rows_without_uid_and_replica_are_refused() -> None:
+    """A foreign data set cannot be seeded by guessing."""
+    from datasets import Dataset
+
+    from gpassk_opencompass import InputError
+
+    with pytest.raises(InputError, match=r"no column \['replica', 'uid'\]"):
+        inferencer._samples_of(Dataset.from_dict({'question': ['a']}))

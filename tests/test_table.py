@@ -1,0 +1,76 @@
+"""The tables that people read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from gpassk_opencompass.report.table import Run, Table, breakdown_table, results_table
+
+
+def record(n: int, ks: list[int], **metrics: float) -> dict[str, Any]:
+    block = {
+        'n': n,
+        'k': ks,
+        'thresholds': [0.0, 0.5, 0.75, 1.0],
+        'unjudged': 0,
+        'counts': {'group': ['A_en']},
+    }
+    return {**metrics, 'gpassk': block}
+
+
+GREEDY = Run('m_t0', 'd-k1', record(1, [1], accuracy=40.0))
+SAMPLED = Run(
+    'm_t1',
+    'd-k4',
+    record(
+        4, [2, 4], **{'accuracy': 50.0, 'G-Pass@4_1.0': 12.345, 'mG-Pass@4': 20.0, 'A_en/G-Pass@4_1.0': 7.0}
+    ),
+)
+
+
+def test_the_published_columns_are_those_of_the_largest_k() -> None:
+    """A reader sees accuracy, G-Pass@4 at 0.5, 0.75 and 1.0, mG-Pass@4, and what stayed unjudged."""
+    table = results_table([GREEDY, SAMPLED])
+    shown = ['accuracy', 'G-Pass@4_0.5', 'G-Pass@4_0.75', 'G-Pass@4_1.0', 'mG-Pass@4']
+    assert table.headers == ['model', 'dataset', 'n', *shown, 'unjudged']
+
+
+def test_every_metric_is_there_on_demand() -> None:
+    """Each k and τ, pass@k too."""
+    headers = results_table([SAMPLED], every_metric=True).headers
+    assert {'pass@2', 'G-Pass@2_0.0', 'mG-Pass@2', 'pass@4', 'G-Pass@4_0.0'} <= set(headers)
+
+
+def test_a_greedy_run_has_no_stability() -> None:
+    """Its cells are empty, not zero."""
+    table = results_table([GREEDY, SAMPLED])
+    row = dict(zip(table.headers, table.rows[0], strict=True))
+    assert row['accuracy'] == 40.0
+    assert row['G-Pass@4_1.0'] is None
+
+
+def test_only_greedy_runs_make_a_table_of_accuracies() -> None:
+    """No sampled run, no G-Pass column."""
+    assert results_table([GREEDY]).headers == ['model', 'dataset', 'n', 'accuracy', 'unjudged']
+
+
+def test_markdown_rounds_and_csv_keeps_all_digits() -> None:
+    """Two decimals for people, everything for programs, nothing where there is nothing."""
+    table = results_table([GREEDY, SAMPLED])
+    assert '12.35' in table.to_markdown() or '12.34' in table.to_markdown()
+    rows = list(csv.DictReader(io.StringIO(table.to_csv())))
+    assert (rows[0]['G-Pass@4_1.0'], rows[1]['G-Pass@4_1.0']) == ('', '12.345')
+
+
+def test_the_breakdown_has_a_row_a_group() -> None:
+    """Contest × language, with the group's own numbers."""
+    [row] = breakdown_table([SAMPLED]).rows
+    assert row[:3] == ['m_t1', 'd-k4', 'A_en']
+    assert row[breakdown_table([SAMPLED]).headers.index('G-Pass@4_1.0')] == 7.0
+
+
+def test_a_column_can_be_left_out() -> None:
+    """With its cells."""
+    assert Table(['a', 'b', 'c'], [[1, 2, 3]]).without('b') == Table(['a', 'c'], [[1, 3]])

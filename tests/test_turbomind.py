@@ -1,0 +1,89 @@
+"""SeededTurboMind against lmdeploy's own classes; the engine itself needs a GPU and is recorded."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hosts import import_plugin
+
+from gpassk_opencompass.demo import MODEL
+
+plugin = import_plugin()
+seeds = import_plugin('.seeds')
+
+WHEEL = Path(sys.prefix) / 'lmdeploy-wheel'
+SAMPLES = [seeds.Sample('202412/AMC_en/0', 0), seeds.Sample('202412/AMC_en/0', 1)]
+
+
+@pytest.fixture
+def lmdeploy(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The real lmdeploy 0.18.0, installed without its dependencies beside the environment."""
+    if not WHEEL.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+    monkeypatch.syspath_prepend(str(WHEEL))
+    import lmdeploy as module
+
+    return module
+
+
+class RecordingPipe:
+    """Takes what lmdeploy's pipeline takes, and answers with the seed."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[Any]] = []
+
+    def __call__(self, prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
+        self.calls.append(gen_config)
+        return [
+            SimpleNamespace(text=f'seed {config.random_seed}', input_token_len=1, generate_token_len=1)
+            for _, config in zip(prompts, gen_config, strict=True)
+        ]
+
+
+@pytest.fixture
+def pipe(lmdeploy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> RecordingPipe:
+    pipe = RecordingPipe()
+    monkeypatch.setattr(lmdeploy, 'pipeline', lambda *_, **__: pipe)
+    return pipe
+
+
+def build_model(**gen_config: Any) -> Any:
+    return plugin.SeededTurboMind(path=MODEL, max_seq_len=512, random_seed=42, gen_config=gen_config)
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_each_prompt_gets_its_own_seed_and_the_same_settings(
+    pipe: RecordingPipe, lmdeploy: ModuleType
+) -> None:
+    """Two replicas of one question: two GenerationConfigs that differ in the seed alone."""
+    model = build_model(do_sample=True, temperature=0.3, top_p=0.8, top_k=50, repetition_penalty=1.0)
+    model.seeds.announce(SAMPLES)
+    texts = model.generate(['1+1?', '1+1?'], max_out_len=8)
+    first, second = pipe.calls[0]
+    assert isinstance(first, lmdeploy.GenerationConfig)
+    assert [first.random_seed, second.random_seed] == [seeds.sample_seed(42, sample) for sample in SAMPLES]
+    assert (first.temperature, first.top_p, first.top_k, first.do_sample) == (0.3, 0.8, 50, True)
+    assert first.max_new_tokens == 8
+    assert texts == [f'seed {config.random_seed}' for config in (first, second)]
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_a_run_without_announced_samples_is_refused(pipe: RecordingPipe) -> None:
+    """One fixed seed for n requests is what must never happen, so there is no fallback."""
+    with pytest.raises(RuntimeError, match='SeededGenInferencer'):
+        build_model(do_sample=True).generate(['1+1?'], max_out_len=8)
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_lmdeploy_takes_one_generation_config_a_prompt(lmdeploy: ModuleType) -> None:
+    """The pipeline's own signature: a list of GenerationConfig is allowed, and the seed is a field."""
+    from lmdeploy.pipeline import Pipeline
+
+    annotation = str(inspect.signature(Pipeline.infer).parameters['gen_config'].annotation)
+    assert 'list[GenerationConfig]' in annotation
+    assert lmdeploy.GenerationConfig(random_seed=2**53 - 1).random_seed == 2**53 - 1
