@@ -1,0 +1,56 @@
+"""What a judge takes and gives: pairs in, one of three verdicts a pair out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+
+class Verdict(str, Enum):
+    """What a judge says of one answer.
+
+    `UNJUDGED` (a time-out, a crash, an unreadable reply) is never silently `INCORRECT`.
+    """
+
+    CORRECT = 'correct'
+    INCORRECT = 'incorrect'
+    UNJUDGED = 'unjudged'
+
+
+class Pair(NamedTuple):
+    """One answer to be judged against its reference. Equal pairs are judged once."""
+
+    question: str
+    reference: str
+    answer: str
+    """The final answer of a response, or '' where the response has none."""
+    language: str = 'en'
+    tail: str = ''
+    """The end of the response, given only where `answer` is ''; a rule cannot use it, an LLM can."""
+
+
+class Judgement(NamedTuple):
+    """A verdict and where it came from."""
+
+    verdict: Verdict
+    origin: str
+    """The check that decided, e.g. 'empty', 'string', 'math-verify'."""
+    reason: str = ''
+    """Why a pair stayed unjudged, e.g. 'timeout'; '' otherwise."""
+
+
+class Judge(Protocol):
+    """Anything that judges pairs."""
+
+    def identity(self) -> Mapping[str, object]:
+        """JSON-able: everything that may change a verdict (name, versions, prompts, settings)."""
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """One judgement a pair, in the order of `pairs`."""
+
+    def statistics(self) -> Mapping[str, int | float]:
+        """Counts of what was done so far (pairs, time-outs, calls, …), JSON-able."""
+
+    def close(self) -> None:
+        """Release processes and connections. May be called twice."""

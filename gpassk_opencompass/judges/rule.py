@@ -1,0 +1,199 @@
+"""The rule judge: equal spelling, equal wording, or equal mathematics in the eyes of math-verify."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from types import TracebackType
+
+from ..answers import final_answer, normal_form
+from ..errors import InputError
+from .protocol import Judgement, Pair, Verdict
+from .wording import agree
+from .workers import Outcome, Workers
+
+_RULES = 1  # to be raised with every change that may change a verdict
+_PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
+_MOST_WORKERS = 16
+_LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
+
+_EMPTY = Judgement(Verdict.INCORRECT, 'empty')
+_SAME_SPELLING = Judgement(Verdict.CORRECT, 'string')
+_ABSURD = Judgement(Verdict.INCORRECT, 'capped')
+_NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
+_ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
+_VERDICTS = {True: Verdict.CORRECT, False: Verdict.INCORRECT}
+_JUDGEMENTS = {
+    Outcome.YES: Judgement(Verdict.CORRECT, 'math-verify'),
+    Outcome.NO: Judgement(Verdict.INCORRECT, 'math-verify'),
+    **{
+        failure: Judgement(Verdict.UNJUDGED, 'math-verify', failure.value)
+        for failure in (Outcome.TIMEOUT, Outcome.MEMORY, Outcome.CRASH)
+    },
+}
+_INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
+_BOX = re.compile(r'\\(?:boxed|fbox)')
+
+
+class RuleJudge:
+    """Judges by rules alone: no model, no network, the same verdict every time.
+
+    In this order: an answer that is empty is incorrect; one with the normal form of the reference is
+    correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
+    (`capped`); options, yes or no and sentences are compared as words (`wording`); everything else goes to
+    math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`). Where
+    that runs out of time or memory or crashes, the pair is unjudged, with that as reason; so is a pair
+    whose *reference* is of absurd size.
+
+    A reference or answer given as a whole response counts by its final answer; the question does not count.
+    Safe to use from several threads, one call at a time; a context manager.
+
+    workers: most processes to use, by default the processors this process may use, at most 16.
+    timeout: processor time in seconds for one pair (by the clock, four times that).
+    memory_mb: address space of a worker, at least 256.
+    max_length, max_nesting: characters and open brackets beyond which an answer is not parsed.
+
+    >>> with RuleJudge() as judge:
+    ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
+    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='math-verify', reason='')]
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        timeout: float = 5.0,
+        memory_mb: int = 1024,
+        max_length: int = 2000,
+        max_nesting: int = 15,
+    ) -> None:
+        limits = {
+            'timeout': timeout,
+            'memory_mb': memory_mb,
+            'max_length': max_length,
+            'max_nesting': max_nesting,
+        }
+        _check({'workers': 1 if workers is None else workers, **limits})
+        self._identity = {'judge': 'rule', 'rules': _RULES, **_versions(), **limits}
+        self._max_length, self._max_nesting = max_length, max_nesting
+        self._workers = Workers(
+            'gpassk_opencompass.judges.verifier:equivalent',
+            count=_processors() if workers is None else workers,
+            timeout=timeout,
+            memory_mb=memory_mb,
+        )
+        self._counts: Counter[str] = Counter()
+        self._closed = False
+
+    def identity(self) -> Mapping[str, object]:
+        """Name, version of the rules and of the packages behind them, limits: what may change a verdict."""
+        return dict(self._identity)
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """One judgement a pair, in the order of `pairs`; equal answers to one reference are judged once.
+
+        Raises InputError after `close`, IncompleteError if the worker processes cannot start.
+        """
+        if self._closed:
+            raise InputError('this RuleJudge is closed; make a new one to judge more pairs')
+        keys = [(pair.reference, pair.answer) for pair in pairs]
+        judged: dict[tuple[str, str], Judgement] = {}
+        hard: dict[tuple[str, str], tuple[str, str]] = {}
+        for reference, answer in dict.fromkeys(keys):
+            stated = (self._stated(reference), self._stated(answer))
+            judgement = self._at_once(*stated)
+            if judgement is None:
+                hard[reference, answer] = stated
+            else:
+                judged[reference, answer] = judgement
+        outcomes = self._workers.run(list(hard.values()))
+        judged |= {key: _JUDGEMENTS[outcome] for key, outcome in zip(hard, outcomes, strict=True)}
+        judgements = [judged[key] for key in keys]
+        self._count(judgements, distinct=len(judged))
+        return judgements
+
+    def statistics(self) -> Mapping[str, int | float]:
+        """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""
+        return {**self._counts, 'workers started': self._workers.started}
+
+    def close(self) -> None:
+        """End the worker processes. May be called twice; nothing can be judged afterwards."""
+        self._closed = True
+        self._workers.close()
+
+    def __enter__(self) -> RuleJudge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _stated(self, text: str) -> str:
+        """The final answer of a whole response; in a short one math-verify finds boxes by itself."""
+        if _BOX.search(text) and len(text) <= self._max_length:
+            return text
+        return final_answer(text).text or text
+
+    def _at_once(self, reference: str, answer: str) -> Judgement | None:
+        """The judgement that needs no mathematics, or None."""
+        expected, given = normal_form(reference), normal_form(answer)
+        if not expected:
+            return _NO_REFERENCE
+        if not given:
+            return _EMPTY
+        if expected == given:
+            return _SAME_SPELLING
+        if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
+            return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
+        return self._if_absurd(reference, answer) or _by_wording(reference, answer)
+
+    def _if_absurd(self, reference: str, answer: str) -> Judgement | None:
+        for text, judgement in ((reference, _ABSURD_REFERENCE), (answer, _ABSURD)):
+            if len(text) > self._max_length or _nesting(text) > self._max_nesting:
+                return judgement
+        return None
+
+    def _count(self, judgements: Sequence[Judgement], *, distinct: int) -> None:
+        self._counts.update({'pairs': len(judgements), 'distinct': distinct})
+        self._counts.update(judgement.origin for judgement in judgements)
+        self._counts.update(judgement.reason for judgement in judgements if judgement.reason)
+
+
+def _by_wording(reference: str, answer: str) -> Judgement | None:
+    agreement = agree(reference, answer)
+    return None if agreement is None else Judgement(_VERDICTS[agreement], 'wording')
+
+
+def _check(limits: Mapping[str, float]) -> None:
+    for name, value in limits.items():
+        if not value >= _LEAST[name]:
+            raise InputError(f'RuleJudge got {name}={value!r}; it must be at least {_LEAST[name]}')
+
+
+def _versions() -> dict[str, str]:
+    try:
+        return {package: version(package) for package in _PACKAGES}
+    except PackageNotFoundError as error:
+        raise InputError(
+            f'the rule judge needs {error.name}, which is not installed; run: pip install math-verify'
+        ) from error
+
+
+def _processors() -> int:
+    available = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+    return min(available, _MOST_WORKERS)
+
+
+def _nesting(text: str) -> int:
+    deepest = depth = 0
+    for char in text:
+        if char in '([{':
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ')]}' and depth:
+            depth -= 1
+    return deepest

@@ -1,0 +1,58 @@
+"""One worker process: reads jobs, answers each with one byte.
+
+Started by `workers.Workers` as `python -c "… main(…)"` and ended by the end of its input. What a job does
+to this process does not matter to anyone else: the kernel ends it when its processor time is spent, an
+allocation beyond the limit fails, and nothing it prints reaches the answers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+READY, YES, NO, FAILED, OUT_OF_MEMORY = b'+', b'y', b'n', b'f', b'm'
+
+
+def main(target: str, timeout: float, memory_mb: int) -> None:
+    """Serve jobs to the function `target` ("module:function") until the input ends.
+
+    `timeout` is the processor time in seconds that one job may take, `memory_mb` the address space of the
+    process.
+    """
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), 'wb', buffering=0)
+    with open(os.devnull, 'wb') as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    module, _, function = target.partition(':')
+    decide = getattr(importlib.import_module(module), function)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
+    memory = memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_AS, (memory if allowed < 0 else min(memory, allowed), allowed))
+    answers.write(READY)
+    _serve(decide, timeout, sys.stdin.buffer, answers)
+
+
+def _serve(decide: Callable[[Any], bool], timeout: float, jobs: BinaryIO, answers: Any) -> None:
+    for job in jobs:
+        # The default action of SIGPROF ends the process, also inside C code and also when the parent is gone.
+        signal.setitimer(signal.ITIMER_PROF, timeout)
+        answer = _answer(decide, job)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        answers.write(answer)
+        if answer == OUT_OF_MEMORY:
+            return
+
+
+def _answer(decide: Callable[[Any], bool], job: bytes) -> bytes:
+    try:
+        return YES if decide(json.loads(job)) else NO
+    except MemoryError:
+        return OUT_OF_MEMORY
+    except Exception:
+        return FAILED
