@@ -1,0 +1,31 @@
+"""A tiny chat model of the project's own and its questions: the whole flow on a laptop CPU.
+
+>>> import json, os
+>>> path = os.path.join(QUESTIONS, VERSION, f'{SPLITS[0]}_{LANGUAGES[0]}.jsonl')
+>>> with open(path, encoding='utf-8') as file:
+...     sorted(json.loads(next(file)))
+['answer', 'options', 'question', 'question_type']
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ['LANGUAGES', 'MODEL', 'QUESTIONS', 'SPLITS', 'VERSION']
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+MODEL: str = os.path.join(_HERE, 'model')
+"""Folder of the shipped model, for `AutoModelForCausalLM.from_pretrained` and OpenCompass's `path`."""
+
+QUESTIONS: str = os.path.join(_HERE, 'questions')
+"""Folder of the question set: `<QUESTIONS>/<VERSION>/<SPLIT>_<language>.jsonl`."""
+
+VERSION: str = 'demo'
+"""The version name of the question set."""
+
+SPLITS: tuple[str, ...] = ('ADD', 'MUL', 'MIX')
+"""Sums, products, and word problems of two steps; each file goes from easy to hard."""
+
+LANGUAGES: tuple[str, ...] = ('cn', 'en')
+"""Line i of a split is the same problem in both languages."""

@@ -1,0 +1,153 @@
+"""The demo's problems: drawn from a ladder of difficulties, asked and answered in two languages.
+
+`python -m gpassk_opencompass.demo.questions [--output DIR]` writes the question files again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from gpassk_opencompass.demo import LANGUAGES, QUESTIONS, SPLITS, VERSION
+
+SEED = 2412
+"""Seed of the shipped question files."""
+
+LADDERS: dict[str, tuple[tuple[int, ...], ...]] = {
+    'ADD': ((1, 1), (2, 1), (2, 2), (2, 2), (3, 2), (3, 3), (2, 2, 2), (4, 4)),
+    'MUL': ((1, 1), (1, 1), (2, 1), (2, 1), (2, 1), (3, 1), (2, 2), (2, 2)),
+    'MIX': ((1, 1, 1), (1, 1, 1), (1, 1, 2), (1, 1, 2), (1, 1, 3), (2, 1, 1), (2, 1, 2), (2, 1, 2)),
+}
+"""Per split, the numbers of digits of the operands, from easy to hard: one problem a rung."""
+
+_COMPUTE = {'en': 'Compute ${}$.', 'cn': '计算 ${}$。'}
+_LEFT = {
+    'en': 'Each of ${1}$ boxes holds ${0}$ pens. ${2}$ pens are taken out. How many pens are left?',
+    'cn': '有 ${1}$ 个盒子，每个装 ${0}$ 支笔，拿走 ${2}$ 支，还剩多少支？',
+}
+_COST = {
+    'en': 'A pen costs ${0}$ yuan and a bag costs ${2}$ yuan. How much do ${1}$ pens and a bag cost?',
+    'cn': '一支笔 ${0}$ 元，一个包 ${2}$ 元，买 ${1}$ 支笔和一个包要多少元？',
+}
+_RESPONSE = {
+    'en': ('${}$', ', ', '{}. So the answer is \\boxed{{{}}}.'),
+    'cn': ('${}$', '，', '{}。所以答案是 \\boxed{{{}}}。'),
+}
+
+
+class Problem(NamedTuple):
+    """One problem with its solution, free of any language but that of its questions."""
+
+    questions: dict[str, str]
+    """The question in each language."""
+    steps: tuple[str, ...]
+    """Equations that lead to the answer."""
+    answer: int
+
+    def response(self, language: str) -> str:
+        r"""The right response in a language.
+
+        >>> Problem({}, ('3+4=7',), 7).response('en')
+        '$3+4=7$. So the answer is \\boxed{7}.'
+        """
+        step, comma, sentence = _RESPONSE[language]
+        return sentence.format(comma.join(map(step.format, self.steps)), self.answer)
+
+    def row(self, language: str) -> dict[str, object]:
+        """The problem in LiveMathBench's fields."""
+        return {
+            'question': self.questions[language],
+            'answer': f'${self.answer}$',
+            'question_type': 'problem-solving',
+            'options': [],
+        }
+
+
+def draw(rng: Random, split: str, digits: Sequence[int]) -> Problem:
+    """A random problem of a split.
+
+    Args:
+        rng: source of randomness.
+        split: one of `SPLITS`.
+        digits: numbers of digits of the operands: two or more for ADD, two for MUL, three for MIX.
+
+    >>> draw(Random(0), 'ADD', (2, 2)).answer
+    122
+    """
+    operands = [_number(rng, width) for width in digits]
+    if split == 'MIX':
+        return _word_problem(rng, *operands)
+    sign = '+' if split == 'ADD' else '\\times'
+    expression = sign.join(map(str, operands))
+    questions = {language: _COMPUTE[language].format(expression) for language in LANGUAGES}
+    if split == 'ADD':
+        return Problem(questions, _sums(operands), sum(operands))
+    return Problem(questions, (_product(*operands),), math.prod(operands))
+
+
+def _number(rng: Random, width: int) -> int:
+    return rng.randrange(max(2, 10 ** (width - 1)), 10**width)
+
+
+def _sums(terms: Sequence[int]) -> tuple[str, ...]:
+    """One equation a sign, each going on from the sum before."""
+    totals = list(accumulate(terms))
+    return tuple(f'{a}+{b}={c}' for a, b, c in zip(totals, terms[1:], totals[1:], strict=False))
+
+
+def _product(left: int, right: int) -> str:
+    """A product by the digits of its longer factor, e.g. 47\\times6=240+42=282."""
+    digits = str(left)
+    parts = [int(digit) * right * 10 ** (len(digits) - 1 - place) for place, digit in enumerate(digits)]
+    shown = '+'.join(str(part) for part in parts if part)
+    result = left * right
+    return f'{left}\\times{right}={shown}' + (f'={result}' if shown != str(result) else '')
+
+
+def _word_problem(rng: Random, price: int, count: int, other: int) -> Problem:
+    product = price * count
+    # More pens than there are cannot be taken out; such numbers make a bill instead.
+    left = other < product and rng.random() < 0.5
+    texts, sign, answer = (_LEFT, '-', product - other) if left else (_COST, '+', product + other)
+    questions = {language: texts[language].format(price, count, other) for language in LANGUAGES}
+    steps = (_product(price, count), f'{product}{sign}{other}={answer}')
+    return Problem(questions, steps, answer)
+
+
+def question_set(seed: int = SEED) -> dict[str, list[Problem]]:
+    """The problems of each split, one a rung of its ladder, easy first."""
+    rng = Random(seed)
+    return {split: [draw(rng, split, digits) for digits in LADDERS[split]] for split in SPLITS}
+
+
+def write(folder: Path, seed: int = SEED) -> list[Path]:
+    """Write `<folder>/<VERSION>/<SPLIT>_<language>.jsonl` for each split and language; return the files."""
+    target = folder / VERSION
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for split, problems in question_set(seed).items():
+        for language in LANGUAGES:
+            lines = [json.dumps(problem.row(language), ensure_ascii=False) for problem in problems]
+            written.append(target / f'{split}_{language}.jsonl')
+            written[-1].write_text('\n'.join(lines) + '\n', encoding='utf-8')
+    return written
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the question files from the command line."""
+    parser = argparse.ArgumentParser(
+        prog='python -m gpassk_opencompass.demo.questions', description=main.__doc__
+    )
+    parser.add_argument('--output', type=Path, default=Path(QUESTIONS), help='folder (default: %(default)s)')
+    for file in write(parser.parse_args(arguments).output):
+        print(file)
+
+
+if __name__ == '__main__':
+    main()

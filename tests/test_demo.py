@@ -1,0 +1,185 @@
+"""The demo's questions are right and parallel; its model is small, loads and answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpassk_opencompass import demo
+from gpassk_opencompass.demo.questions import LADDERS, write
+
+FILES = [f'{split}_{language}.jsonl' for split in demo.SPLITS for language in demo.LANGUAGES]
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    text = (Path(demo.QUESTIONS) / demo.VERSION / name).read_text(encoding='utf-8')
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def numbers(row: dict[str, Any]) -> list[int]:
+    return [int(digits) for digits in re.findall(r'\d+', row['question'])]
+
+
+def solved(row: dict[str, Any]) -> int:
+    """The answer from the words of the question alone, in the way a reader would find it."""
+    question = row['question']
+    found = numbers(row)
+    if 'boxes' in question or '盒子' in question:
+        return found[0] * found[1] - found[2]
+    if 'yuan' in question or '元' in question:
+        return found[0] * found[2] + found[1]
+    (expression,) = re.findall(r'\$(.*)\$', question)
+    total = 0
+    for term in expression.split('+'):
+        product = 1
+        for factor in term.split('\\times'):
+            product *= int(factor)
+        total += product
+    return total
+
+
+def run(*arguments: str) -> str:
+    finished = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_reference_answers_follow_from_the_questions(name: str) -> None:
+    """Each reference answer is what the question's own words and numbers give."""
+    rows = read(name)
+    assert [row['answer'] for row in rows] == [f'${solved(row)}$' for row in rows]
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_rows_have_the_fields_of_livemathbench(name: str) -> None:
+    """Every row has LiveMathBench's four fields, and each question its own language."""
+    for row in read(name):
+        assert set(row) == {'question', 'answer', 'question_type', 'options'}
+        assert row['question_type'] == 'problem-solving'
+        assert row['options'] == []
+        assert bool(re.search('[\u4e00-\u9fff]', row['question'])) == name.endswith('_cn.jsonl')
+
+
+@pytest.mark.parametrize('split', demo.SPLITS)
+def test_line_i_is_one_problem_in_both_languages(split: str) -> None:
+    """Both files of a split hold the same numbers and answers, line by line."""
+    english, chinese = read(f'{split}_en.jsonl'), read(f'{split}_cn.jsonl')
+    assert len(english) == len(LADDERS[split])
+    assert [row['answer'] for row in english] == [row['answer'] for row in chinese]
+    assert [sorted(numbers(row)) for row in english] == [sorted(numbers(row)) for row in chinese]
+
+
+def test_no_question_is_asked_twice() -> None:
+    """All questions of the set differ."""
+    questions = [row['question'] for name in FILES for row in read(name)]
+    assert len(set(questions)) == len(questions)
+
+
+def test_generator_writes_the_shipped_questions(tmp_path: Path) -> None:
+    """The generator reproduces the shipped files byte for byte, and there are no others."""
+    written = {file.name: file.read_bytes() for file in write(tmp_path)}
+    shipped = {file.name: file.read_bytes() for file in (Path(demo.QUESTIONS) / demo.VERSION).iterdir()}
+    assert written == shipped
+
+
+def test_weights_are_at_most_one_megabyte() -> None:
+    """The shipped model is complete, and its weights stay small enough for a package."""
+    folder = Path(demo.MODEL)
+    assert (folder / 'model.safetensors').stat().st_size <= 1_000_000
+    assert all((folder / name).is_file() for name in ('config.json', 'tokenizer.json', 'README.md'))
+
+
+@pytest.fixture(scope='module')
+def tokenizer() -> Any:
+    transformers = pytest.importorskip('transformers', reason='the demo model needs transformers')
+    return transformers.AutoTokenizer.from_pretrained(demo.MODEL)
+
+
+@pytest.mark.opencompass
+@pytest.mark.parametrize(
+    'text', ['naïve $\\frac{1}{2}$\r\n\t 3  .', '若 $x∈ℝ$，求 x ？ 🙂', '', ' 10 000 , 0']
+)
+def test_tokenizer_returns_any_text_unchanged(tokenizer: Any, text: str) -> None:
+    """Text that the tokenizer was never trained on survives encoding and decoding."""
+    assert tokenizer.decode(tokenizer(text).input_ids) == text
+
+
+@pytest.mark.opencompass
+def test_tokenizer_reads_digit_by_digit(tokenizer: Any) -> None:
+    """A number of d digits is d tokens."""
+    assert tokenizer.tokenize('90210') == list('90210')
+
+
+@pytest.mark.opencompass
+@pytest.mark.filterwarnings('ignore')
+def test_shipped_model_answers_in_both_languages() -> None:
+    """Through OpenCompass's wrapper, one batch of both languages gives boxed answers, the easy ones right."""
+    models = pytest.importorskip('opencompass.models', reason='the wrapper is part of OpenCompass')
+    prompts = pytest.importorskip(
+        'opencompass.datasets.livemathbench.prompts', reason='prompts of OpenCompass'
+    )
+    wrapped = models.HuggingFacewithChatTemplate(
+        path=demo.MODEL, model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'}
+    )
+    asked = {'ADD_en.jsonl': prompts.PROMPT_EN, 'ADD_cn.jsonl': prompts.PROMPT_CN}
+    inputs = [text.format(question=row['question']) for name, text in asked.items() for row in read(name)]
+    outputs = wrapped.generate(inputs, max_out_len=40)
+    answers = [re.findall(r'\\boxed\{(\d+)\}', output) for output in outputs]
+    assert all(len(answer) == 1 for answer in answers)
+    rungs = len(LADDERS['ADD'])
+    for name, first in (('ADD_en.jsonl', 0), ('ADD_cn.jsonl', rungs)):
+        assert f'${answers[first][0]}$' == read(name)[0]['answer']
+    assert all('So the answer is' in output for output in outputs[:rungs])
+    assert all('所以答案是' in output for output in outputs[rungs:])
+
+
+@pytest.mark.e2e
+@pytest.mark.opencompass
+def test_training_reproduces_itself(tmp_path: Path) -> None:
+    """Two short trainings with one seed write the same loadable model, another seed writes another."""
+    pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
+    folders = [str(tmp_path / name) for name in ('first', 'second', 'other')]
+    code = (
+        'import sys; from gpassk_opencompass.demo.train import main\n'
+        "for folder, seed in zip(sys.argv[1:], '001'):\n"
+        "    main(['--steps', '2', '--output', folder, '--seed', seed])\n"
+        'from transformers import AutoModelForCausalLM, AutoTokenizer\n'
+        'AutoModelForCausalLM.from_pretrained(sys.argv[1]); AutoTokenizer.from_pretrained(sys.argv[1])'
+    )
+    assert 'step 2/2  loss ' in run('-c', code, *folders)
+    first, second, other = [(Path(folder) / 'model.safetensors').read_bytes() for folder in folders]
+    assert first == second
+    assert first != other
+    # The tokenizer does not depend on the number of steps, so the shipped one comes out again.
+    assert (tmp_path / 'first' / 'tokenizer.json').read_bytes() == (
+        Path(demo.MODEL) / 'tokenizer.json'
+    ).read_bytes()
+
+
+@pytest.mark.e2e
+@pytest.mark.opencompass
+@pytest.mark.parametrize('steps', ['0', '-1', 'many'])
+def test_training_refuses_a_wrong_number_of_steps(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A number of steps below one is an error of usage that repeats what was given."""
+    pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
+    from gpassk_opencompass.demo.train import main
+
+    with pytest.raises(SystemExit):
+        main(['--steps', steps])
+    assert f'{steps}' in capsys.readouterr().err.partition('--steps:')[2]
+
+
+def test_importing_the_demo_is_cheap() -> None:
+    """The paths of the demo can be had without torch, transformers or OpenCompass."""
+    code = (
+        'import sys, gpassk_opencompass.demo, gpassk_opencompass.demo.questions; '
+        "print(sorted({'torch', 'transformers', 'opencompass', 'numpy'} & set(sys.modules)))"
+    )
+    assert run('-c', code) == '[]\n'
