@@ -1,0 +1,33 @@
+"""Check what `make demo` wrote: three runs, and stability that falls as temperature rises."""
+
+import csv
+import sys
+from pathlib import Path
+
+
+def main(path: str) -> None:
+    """Exit with a message at the first thing that is not as it should be."""
+    rows = {row['model']: row for row in csv.DictReader(Path(path).open(encoding='utf-8'))}
+    greedy, *sampled = [rows[name] for name in sorted(rows)]
+    check(len(rows) == 3, f'expected the greedy run and two temperatures, got {sorted(rows)}')
+    check(greedy['n'] == '1' and all(row['n'] == '48' for row in sampled), 'n is 1 greedy and 48 sampled')
+    check(all(row['unjudged'] == '0' for row in rows.values()), 'every sample is judged')
+    check(20 < float(greedy['accuracy']) < 95, 'the greedy run is neither hopeless nor perfect')
+    cool, hot = sampled
+    for k in (4, 8, 16):
+        for row in sampled:
+            falling = [float(row[f'G-Pass@{k}_{tau}']) for tau in (0.0, 0.5, 0.75, 1.0)]
+            check(falling == sorted(falling, reverse=True), f'G-Pass@{k} falls as the threshold rises')
+        for key in (f'G-Pass@{k}_1.0', f'mG-Pass@{k}'):
+            check(float(cool[key]) > float(hot[key]), f'{key} falls as temperature rises')
+    print(f'{path}: as it should be')
+
+
+def check(holds: bool, what: str) -> None:
+    """Stop unless it holds."""
+    if not holds:
+        sys.exit(f'demo: not so: {what}')
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

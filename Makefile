@@ -1,0 +1,53 @@
+# make demo, make test: the two commands of the README. `make help` lists the rest.
+# PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test unit lint bench clean
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LMDEPLOY := $(VENV)/.lmdeploy
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
+	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' >/dev/null 2>&1 && echo $$p && break; done)
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(STAMP): setup.py constraints/opencompass.txt Makefile
+	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo "Installing into $(VENV) (about 2 GB, a few minutes) ..."
+	$(PYTHON) -m venv $(VENV) || { echo 'python -m venv failed: on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,dev]'
+	touch $@
+
+install: $(STAMP) ## make or update .venv
+
+demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table, on this CPU
+	$(BIN)/python dump_configs.py --config_template_file config_templates/demo.py --output_dir outputs/demo/configs
+	$(BIN)/python -m gpassk_opencompass.demo outputs/demo/configs --work_dir outputs/demo
+
+# lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
+$(LMDEPLOY): | $(STAMP)
+	@echo "Unpacking lmdeploy's wheel for the tests ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64
+	touch $@
+
+test: $(STAMP) $(LMDEPLOY) ## all tests
+	$(BIN)/python -m pytest
+
+unit: $(STAMP) ## the tests that take seconds
+	$(BIN)/python -m pytest -m 'not e2e'
+
+lint: $(STAMP) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## the metric stage against OpenCompass's own
+	$(BIN)/python benchmarks/metric_stage.py
+
+clean: ## remove what demo and tests wrote; .venv stays
+	rm -rf outputs opencompass_configs .pytest_cache .mypy_cache .ruff_cache .cache tmp
