@@ -7,7 +7,8 @@ from pathlib import Path
 
 def main(path: str) -> None:
     """Exit with a message at the first thing that is not as it should be."""
-    rows = {row['model']: row for row in csv.DictReader(Path(path).open(encoding='utf-8'))}
+    with Path(path).open(encoding='utf-8') as file:
+        rows = {row['model']: row for row in csv.DictReader(file)}
     greedy, *sampled = [rows[name] for name in sorted(rows)]
     check(len(rows) == 3, f'expected the greedy run and two temperatures, got {sorted(rows)}')
     check(greedy['n'] == '1' and all(row['n'] == '48' for row in sampled), 'n is 1 greedy and 48 sampled')

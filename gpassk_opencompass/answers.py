@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .latex import normal_form
+from .latex import ascii_latex, join_thousands, normal_form
 
-__all__ = ['FinalAnswer', 'final_answer', 'normal_form']
+__all__ = ['FinalAnswer', 'ascii_latex', 'final_answer', 'join_thousands', 'normal_form']
 
 _THOUGHT = ('<think>', '</think>')
 

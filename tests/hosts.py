@@ -78,7 +78,8 @@ def command(config: Path, work_dir: Path, *options: str) -> list[str]:
 def environment() -> dict[str, str]:
     """So that the tasks of OpenCompass find this package and the models of the tests."""
     paths = [str(TESTS.parent), str(TESTS), os.environ.get('PYTHONPATH', '')]
-    return {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, paths)), 'HF_HUB_OFFLINE': '1'}
+    ours = {'PYTHONPATH': os.pathsep.join(filter(None, paths)), 'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'}
+    return {**os.environ, **ours}
 
 
 def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -106,7 +106,7 @@ ROOMS = {
     'report': {'metrics', 'report', 'errors'},
     'sweep': {'errors', 'sweep'},
     'plugin': {'errors', 'judges', 'metrics', 'plugin', 'report', 'scoring'},
-    'demo': {'demo', 'report'},
+    'demo': {'demo', 'errors', 'report'},
 }
 """Which room may import which; arrows go one way."""
 

@@ -230,7 +230,7 @@ def test_the_identity_holds_what_may_change_a_verdict() -> None:
     assert json.loads(json.dumps(identity)) == identity
     assert identity == RuleJudge(workers=2).identity()
     assert identity != RuleJudge(timeout=1).identity()
-    assert {'judge', 'rules', 'math-verify', 'latex2sympy2_extended', 'sympy'} < set(identity)
+    assert {'name', 'rules', 'math-verify', 'latex2sympy2_extended', 'sympy'} < set(identity)
 
 
 @pytest.mark.parametrize('setting', ['workers', 'timeout', 'memory_mb', 'max_length', 'max_nesting'])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -50,8 +51,12 @@ def run_config(config: Path, work_dir: Path, label: str) -> Run | None:
     earlier = set(work_dir.iterdir())
     log = work_dir / 'opencompass.log'
     command = [str(Path(sys.executable).with_name('opencompass')), str(config), '-w', str(work_dir)]
+    # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
+    environment = {'OMP_NUM_THREADS': '1', **os.environ}
     with log.open('w') as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=work_dir)
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, cwd=work_dir, env=environment
+        )
         try:
             show_progress(process, label, work_dir)
         finally:

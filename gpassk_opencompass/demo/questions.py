@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpassk_opencompass.demo import LANGUAGES, QUESTIONS, SPLITS, VERSION
+from . import LANGUAGES, QUESTIONS, SPLITS, VERSION
 
 SEED = 2412
 """Seed of the shipped question files."""

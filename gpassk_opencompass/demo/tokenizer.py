@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpassk_opencompass.errors import MissingExtraError
+from ..errors import MissingExtraError
 
 try:
     from tokenizers import (  # type: ignore[import-untyped, unused-ignore]

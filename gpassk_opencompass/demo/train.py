@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpassk_opencompass.demo import LANGUAGES, MODEL, SPLITS
-from gpassk_opencompass.demo.questions import LADDERS, draw
-from gpassk_opencompass.demo.tokenizer import END, train_tokenizer
-from gpassk_opencompass.errors import MissingExtraError
+from ..errors import MissingExtraError
+from . import LANGUAGES, MODEL, SPLITS
+from .questions import LADDERS, draw
+from .tokenizer import END, train_tokenizer
 
 try:
     import torch

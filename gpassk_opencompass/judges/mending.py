@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..latex import ascii_latex, join_thousands
+from ..answers import ascii_latex, join_thousands
 from .relations import condition_of_set, rising_chain
 
 Mend = Callable[[str], str]

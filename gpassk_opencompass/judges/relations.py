@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..latex import normal_form
+from ..answers import normal_form
 
 _RELATION = re.compile(r'(?<!\\)(\\le(?![a-zA-Z])|\\ge(?![a-zA-Z])|<|>)\s*')
 _TURNED = {'>': '<', r'\ge': r'\le', '<': '>', r'\le': r'\ge'}

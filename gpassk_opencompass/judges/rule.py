@@ -77,7 +77,7 @@ class RuleJudge:
             'max_nesting': max_nesting,
         }
         _check({'workers': 1 if workers is None else workers, **limits})
-        self._identity = {'judge': 'rule', 'rules': _RULES, **_versions(), **limits}
+        self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = Workers(
             'gpassk_opencompass.judges.verifier:equivalent',

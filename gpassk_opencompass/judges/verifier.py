@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-from sympy import Expr, N  # type: ignore[import-untyped]
+from sympy import Expr, N
 
 from .mending import Reading, readings
 from .relations import as_interval

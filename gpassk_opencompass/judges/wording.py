@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..latex import normal_form
+from ..answers import normal_form
 from .mending import is_prose
 
 _OPTION = re.compile(r'\(?([A-H])\)?')
