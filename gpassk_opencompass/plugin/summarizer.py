@@ -16,6 +16,9 @@ from opencompass.utils import (
 
 from ..report.table import Run, breakdown_table, results_table
 
+NOTEWORTHY = 0.01
+"""Share of responses from which on a count of them is worth a warning."""
+
 
 class GPassKSummarizer:
     """A row a (model, data set): accuracy, the G-Pass family of the largest k; then contest × language.
@@ -72,7 +75,22 @@ class GPassKSummarizer:
 
 def _footnotes(runs: list[Run], missing: list[str]) -> str:
     lines = [f'{run.model}@{run.dataset}: {run.record["gpassk"]["signature"]}' for run in runs]
-    for run in runs:
-        lines += [f'WARNING {run.model}: {text}' for text in run.record['gpassk']['replicas']['warnings']]
+    lines += [f'WARNING {run.model}@{run.dataset}: {text}' for run in runs for text in _warnings(run.record)]
     lines += [f'MISSING {path}' for path in missing]
     return '\n'.join(lines) + '\n'
+
+
+def _warnings(record: Any) -> list[str]:
+    """What a reader of the numbers should know before quoting them."""
+    block = record['gpassk']
+    warnings = list(block['replicas']['warnings'])
+    if block['truncated'] > NOTEWORTHY * block['samples']:
+        warnings.append(
+            f'{block["truncated"]} of {block["samples"]} responses look cut off: max_out_len is short'
+        )
+    if block['unjudged']:
+        low, high = block['bounds']['accuracy']
+        warnings.append(
+            f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
+        )
+    return warnings
