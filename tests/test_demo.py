@@ -118,6 +118,18 @@ def test_tokenizer_reads_digit_by_digit(tokenizer: Any) -> None:
 
 
 @pytest.mark.opencompass
+def test_white_space_around_a_prompt_reaches_no_model(tokenizer: Any) -> None:
+    """OpenCompass appends line breaks to a prompt; the chat template takes them away."""
+    bare, padded = (
+        tokenizer.apply_chat_template(
+            [{'role': 'user', 'content': content}], tokenize=False, add_generation_prompt=True
+        )
+        for content in ('1 + 1', ' 1 + 1\n\n')
+    )
+    assert bare == padded == '<|user|>1 + 1<|end|><|assistant|>'
+
+
+@pytest.mark.opencompass
 @pytest.mark.filterwarnings('ignore')
 def test_shipped_model_answers_in_both_languages() -> None:
     """Through OpenCompass's wrapper, one batch of both languages gives boxed answers, the easy ones right."""

@@ -33,8 +33,9 @@ _PIECES = (
     r'| ?[^\sA-Za-z0-9\\\u4e00-\u9fff]+|\\|\s+'
 )
 
+# Trimmed, as OpenCompass ends a prompt with one more line break than the protocol's text has.
 _CHAT_TEMPLATE = (
-    "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}"
+    "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] | trim + '<|end|>' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 
