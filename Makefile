@@ -32,7 +32,7 @@ demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table, on this 
 $(LMDEPLOY): | $(STAMP)
 	@echo "Unpacking lmdeploy's wheel for the tests ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64
+		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
 test: $(STAMP) $(LMDEPLOY) ## all tests

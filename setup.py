@@ -28,7 +28,15 @@ setup(
         'gpassk_opencompass': ['py.typed'],
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
     },
-    install_requires=['numpy>=1.23', 'scipy>=1.10', 'loguru>=0.7', 'math-verify>=0.8', 'tabulate>=0.9'],
+    install_requires=[
+        'aiohttp>=3.9',
+        'loguru>=0.7',
+        'math-verify>=0.8',
+        'numpy>=1.23',
+        'scipy>=1.10',
+        'tabulate>=0.9',
+        'tqdm>=4.60',
+    ],
     extras_require={
         'opencompass': OPENCOMPASS,
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],

@@ -11,6 +11,7 @@ from typing import Any
 from .version import __version__
 
 _HOMES = {
+    'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
     'FunctionJudge': 'judges.function',
     'GPassAtK': 'gpassatk',
@@ -21,6 +22,7 @@ _HOMES = {
     'InputError': 'errors',
     'Judge': 'judges',
     'Judgement': 'judges',
+    'LLMJudge': 'judges.llm',
     'LiveMathBenchDataset': 'plugin',
     'MissingExtraError': 'errors',
     'Pair': 'judges',
@@ -31,6 +33,7 @@ _HOMES = {
     'SeededTurboMind': 'plugin',
     'TemplateError': 'errors',
     'Verdict': 'judges',
+    'VerdictStore': 'judges.store',
     'final_answer': 'answers',
     'g_pass_at_k': 'metrics',
     'mg_pass_at_k': 'metrics',

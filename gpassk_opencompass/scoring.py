@@ -6,6 +6,7 @@ responses ─▶ final answers ─▶ unique pairs ─▶ judge ─▶ verdicts 
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -263,12 +264,14 @@ def _data_hash(samples: Samples, first: NDArray[np.int64]) -> str:
 
 def _signature(settings: Mapping[str, Any], judge: Judge, data: Mapping[str, Any]) -> str:
     """One line that says how a number came about; runs may be compared where it is the same."""
-    identity = '-'.join(str(value) for value in judge.identity().values())
+    identity = judge.identity()
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:12]
     parts = {
         'n': settings['n'],
         'k': '_'.join(map(str, settings['k'])),
         'tau': '_'.join(map(str, settings['thresholds'])),
-        'judge': identity,
+        'judge': '-'.join(str(identity[part]) for part in ('name', 'model') if part in identity),
+        'rules': digest,
         'questions': data['questions'],
         'data': data['sha256'][:12],
         'version': __version__,

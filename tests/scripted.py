@@ -28,24 +28,35 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
 
     Args:
         right: replicas that answer right; None answers by the parity of the sample's number.
+        numbered: answer 'number <row> of all' instead, a different one for every sample.
         trace: a file that gets a line for each sample asked.
     """
 
     is_api = False
 
     def __init__(
-        self, path: str = '', right: list[int] | None = None, delay: float = 0.0, trace: str = '', **_: Any
+        self,
+        path: str = '',
+        right: list[int] | None = None,
+        numbered: bool = False,
+        delay: float = 0.0,
+        trace: str = '',
+        **_: Any,
     ) -> None:
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
         self.seeds = Announcements()
-        self._right, self._delay, self._trace = right, delay, trace
+        self._right, self._numbered, self._delay, self._trace = right, numbered, delay, trace
+        self._asked = 0
 
     def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
         time.sleep(self._delay)
         if self._trace:
             with Path(self._trace).open('a') as lines:
                 lines.writelines(f'{os.getpid()} {uid} {replica}\n' for uid, replica in self.seeds.samples)
+        first, self._asked = self._asked, self._asked + len(inputs)
+        if self._numbered:
+            return [f'So it is \\boxed{{number {first + i} of all}}.' for i in range(len(inputs))]
         return [f'So it is \\boxed{{{7 if self._is_right(sample) else 8}}}.' for sample in self.seeds.samples]
 
     def get_token_len(self, prompt: str) -> int:

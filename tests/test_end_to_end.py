@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from hosts import (
     write_bench,
     write_config,
 )
+from judge_server import Asked, JudgeServer
 
 from gpassk_opencompass.demo import MODEL
 
@@ -99,6 +102,36 @@ def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
     assert 'G-Pass@4_1.0' in done.stdout
     [summary] = (tmp_path / 'out').glob('*/summary/*.md')
     assert '| scripted | bench' in summary.read_text()
+
+
+def test_an_llm_judge_is_asked_for_every_different_answer(tmp_path: Path) -> None:
+    """8 questions × 4 replicas with 32 different answers: 32 verdicts, each in its language, true counts."""
+    files = {
+        f'AMC_{language}': [(f'{language} question {i}?', '$7$') for i in range(4)]
+        for language in ('cn', 'en')
+    }
+    root = write_bench(tmp_path / 'data', files)
+
+    def verdict(asked: Asked) -> str:
+        number = int(re.findall(r'number (\d+) ', asked.prompt)[-1])
+        return r'\boxed{yes}' if number % 3 == 0 else r'\boxed{no}'
+
+    with JudgeServer(verdict) as server:
+        evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'model_name': 'judge', 'url': [server.url]}
+        dataset = dataset_config(
+            root, k=[2, 4], n=4, dataset_languages=['cn', 'en'], eval_cfg={'evaluator': evaluator}
+        )
+        config = write_config(tmp_path / 'run.py', scripted(numbered=True), dataset)
+        run_opencompass(config, tmp_path / 'out')
+        prompts = [asked.prompt for asked in server.asked]
+    assert len(prompts) == len(set(prompts)) == 32
+    [result] = results_of(tmp_path / 'out')
+    expected = [sum((8 * replica + question) % 3 == 0 for replica in range(4)) for question in range(8)]
+    assert result['gpassk']['counts']['c'] == expected
+    own = import_module('opencompass.datasets.livemathbench.prompts')
+    for prompt in prompts:
+        template = own.JUDGE_PROMPT_CN if 'cn question' in prompt else own.JUDGE_PROMPT_EN
+        assert prompt.startswith(template.split('{', 1)[0])
 
 
 def test_a_run_in_shards_has_every_sample_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hosts import READER, SHARED, import_plugin, write_bench
+from judge_server import JudgeServer
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError
 
@@ -74,10 +75,54 @@ def test_no_predictions_at_all_stop(tmp_path: Path) -> None:
         evaluate(build_rows(tmp_path), None)
 
 
-def test_a_judge_url_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> None:
+    """The built-in evaluator's arguments; a second evaluation of the work directory asks nothing."""
+    rows = build_rows(tmp_path)
+    predictions = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
+    records = []
+    with JudgeServer(lambda asked: r'\boxed{no}') as server:
+        for _ in range(2):
+            evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
+            evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
+            scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
+            records.append(evaluator.evaluate(2, 2, rows, **scored))
+        assert len(server.asked) == 8
+    first, second = (record['gpassk']['judge']['statistics'] for record in records)
+    assert (first['asked'], second['asked'], second['stored']) == (8, 0, 8)
+    assert list((tmp_path / 'work' / 'verdicts').iterdir())
+    assert records[0]['gpassk']['signature'] == records[1]['gpassk']['signature']
+    assert 'judge:llm-judge' in records[0]['gpassk']['signature']
+
+
+def test_a_cascade_asks_only_for_what_the_rule_rejects(tmp_path: Path) -> None:
+    """Four right answers are accepted by rule, four others go to the LLM, into the work directory's store."""
+    rows = build_rows(tmp_path)
+    predictions = [*right_answers(rows)[:4], *(f'It is \\boxed{{{90 + row}}}' for row in range(4))]
+    with JudgeServer(lambda asked: r'\boxed{no}') as server:
+        second = {'type': 'llm', 'model': 'judge', 'urls': [server.url]}
+        judge = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': second}
+        evaluator = plugin.GPassKEvaluator(judge=judge)
+        evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
+        scored = {'predictions': predictions, 'references': rows['answer'], 'test_set': rows}
+        result = evaluator.evaluate(2, 2, rows, **scored)
+        assert len(server.asked) == 4
+    assert result['gpassk']['counts']['c'] == [1, 1, 1, 1]
+    assert result['gpassk']['judge']['statistics']['saved'] == 4
+    assert list((tmp_path / 'work' / 'verdicts').iterdir())
+
+
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        {'model_name': 'judge'},
+        {'url': 'http://127.0.0.1:1'},
+        {'model_name': 'judge', 'url': ['http://127.0.0.1:1'], 'judge': {'type': 'rule'}},
+    ],
+)
+def test_half_a_judge_or_two_are_refused(arguments: dict[str, Any]) -> None:
     """Rather than judged by rule in silence."""
-    with pytest.raises(InputError, match='no LLM judge'):
-        plugin.GPassKEvaluator(model_name='Qwen2.5-72B-Instruct', url=['http://127.0.0.1:1/v1'])
+    with pytest.raises(InputError, match='both'):
+        plugin.GPassKEvaluator(**arguments)
 
 
 @pytest.mark.parametrize(

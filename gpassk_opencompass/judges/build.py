@@ -8,16 +8,21 @@ from typing import Any
 
 from ..errors import InputError
 from .protocol import Judge
-from .rule import RuleJudge
 
-JUDGES: dict[str, type[Judge]] = {'rule': RuleJudge}
+JUDGES = {
+    'cascade': 'gpassk_opencompass.judges.cascade.CascadeJudge',
+    'llm': 'gpassk_opencompass.judges.llm.LLMJudge',
+    'rule': 'gpassk_opencompass.judges.rule.RuleJudge',
+}
+"""Imported when asked for: an LLM judge brings an HTTP client, the rule judge processes."""
 
 
 def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     """Build a judge from `dict(type=…, **arguments)`; None is the rule judge.
 
     Args:
-        config: `type` is 'rule', a class, or the dotted path of one; the rest are its arguments.
+        config: `type` is 'rule', 'llm', 'cascade', a class, or the dotted path of one; the rest are its
+            arguments.
 
     Raises:
         InputError: no such judge, or arguments that it does not take.
@@ -35,9 +40,9 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
 
 
 def _find(name: str) -> Any:
-    if name in JUDGES or '.' not in name:
-        return JUDGES.get(name)
-    module, _, attribute = name.rpartition('.')
+    module, _, attribute = JUDGES.get(name, name).rpartition('.')
+    if not module:
+        return None
     try:
         return getattr(import_module(module), attribute, None)
     except ImportError as error:

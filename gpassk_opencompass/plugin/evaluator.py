@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from opencompass.openicl.icl_evaluator import BaseEvaluator
@@ -30,10 +31,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     `gpassk_opencompass.scoring.score`. With n = 1 it is the accuracy.
 
     Args:
-        model_name, url: of an LLM judge, as for OpenCompass's own evaluator.
+        model_name, url: of an LLM judge, as for OpenCompass's own evaluator; short for
+            `judge=dict(type='llm', model=model_name, urls=url)`. Its verdicts are kept in
+            `<work_dir>/verdicts`, so that an evaluation that was stopped asks only for what is missing.
         thresholds: the τ of G-Pass@k_τ.
-        judge: `dict(type='rule', …)` or any class with the methods of `judges.Judge`; default: the rule
-            judge.
+        judge: `dict(type='rule' | 'llm' | 'cascade', …)`, or the dotted path of any class with the methods
+            of `judges.Judge`; default: the rule judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
 
@@ -53,13 +56,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         pred_postprocessor: Any = None,
     ) -> None:
         super().__init__(pred_postprocessor=pred_postprocessor)
-        if url:
-            raise InputError(
-                f'url = {url!r}, model_name = {model_name!r}: this version has no LLM judge; leave url=[] to '
-                "judge by rule, or give a judge of your own: judge=dict(type='package.module.Class', …)"
-            )
         self._thresholds = tuple(thresholds)
-        self._judge_config = judge
+        self._judge_config = judge_config(model_name, url, judge)
         self._tolerance = unjudged_tolerance
 
     def evaluate(
@@ -71,7 +69,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if all(isinstance(prediction, str) for prediction in predictions):
             predictions = self.pred_postprocess(predictions)
         samples = samples_of(original_dataset, predictions, score_kwargs.get('references'))
-        judge = build_judge(self._judge_config)
+        judge = build_judge(self._with_store(self._judge_config))
         try:
             return score(
                 samples,
@@ -89,6 +87,32 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """The same for a caller that knows no n: as many samples a question as there are rows."""
         n = max(Counter(_uids(test_set)).values(), default=1)
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
+
+    def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The config with LLM verdicts kept in `<work_dir>/verdicts`, where it says nothing else."""
+        parts = {key: self._with_store(part) for key, part in config.items() if isinstance(part, Mapping)}
+        full = {**config, **(parts if config.get('type') == 'cascade' else {})}
+        if config.get('type') == 'llm' and hasattr(self, '_out_dir'):
+            # OpenCompass sets _out_dir to <work_dir>/results/<model>/<dataset>.
+            full.setdefault('store', str(Path(self._out_dir).parents[2] / 'verdicts'))
+        return full
+
+
+def judge_config(
+    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Which judge: that of `judge`, or an LLM of that name at these addresses, or else the rules."""
+    if judge is not None and (url or model_name):
+        raise InputError(
+            f'both judge = {dict(judge)!r} and model_name = {model_name!r}, url = {url!r}: give one of them'
+        )
+    if bool(url) != bool(model_name):
+        raise InputError(
+            f'model_name = {model_name!r}, url = {url!r}: an LLM judge needs both, the rule judge neither'
+        )
+    if url:
+        return {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) else list(url)}
+    return dict(judge or {'type': 'rule'})
 
 
 def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:

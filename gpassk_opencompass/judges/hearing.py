@@ -1,0 +1,73 @@
+"""What becomes of the replies of one run: verdicts, fresh asks, unjudged pairs, and the progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from tqdm import tqdm
+
+from .exchange import Reply
+from .protocol import Verdict
+from .reply import read_verdict
+from .traffic import Job
+
+Bar = Any
+"""A tqdm bar, which has no types."""
+
+
+class Hearing:
+    """Takes the replies of one run.
+
+    Args:
+        keep: called with key, verdict and reply for each verdict.
+        counts: `repeated` and `unjudged` are added to it.
+        bar: moved on with each pair that is done.
+    """
+
+    def __init__(self, keep: Callable[[str, Verdict, str], None], counts: Counter[str], bar: Bar) -> None:
+        self._keep, self._counts, self._bar = keep, counts, bar
+        self._correct = 0
+        self.reasons: dict[str, str] = {}
+        """Why a key has no verdict."""
+
+    def received(self, job: Job, reply: Reply) -> bool:
+        """Whether that settles it; False asks once more."""
+        verdict = None if reply.cut else read_verdict(reply.text)
+        if verdict is not None:
+            self._keep(job.item, verdict, reply.text)
+            self._correct += verdict is Verdict.CORRECT
+            self._move()
+        elif job.asked == 0:
+            self._counts['repeated'] += 1
+            return False
+        else:
+            self.abandoned(job, 'cut' if reply.cut else 'unparsable')
+        return True
+
+    def abandoned(self, job: Job, reason: str) -> None:
+        """The pair stays unjudged."""
+        self.reasons[job.item] = reason
+        self._counts['unjudged'] += 1
+        self._move()
+
+    def _move(self) -> None:
+        self._bar.set_postfix_str(f'correct {self._correct}, unjudged {len(self.reasons)}', refresh=False)
+        self._bar.update()
+
+
+def progress_bar(total: int, hits: int, hidden: bool) -> Bar:
+    """A bar on stderr with rate and time left; in a log file a line every half minute will do.
+
+    Args:
+        total: answers to ask for.
+        hits: answers whose verdicts were stored.
+        hidden: show nothing.
+    """
+    interval = 0.2 if sys.stderr.isatty() else 30.0
+    name = f'judging ({hits} hits)'
+    return tqdm(
+        total=total, desc=name, unit='answer', disable=hidden, mininterval=interval, dynamic_ncols=True
+    )

@@ -1,0 +1,143 @@
+"""The servers of a judge: their addresses, and how many requests each can be given now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loguru import logger
+from yarl import URL
+
+from ..errors import InputError
+from .exchange import Kind, Trouble
+from .waits import backoff
+
+DEAD_AFTER = 8
+"""Failures in a row after which a server counts as failing."""
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
+_SETS_ASIDE = frozenset({Kind.DOWN, Kind.LOST})
+_COMPLETIONS = '/chat/completions'
+
+
+def endpoint(address: str) -> URL:
+    """Where to send requests, from any of the usual forms of a server's address.
+
+    Raises:
+        InputError: no http(s) address, or one with a password or a query.
+
+    >>> str(endpoint('http://10.0.0.1:23333')), str(endpoint('https://api.example.org/v1/'))
+    ('http://10.0.0.1:23333/v1/chat/completions', 'https://api.example.org/v1/chat/completions')
+    """
+    url = _parsed(address)
+    if url is None or url.scheme not in ('http', 'https') or not url.host:
+        raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
+    if url.user or url.password or url.query_string or url.fragment:
+        # Not shown: what stands there is often a secret.
+        raise InputError(
+            f'the url of {url.host} holds a user, password, query or fragment; leave them out and name the '
+            'environment variable with the key as api_key_env'
+        )
+    path = url.path.rstrip('/')
+    if path.endswith(_COMPLETIONS):
+        return url.with_path(path)
+    return url.with_path((path or '/v1') + _COMPLETIONS)
+
+
+def endpoints(addresses: str | Sequence[str]) -> list[URL]:
+    """The distinct endpoints of one address or several.
+
+    Raises:
+        InputError: there is none, or one that cannot be used.
+    """
+    given = [addresses] if isinstance(addresses, str) else list(addresses)
+    if not given:
+        raise InputError('an LLM judge needs the url of at least one server, e.g. http://localhost:23333/v1')
+    return list(dict.fromkeys(endpoint(address) for address in given))
+
+
+class Route:
+    """One server and how it is doing.
+
+    The number of requests it gets at once (`window`) follows what it takes: halved when it wants fewer, down
+    to one when it comes back from a failure, and one more with each reply.
+
+    Args:
+        url: its endpoint.
+        concurrency: the largest window.
+        rate: requests a second, None for no limit.
+    """
+
+    def __init__(self, url: URL, concurrency: int, rate: float | None = None) -> None:
+        self.url = url
+        self.window = self._concurrency = concurrency
+        self._interval = 1.0 / rate if rate else 0.0
+        self.in_flight = 0
+        self.failures = 0
+        """In a row; a server that works has 0."""
+        self.resume_at = float('-inf')
+        self._aside = False
+
+    @property
+    def load(self) -> int:
+        """The smaller, the better it can take one more; failures count like requests under way."""
+        return self.in_flight + self.failures
+
+    @property
+    def failing(self) -> bool:
+        """Whether nothing but failures came from it lately."""
+        return self.failures >= DEAD_AFTER
+
+    def is_free(self, now: float) -> bool:
+        """Whether it can be given a request at this time."""
+        return self.in_flight < self.window and self.resume_at <= now
+
+    def start(self, now: float) -> None:
+        """A request is on its way."""
+        self.in_flight += 1
+        if self._interval:
+            self.resume_at = max(now, self.resume_at) + self._interval
+
+    def succeeded(self) -> None:
+        """A reply came."""
+        self.in_flight -= 1
+        self.failures = 0
+        self.window = min(self._concurrency, self.window + 1)
+        if self._aside:
+            self._aside = False
+            logger.info(f'{self.url} answers again')
+
+    def failed(self, trouble: Trouble, now: float) -> None:
+        """No reply came: pause if the server asked for it, is busy or seems dead."""
+        self.in_flight -= 1
+        self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
+        if trouble.kind is Kind.BUSY:
+            self._slow_down(trouble, now)
+        elif trouble.wait is not None:
+            self._pause(now + trouble.wait)
+        elif self.failing and trouble.kind in _SETS_ASIDE:
+            self._set_aside(trouble, now)
+
+    def _slow_down(self, trouble: Trouble, now: float) -> None:
+        if self.resume_at <= now:  # once for all that were on their way together
+            self.window = max(1, self.window // 2)
+        wait = backoff(self.failures, _FIRST_PAUSE, _LONGEST_PAUSE) if trouble.wait is None else trouble.wait
+        self._pause(now + wait)
+
+    def _set_aside(self, trouble: Trouble, now: float) -> None:
+        if not self._aside:
+            self._aside = True
+            logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
+        if self.resume_at <= now:
+            self.window = 1
+            self._pause(now + backoff(self.failures - DEAD_AFTER + 1, _FIRST_PAUSE, _LONGEST_PAUSE))
+
+    def _pause(self, until: float) -> None:
+        self.resume_at = max(self.resume_at, until)
+
+
+def _parsed(address: str) -> URL | None:
+    try:
+        return URL(address)
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,244 @@
+"""Verdicts that were given once, on disk, so that nobody is asked twice.
+
+A store is a folder. Each process that writes adds a file of its own to it,
+`<time>-<host>-<process>-<random>.jsonl`, and nobody else ever writes to that file: so no lock is needed, on a
+network disk neither. Readers merge all files. A line is one verdict with what it is about, readable by a
+person, and ends in a checksum.
+
+What survives: each verdict is handed to the operating system in one write before the next one is received, so
+a `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine
+loses at most the last `SYNC_INTERVAL` seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import socket
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from .protocol import Verdict
+
+SYNC_INTERVAL = 5.0
+"""Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
+
+_HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
+_SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
+_SUM_LENGTH = len(b', "sum": "01234567"}')
+_VERDICTS = {verdict.value.encode(): verdict for verdict in (Verdict.CORRECT, Verdict.INCORRECT)}
+
+
+class Line(NamedTuple):
+    """One stored verdict."""
+
+    key: str
+    verdict: Verdict
+    about: Mapping[str, Any]
+    """Everything else on the line: question, reference, answer, language, reply, judge, time."""
+
+
+def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
+    """32 hexadecimal digits that name a verdict by its content.
+
+    Args:
+        judge: JSON-able; everything that may change what the judge says (model, prompts, sampling settings).
+        content: the texts that are judged; their order and their borders count.
+
+    >>> verdict_key({'model': 'm'}, 'ab', 'c') == verdict_key({'model': 'm'}, 'a', 'bc')
+    False
+    """
+    return hashlib.sha256(json.dumps([judge, *content], sort_keys=True).encode()).hexdigest()[:32]
+
+
+class VerdictStore:
+    """The verdicts of a folder, or, without one, of this process.
+
+    Of several verdicts under one key the first of the first file (by name, which begins with a time) counts,
+    so that all readers agree. Lines that are damaged, of another kind or edited by hand are skipped and
+    counted.
+
+    Args:
+        folder: created with the first verdict; None keeps the verdicts in memory only.
+
+    Raises:
+        InputError: `folder` is a file or cannot be read.
+
+    >>> store = VerdictStore(None)
+    >>> store.put('0' * 32, Verdict.CORRECT, {'question': '1 + 1?'})
+    >>> store.get('0' * 32)
+    <Verdict.CORRECT: 'correct'>
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self._verdicts: dict[bytes, Verdict] = {}
+        self._read_to: dict[Path, int] = {}
+        self._bad_lines = 0
+        self._torn: set[Path] = set()
+        self._writer: _Writer | None = None
+        self.refresh()
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+    @property
+    def damaged(self) -> int:
+        """Lines that were skipped, torn last lines included."""
+        return self._bad_lines + len(self._torn)
+
+    def get(self, key: str) -> Verdict | None:
+        """The verdict under `key`, if there is one."""
+        return self._verdicts.get(bytes.fromhex(key))
+
+    def put(self, key: str, verdict: Verdict, about: Mapping[str, Any]) -> None:
+        """Keep a verdict.
+
+        Args:
+            key: see `verdict_key`.
+            verdict: correct or incorrect.
+            about: JSON-able, for the reader of the line.
+
+        Raises:
+            InputError: an unjudged pair is no verdict; or the folder cannot be written.
+        """
+        if verdict is Verdict.UNJUDGED:
+            raise InputError(f'unjudged is no verdict to keep (key {key})')
+        self._verdicts.setdefault(bytes.fromhex(key), verdict)
+        if self.folder is not None:
+            self._own_writer(self.folder).write(_line(key, verdict, about))
+
+    def refresh(self) -> None:
+        """Read what others have added since the last look."""
+        for file in self._files():
+            if self._writer is None or file != self._writer.file:
+                self._read(file)
+
+    def lines(self) -> Iterator[Line]:
+        """Every sound line of the folder, those under the same key too, in the order in which they count."""
+        for file in self._files():
+            for raw in _complete_lines(file):
+                if (line := _parsed(raw)) is not None:
+                    yield line
+
+    def flush(self) -> None:
+        """Make sure that what was put survives a crash of the machine."""
+        if self._writer is not None:
+            self._writer.sync()
+
+    def close(self) -> None:
+        """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _files(self) -> list[Path]:
+        if self.folder is None or not self.folder.exists():
+            return []
+        if not self.folder.is_dir():
+            raise InputError(f'{self.folder} is a file; a verdict store is a folder')
+        return sorted(self.folder.glob('*.jsonl'))
+
+    def _own_writer(self, folder: Path) -> _Writer:
+        if (
+            self._writer is None or self._writer.process != os.getpid()
+        ):  # a fork must not write to its parent's file
+            self._writer = _Writer(folder)
+        return self._writer
+
+    def _read(self, file: Path) -> None:
+        end = self._read_to.get(file, 0)
+        for line in _complete_lines(file, end):
+            self._add(line)
+            end += len(line) + 1
+        self._read_to[file] = end
+        (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
+
+    def _add(self, line: bytes) -> None:
+        head = _HEAD.match(line)
+        if head and _is_whole(line):
+            self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
+        elif line.strip():
+            self._bad_lines += 1
+
+
+class _Writer:
+    """The file of this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = os.getpid()
+        host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
+        moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
+        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}.jsonl'
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise InputError(f'cannot write verdicts to {folder}: {error}; choose another store') from error
+        _sync_folder(folder)
+        self._synced_at = time.monotonic()
+        self._torn = False
+
+    def write(self, line: bytes) -> None:
+        """The line at once, and all of it; after a failure (a full disk) the next one starts afresh."""
+        data = b'\n' + line if self._torn else line
+        self._torn = True
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+        self._torn = False
+        if time.monotonic() - self._synced_at > SYNC_INTERVAL:
+            self.sync()
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+        self._synced_at = time.monotonic()
+
+    def close(self) -> None:
+        self.sync()
+        os.close(self._descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the name of the file survives too; not every file system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _line(key: str, verdict: Verdict, about: Mapping[str, Any]) -> bytes:
+    text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)
+    content = text.encode('utf-8', 'replace')[:-1]
+    return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
+
+
+def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
+    """The lines from `start` on without their line breaks; a last line without one is not complete."""
+    with file.open('rb') as content:
+        content.seek(start)
+        for line in content:
+            if line.endswith(b'\n'):
+                yield line[:-1]
+
+
+def _is_whole(line: bytes) -> bool:
+    end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
+    return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
+
+
+def _parsed(line: bytes) -> Line | None:
+    if not (_HEAD.match(line) and _is_whole(line)):
+        return None
+    about = json.loads(line)
+    del about['sum']
+    return Line(about.pop('key'), Verdict(about.pop('verdict')), about)

@@ -1,0 +1,269 @@
+"""Many requests over all servers of a judge at once, until each has a reply or is given up.
+
+A request goes to the least loaded server that can take it. One that fails waits a little and comes before the
+fresh ones, at whichever server is free then. A server that fails again and again is set aside and tried with
+single requests until it answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from loguru import logger
+from yarl import URL
+
+from ..errors import IncompleteError, InputError
+from .exchange import Kind, Reply, Trouble, exchange, open_session
+from .limits import Limits
+from .routes import Route
+from .waits import Clock, WallClock, backoff
+
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 8.0
+
+# Requests under way or waiting for another attempt, in units of all that may be under way: enough to keep
+# servers busy that fail often, few enough not to throw everything at servers that fail always.
+_OPEN_SHARE = 4
+
+REFUSALS = 3
+"""Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
+
+_COUNTED = frozenset({Kind.LOST, Kind.BROKEN})
+
+
+@dataclass(eq=False)
+class Job:
+    """One request on its way through the attempts."""
+
+    item: Any
+    """Whatever the caller wants to recognise it by."""
+    body: bytes
+    asked: int = 0
+    """Replies that the caller did not take."""
+    since: float | None = None
+    """When its first attempt started."""
+    attempts: int = 0
+    failures: int = 0
+    failure: str = ''
+    """Reason of the last one."""
+
+
+Received = Callable[[Job, Reply], bool]
+"""Takes a reply; says False to ask the same once more."""
+Abandoned = Callable[[Job, str], None]
+"""Takes a job that was given up, and the reason in a few words."""
+
+
+class Traffic:
+    """The requests of one run.
+
+    Args:
+        urls: endpoints, see `routes.endpoint`.
+        limits: how hard to try.
+        received, abandoned: called in the thread of the event loop, one of them in the end for each job.
+        api_key: sent to the servers, removed from their messages.
+        counts: `requests`, `replies` and `failures` are added to it.
+        clock: the time to live by.
+        proven: whether these settings had replies before, so that a refusal must be the request's own fault.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[URL],
+        limits: Limits,
+        received: Received,
+        abandoned: Abandoned,
+        *,
+        api_key: str = '',
+        counts: Counter[str] | None = None,
+        clock: Clock | None = None,
+        proven: bool = False,
+    ) -> None:
+        self._routes = [Route(url, limits.concurrency, limits.rate) for url in urls]
+        self._limits = limits
+        self._received, self._abandoned = received, abandoned
+        self._api_key = api_key
+        self._counts = Counter() if counts is None else counts
+        self._clock = clock or WallClock()
+        self._retries: deque[Job] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._error: BaseException | None = None
+        self._open = 0
+        self._most_open = _OPEN_SHARE * limits.concurrency * len(urls)
+        self._drawn = False  # whether all jobs are
+        self._refused = 0
+        self._refusal: InputError | None = None
+        self._proven = proven
+        self._last_reply = self._clock.now()
+
+    async def run(self, jobs: Iterator[Job]) -> None:
+        """Send all of them; `jobs` is drawn from as servers get free.
+
+        Raises:
+            InputError: the servers do not take requests like these (key, model name, address, settings).
+            IncompleteError: no server answered for `patience` seconds.
+        """
+        self._last_reply = self._clock.now()
+        async with open_session(self._limits.timeout, self._api_key) as session:
+            try:
+                await self._dispatch(session, jobs)
+                if self._refusal is not None and not self._proven:
+                    raise self._refusal
+            finally:
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _dispatch(self, session: aiohttp.ClientSession, jobs: Iterator[Job]) -> None:
+        while self._open or not self._drawn:
+            while taken := self._take(jobs):
+                self._spawn(self._work(session, jobs, *taken))
+            if self._open or not self._drawn:
+                await self._change()
+
+    async def _work(
+        self, session: aiohttp.ClientSession, jobs: Iterator[Job], route: Route, job: Job
+    ) -> None:
+        """Serve this job and then the next at once, before other replies are looked at."""
+        taken: tuple[Route, Job] | None = (route, job)
+        while taken:
+            await self._serve(session, *taken)
+            taken = self._take(jobs)
+
+    def _take(self, jobs: Iterator[Job]) -> tuple[Route, Job] | None:
+        """A server that is free and what to send to it; None if there is not both, or no use in it."""
+        now = self._clock.now()
+        while self._error is None and (free := [route for route in self._routes if route.is_free(now)]):
+            if (job := self._ready_job(jobs)) is None:
+                return None
+            job.since = now if job.since is None else job.since
+            if now - job.since <= self._limits.total_time:
+                route = min(free, key=lambda route: route.load)
+                route.start(now)
+                self._wake_for(route, now)
+                return route, job
+            self._give_up(job)
+        return None
+
+    def _ready_job(self, jobs: Iterator[Job]) -> Job | None:
+        if self._retries:
+            return self._retries.popleft()
+        if self._drawn or self._open >= self._most_open:
+            return None
+        job = next(jobs, None)
+        self._drawn = job is None
+        self._open += job is not None
+        return job
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        if self._error is None:
+            await self._changed.wait()
+        if self._error is not None:
+            raise self._error
+
+    def _spawn(self, work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = self._error or task.exception()
+        self._changed.set()
+
+    def _wake_for(self, route: Route, now: float) -> None:
+        if route.resume_at > now:
+            self._spawn(self._sleep_until(route.resume_at))
+
+    async def _sleep_until(self, moment: float) -> None:
+        while (left := moment - self._clock.now()) > 0:  # a timer may fire a little early
+            await self._clock.sleep(left)
+
+    async def _serve(self, session: aiohttp.ClientSession, route: Route, job: Job) -> None:
+        self._counts['requests'] += 1
+        try:
+            reply = await exchange(session, route.url, job.body)
+        except Trouble as trouble:
+            trouble.hide(self._api_key)
+            self._failed(route, job, trouble)
+        else:
+            self._replied_to(route, job, reply)
+        if route.in_flight + 1 < route.window:  # free for more than the one that comes next
+            self._changed.set()
+
+    def _replied_to(self, route: Route, job: Job, reply: Reply) -> None:
+        self._counts['replies'] += 1
+        self._last_reply = self._clock.now()
+        self._proven = True
+        route.succeeded()
+        if self._received(job, reply):
+            self._open -= 1
+        else:
+            job.asked += 1
+            self._retries.append(job)
+
+    def _failed(self, route: Route, job: Job, trouble: Trouble) -> None:
+        now = self._clock.now()
+        self._counts['failures'] += 1
+        route.failed(trouble, now)
+        job.failures += 1
+        job.attempts += trouble.kind in _COUNTED
+        job.failure = trouble.reason
+        if trouble.kind in (Kind.SETTING, Kind.REFUSED):
+            self._check_settings(route, trouble)
+        self._check_hope(trouble)
+        self._check_pauses(trouble)
+        self._wake_for(route, now)
+        if trouble.kind is Kind.REFUSED or job.attempts >= self._limits.attempts:
+            self._give_up(job)
+        else:
+            self._spawn(self._retry(job, backoff(job.failures, _FIRST_WAIT, _LONGEST_WAIT)))
+
+    async def _retry(self, job: Job, wait: float) -> None:
+        await self._clock.sleep(wait)
+        self._retries.append(job)
+
+    def _give_up(self, job: Job) -> None:
+        logger.warning(f'a request was given up after {job.failures} failures, the last: {job.failure}')
+        self._abandoned(job, job.failure or 'out of time')
+        self._open -= 1
+
+    def _check_settings(self, route: Route, trouble: Trouble) -> None:
+        """One request may be too long for a server; if it takes none at all, something else is wrong."""
+        self._refusal = InputError(
+            f'{route.url} refuses: {trouble}. Check the model name, the address, the key (api_key_env), '
+            'max_tokens and extra_body'
+        )
+        self._refused += trouble.kind is Kind.REFUSED
+        if trouble.kind is Kind.SETTING or (self._refused >= REFUSALS and not self._proven):
+            raise self._refusal
+
+    def _check_hope(self, trouble: Trouble) -> None:
+        silent = self._clock.now() - self._last_reply
+        if silent >= self._limits.patience and all(route.failing for route in self._routes):
+            raise self._hopeless(f'no reply for {silent:.0f} s, last: {trouble}')
+
+    def _check_pauses(self, trouble: Trouble) -> None:
+        """With nothing under way, a wait beyond the patience need not be waited for."""
+        if any(route.in_flight for route in self._routes):
+            return
+        now = self._clock.now()
+        wait = min(route.resume_at for route in self._routes) - now
+        silent = now - self._last_reply if all(route.failing for route in self._routes) else 0.0
+        if silent + wait > self._limits.patience and all(route.failures for route in self._routes):
+            raise self._hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}')
+
+    def _hopeless(self, what: str) -> IncompleteError:
+        urls = ', '.join(str(route.url) for route in self._routes)
+        return IncompleteError(
+            f'no judge server answers ({urls}): {what}; patience is {self._limits.patience:g} s. The '
+            'verdicts so far are kept: start the servers and run the same command again to ask for the rest.'
+        )

@@ -1,0 +1,204 @@
+"""A judge server on a real socket that does what a function says, and a clock that hardly waits."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import json
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from aiohttp import web
+
+
+class Asked(NamedTuple):
+    """A request that came in."""
+
+    number: int
+    """Of this server, from 0."""
+    prompt: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Say:
+    """A chat completion, after `delay` seconds."""
+
+    text: str | None
+    finish_reason: str = 'stop'
+    delay: float = 0.0
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(self.delay)
+        return web.json_response(completion(self.text, self.finish_reason))
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A status with headers and a body; `body` goes out as it is if it is bytes."""
+
+    status: int
+    body: Any = field(default_factory=lambda: {'error': {'message': 'out of order'}})
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        content = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+        return web.Response(status=self.status, body=content, headers=self.headers)
+
+
+class Hang:
+    """Never answers."""
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError('nobody sets the event')
+
+
+class Reset:
+    """Sends the first half of a reply and drops the connection."""
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        content = json.dumps(completion(r'\boxed{yes}')).encode()
+        response = web.StreamResponse(headers={'Content-Length': str(len(content))})
+        await response.prepare(request)
+        await response.write(content[: len(content) // 2])
+        if request.transport is not None:
+            request.transport.abort()
+        return response
+
+
+Act = str | Say | Fail | Hang | Reset
+
+
+class JudgeServer:
+    """Serves on a port of the loopback, in a thread, as long as the context lasts.
+
+    Args:
+        behave: called in the server's thread with each request; a string is a reply.
+    """
+
+    def __init__(self, behave: Callable[[Asked], Act]) -> None:
+        self._behave = behave
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._runner: web.AppRunner | None = None
+        self.asked: list[Asked] = []
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f'http://127.0.0.1:{self.port}'
+
+    def __enter__(self) -> JudgeServer:
+        self._thread.start()
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def start(self) -> None:
+        """Come (back) to life, on the same port."""
+        self._call(self._start())
+
+    def stop(self) -> None:
+        """Refuse connections from now on, and drop those that are open."""
+        self._call(self._stop())
+
+    def _call(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=30)
+
+    async def _start(self) -> None:
+        app = web.Application(client_max_size=2**30)
+        app.router.add_post('/v1/chat/completions', self._answer)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.01)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, '127.0.0.1', self.port).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def _stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:  # requests that hang
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        asked = Asked(len(self.asked), body['messages'][-1]['content'], body, dict(request.headers))
+        self.asked.append(asked)
+        act = self._behave(asked)
+        return await (Say(act) if isinstance(act, str) else act).respond(request)
+
+
+class SkippingClock:
+    """Time that passes when it is waited for: every millisecond the one wakes who is to wake first."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._sleeps = 0
+        self._ticker: asyncio.Task[None] | None = None
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._sleeps += 1
+        wake = loop.create_future()
+        heapq.heappush(self._sleepers, (self._now + seconds, self._sleeps, wake))
+        if self._ticker is None or self._ticker.done():
+            self._ticker = loop.create_task(self._tick())
+        await wake
+
+    async def _tick(self) -> None:
+        while self._sleepers:
+            await asyncio.sleep(0.001)  # so that requests under way may end before time passes
+            moment, _, wake = heapq.heappop(self._sleepers)
+            if not wake.done():
+                self._now = max(self._now, moment)
+                wake.set_result(None)
+
+
+def completion(text: str | None, finish_reason: str = 'stop') -> dict[str, Any]:
+    """A chat completion as servers send it."""
+    return {
+        'id': 'chatcmpl-1',
+        'object': 'chat.completion',
+        'created': 1700000000,
+        'model': 'judge',
+        'choices': [
+            {
+                'index': 0,
+                'message': {'role': 'assistant', 'content': text},
+                'logprobs': None,
+                'finish_reason': finish_reason,
+            }
+        ],
+        'usage': {'prompt_tokens': 1, 'completion_tokens': 1, 'total_tokens': 2},
+    }
+
+
+def fair(prompt: str) -> str:
+    """The verdict on questions of `pairs_of`: whether an answer is even."""
+    return r'Hence \boxed{yes}' if int(prompt.rpartition('answer=')[2].split()[0]) % 2 == 0 else r'\boxed{no}'
+
+
+PROMPTS = {
+    'name': 'plain',
+    'english': 'question={question} reference={gold_answer} answer={answer} .',
+    'chinese': '问题={question} 参考={gold_answer} answer={answer} .',
+}
+"""Short prompts that a test can read back."""

@@ -1,0 +1,33 @@
+"""A judging run in a process of its own, to be killed: python judging_run.py URL STORE FIRST COUNT
+
+Prints the verdicts as JSON when it comes to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from judge_server import PROMPTS
+
+from gpassk_opencompass import Pair
+from gpassk_opencompass.judges.llm import LLMJudge
+
+CONCURRENCY = 8
+
+
+def pairs_of(first: int, count: int) -> list[Pair]:
+    """Pairs whose right verdicts `judge_server.fair` knows."""
+    return [Pair(f'Is {number} even?', 'yes', str(number)) for number in range(first, first + count)]
+
+
+def main() -> None:
+    url, store, first, count = sys.argv[1:]
+    judge = LLMJudge('judge', url, prompts=PROMPTS, store=store, concurrency=CONCURRENCY, progress=False)
+    judgements = judge.judge(pairs_of(int(first), int(count)))
+    judge.close()
+    print(json.dumps([judgement.verdict.value for judgement in judgements]))
+
+
+if __name__ == '__main__':
+    main()

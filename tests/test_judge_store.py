@@ -1,0 +1,201 @@
+"""The verdict store."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from gpassk_opencompass import InputError, Verdict
+from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+
+YES, NO = Verdict.CORRECT, Verdict.INCORRECT
+ABOUT = {'question': '1 + 1 = ? 是\n', 'reference': '2', 'answer': '{"key": "', 'reply': '\\boxed{yes}'}
+
+
+def key(number: int) -> str:
+    return verdict_key({'model': 'm'}, str(number))
+
+
+def filled(folder: Path, count: int = 5) -> Path:
+    """A store with `count` verdicts; returns its one file."""
+    store = VerdictStore(folder)
+    for number in range(count):
+        store.put(key(number), YES if number % 2 else NO, ABOUT)
+    store.close()
+    [file] = folder.iterdir()
+    return file
+
+
+def test_verdicts_come_back(tmp_path: Path) -> None:
+    """In another store object, with all that was said about them, in plain text."""
+    file = filled(tmp_path / 'deep' / 'store')
+    store = VerdictStore(file.parent)
+    assert [store.get(key(number)) for number in range(6)] == [NO, YES, NO, YES, NO, None]
+    assert (len(store), store.damaged) == (5, 0)
+    lines = list(store.lines())
+    assert [(line.key, line.about) for line in lines] == [(key(number), ABOUT) for number in range(5)]
+    assert '1 + 1 = ? 是' in file.read_text(encoding='utf-8')
+    assert json.loads(file.read_text(encoding='utf-8').splitlines()[0])['answer'] == '{"key": "'
+
+
+def test_a_key_is_its_content() -> None:
+    """Every part of judge and content changes it, the order of a judge's settings does not."""
+    base = verdict_key({'model': 'm', 'prompts': 'p'}, 'q', 'r', 'a')
+    assert verdict_key({'prompts': 'p', 'model': 'm'}, 'q', 'r', 'a') == base
+    others = [
+        verdict_key({'model': 'n', 'prompts': 'p'}, 'q', 'r', 'a'),
+        verdict_key({'model': 'm', 'prompts': 'P'}, 'q', 'r', 'a'),
+        verdict_key({'model': 'm', 'prompts': 'p'}, 'qr', '', 'a'),
+        verdict_key({'model': 'm', 'prompts': 'p'}, 'r', 'q', 'a'),
+    ]
+    assert len({base, *others}) == 5
+
+
+def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path: Path) -> None:
+    """Every byte at which a kill can leave a file: whole lines count, the torn one is skipped and counted."""
+    content = filled(tmp_path / 'whole', count=3).read_bytes()
+    folder = tmp_path / 'cut'
+    folder.mkdir()
+    for length in range(len(content)):
+        (folder / 'a.jsonl').write_bytes(content[:length])
+        store = VerdictStore(folder)
+        assert len(store) == content[:length].count(b'\n')
+        assert store.damaged == (not content[:length].endswith(b'\n') and length > 0)
+
+
+def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
+    """Each byte of a line in turn: the line is skipped and counted, the others count."""
+    content = filled(tmp_path / 'whole', count=2).read_bytes()
+    folder = tmp_path / 'bent'
+    folder.mkdir()
+    for place in range(content.index(b'\n')):
+        bent = bytearray(content)
+        bent[place] ^= 1
+        (folder / 'a.jsonl').write_bytes(bent)
+        store = VerdictStore(folder)
+        assert store.get(key(0)) is None
+        assert store.get(key(1)) is YES
+        assert store.damaged >= 1
+
+
+def test_foreign_lines_and_files_are_skipped_and_counted(tmp_path: Path) -> None:
+    """Somebody else's JSON, blank lines, binary rubbish; files of another kind are not even read."""
+    filled(tmp_path)
+    (tmp_path / 'z.jsonl').write_bytes(b'{"a": 1}\n\n\xff\xfe\n[]\n')
+    (tmp_path / 'notes.txt').write_text('hello')
+    store = VerdictStore(tmp_path)
+    assert (len(store), store.damaged) == (5, 3)
+    assert len(list(store.lines())) == 5
+
+
+def test_refresh_reads_what_others_added(tmp_path: Path) -> None:
+    """Also the rest of a line that was seen half."""
+    first = VerdictStore(tmp_path)
+    content = filled(tmp_path / 'other', count=2).read_bytes()
+    (tmp_path / 'b.jsonl').write_bytes(content[:-10])
+    first.refresh()
+    assert (len(first), first.damaged) == (1, 1)
+    with (tmp_path / 'b.jsonl').open('ab') as file:
+        file.write(content[-10:])
+    first.refresh()
+    assert (len(first), first.damaged) == (2, 0)
+
+
+def test_all_readers_agree_where_verdicts_differ(tmp_path: Path) -> None:
+    """The first of the first file counts."""
+    for name, verdict in (('b', YES), ('a', NO)):
+        store = VerdictStore(tmp_path / name)
+        store.put(key(0), verdict, ABOUT)
+        store.close()
+        [file] = (tmp_path / name).iterdir()
+        file.rename(tmp_path / f'{name}.jsonl')
+    assert VerdictStore(tmp_path).get(key(0)) is NO
+    assert [line.verdict for line in VerdictStore(tmp_path).lines()] == [NO, YES]
+
+
+def test_unjudged_is_never_stored(tmp_path: Path) -> None:
+    """Only what a judge said."""
+    with pytest.raises(InputError, match='unjudged'):
+        VerdictStore(tmp_path).put(key(0), Verdict.UNJUDGED, ABOUT)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """With a word on what it should be."""
+    path = tmp_path / 'store'
+    path.write_text('')
+    with pytest.raises(InputError, match='folder'):
+        VerdictStore(path)
+    with pytest.raises(InputError, match='cannot write'):
+        VerdictStore(path / 'below').put(key(0), YES, ABOUT)
+
+
+def test_half_characters_do_not_stop_a_line(tmp_path: Path) -> None:
+    """A lone surrogate cannot be written as UTF-8; the verdict is kept all the same."""
+    store = VerdictStore(tmp_path)
+    store.put(key(0), YES, {'answer': '\ud800'})
+    store.close()
+    assert VerdictStore(tmp_path).get(key(0)) is YES
+
+
+def test_a_failed_write_does_not_spoil_the_next_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that was full for a moment, in the middle of a line."""
+    store = VerdictStore(tmp_path)
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, 'write', _failing_after(write, 20))
+        with pytest.raises(OSError, match='full'):
+            store.put(key(0), YES, ABOUT)
+    store.put(key(1), YES, ABOUT)
+    store.close()
+    again = VerdictStore(tmp_path)
+    assert (again.get(key(0)), again.get(key(1)), again.damaged) == (None, YES, 1)
+
+
+def _failing_after(write: object, length: int) -> object:
+    calls: list[bytes] = []
+
+    def failing(descriptor: int, data: bytes) -> int:
+        if calls:
+            raise OSError(28, 'disk full')
+        calls.append(data)
+        return write(descriptor, data[:length])  # type: ignore[operator, no-any-return]
+
+    return failing
+
+
+def _write_many(folder: Path, start: int) -> None:
+    store = VerdictStore(folder)
+    for number in range(start, start + 300):
+        store.put(key(number), YES, ABOUT)
+    os._exit(0)  # no flush, no close
+
+
+def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Four processes on one folder, their ranges overlapping, none of them saying goodbye."""
+    context = multiprocessing.get_context('spawn')
+    writers = [context.Process(target=_write_many, args=(tmp_path, 200 * place)) for place in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    store = VerdictStore(tmp_path)
+    assert (len(store), store.damaged) == (900, 0)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_forked_process_writes_to_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parent's file is the parent's; a child knows itself by its process number."""
+    store = VerdictStore(tmp_path)
+    store.put(key(0), YES, ABOUT)
+    monkeypatch.setattr(os, 'getpid', lambda: 0)
+    store.put(key(1), NO, ABOUT)
+    store.close()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert len(VerdictStore(tmp_path)) == 2

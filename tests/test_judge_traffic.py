@@ -1,0 +1,449 @@
+"""Requests against servers that fail in every way, without waiting for anything."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion
+
+from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply
+from gpassk_opencompass.judges.limits import Limits
+from gpassk_opencompass.judges.routes import endpoint, endpoints
+from gpassk_opencompass.judges.traffic import REFUSALS, Job, Traffic
+from gpassk_opencompass.judges.waits import WallClock, backoff, retry_after
+
+
+class Run:
+    """The outcome of some requests."""
+
+    def __init__(
+        self, servers: list[str], count: int, take: Callable[[Reply], bool], **settings: Any
+    ) -> None:
+        self.clock = settings.pop('clock', None) or SkippingClock()
+        self.replies: dict[int, str] = {}
+        self.reasons: dict[int, str] = {}
+        self.counts: Counter[str] = Counter()
+        self._take = take
+        named = {name: settings.pop(name) for name in ('api_key', 'proven') if name in settings}
+        self._traffic = Traffic(
+            endpoints(servers),
+            Limits(**settings),
+            self._received,
+            self._abandoned,
+            counts=self.counts,
+            clock=self.clock,
+            **named,
+        )
+        self._jobs = self._make_jobs(count)
+
+    def __call__(self) -> Run:
+        asyncio.run(self._traffic.run(self._jobs))
+        return self
+
+    def _make_jobs(self, count: int) -> Iterator[Job]:
+        for number in range(count):
+            yield Job(number, f'{{"messages": [{{"role": "user", "content": "{number}"}}]}}'.encode())
+
+    def _received(self, job: Job, reply: Reply) -> bool:
+        if self._take(reply):
+            self.replies[job.item] = reply.text
+            return True
+        return False
+
+    def _abandoned(self, job: Job, reason: str) -> None:
+        self.reasons[job.item] = reason
+
+
+def run(
+    servers: list[JudgeServer],
+    count: int = 1,
+    take: Callable[[Reply], bool] = lambda reply: True,
+    **settings: Any,
+) -> Run:
+    return Run([server.url for server in servers], count, take, **settings)()
+
+
+def failing_first(*acts: Act) -> Callable[[Asked], Act]:
+    """Does these in turn, then answers."""
+    left = list(acts)
+    return lambda asked: left.pop(0) if left else f'fine {asked.prompt}'
+
+
+def dead_url() -> str:
+    """An address where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(('127.0.0.1', 0))
+        return f'http://127.0.0.1:{unused.getsockname()[1]}'
+
+
+FAILURES: dict[str, Act] = {
+    'HTTP 500': Fail(500),
+    'HTTP 502': Fail(502),
+    'HTTP 503': Fail(503),
+    'HTTP 529': Fail(529, b'<html>overloaded</html>'),
+    'HTTP 429': Fail(429),
+    'HTTP 408': Fail(408),
+    'time-out': Hang(),
+    'connection lost': Reset(),
+    'no JSON': Fail(200, b'{"choices": ['),
+    'an error with status 200': Fail(200, {'error': {'message': 'engine died'}}),
+    'empty choices': Fail(200, {'choices': []}),
+    'no message': Fail(200, {'choices': [{'index': 0}]}),
+    'null': Fail(200, b'null'),
+    'content of another kind': Fail(200, {'choices': [{'message': {'content': [1]}}]}),
+    'empty body': Fail(200, b''),
+}
+
+
+@pytest.mark.parametrize('failure', FAILURES.values(), ids=FAILURES)
+def test_a_passing_failure_is_tried_again(failure: Act) -> None:
+    """Three times in a row, and then the reply counts."""
+    with JudgeServer(failing_first(failure, failure, failure)) as server:
+        done = run([server], timeout=0.1 if isinstance(failure, Hang) else 30)
+    assert done.replies == {0: 'fine 0'}
+    assert done.counts == {'requests': 4, 'replies': 1, 'failures': 3}
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ('failure', 'reason'),
+    [(Fail(500), 'HTTP 500'), (Reset(), 'connection lost'), (Fail(200, b'{'), 'malformed reply')],
+)
+def test_attempts_are_bounded(failure: Act, reason: str) -> None:
+    """A request that fails each time is given up with a reason, and the others are not."""
+    with JudgeServer(lambda asked: failure if asked.prompt == '1' else 'fine') as server:
+        done = run([server], count=4, attempts=5)
+    assert done.reasons == {1: reason}
+    assert set(done.replies) == {0, 2, 3}
+    assert sum(asked.prompt == '1' for asked in server.asked) == 5
+
+
+def test_time_is_bounded_where_attempts_are_not() -> None:
+    """A server that stays busy for one request costs no attempt, but no attempt starts after total_time."""
+    with JudgeServer(lambda asked: Fail(429) if asked.prompt == '0' else 'fine') as server:
+        done = run([server], attempts=1, total_time=40.0, patience=1000.0)
+    assert done.reasons == {0: 'HTTP 429'}
+    assert 30.0 < done.clock.now() <= 75.0
+
+
+def test_waits_double_with_jitter_up_to_a_limit() -> None:
+    """Between half of it and all of it, and not always the same."""
+    for failures in range(1, 200):
+        full = min(8.0, 0.5 * 2 ** (failures - 1))
+        assert full / 2 <= backoff(failures, 0.5, 8.0) <= full
+    assert len({backoff(3, 0.5, 8.0) for _ in range(10)}) > 1
+
+
+@pytest.mark.parametrize('status', [429, 503, 500])
+def test_retry_after_is_honoured_in_seconds(status: int) -> None:
+    """The next request to that server comes no earlier."""
+    with JudgeServer(failing_first(Fail(status, headers={'Retry-After': '77'}))) as server:
+        done = run([server])
+    assert done.replies == {0: 'fine 0'}
+    assert done.clock.now() >= 77.0
+
+
+def test_retry_after_is_honoured_as_a_date() -> None:
+    """An HTTP date means the same as the seconds until then."""
+    now = 1_700_000_000.0
+    assert retry_after(formatdate(now + 90, usegmt=True), now) == 90.0
+    assert retry_after(formatdate(now - 90, usegmt=True), now) == 0.0
+
+
+@pytest.mark.parametrize('header', ['soon', '-1', 'nan', 'inf', '1e9', '', '٣', 'Fri, 99 Foo'])
+def test_a_senseless_retry_after_is_ignored(header: str) -> None:
+    """As if it were not there."""
+    assert retry_after(header) is None
+
+
+def test_a_busy_server_is_given_less_at_once() -> None:
+    """A server that takes four requests at a time and refuses the rest: all are answered in the end."""
+    busy, most = [0], 4
+
+    class Slow(Say):
+        async def respond(self, request: Any) -> Any:
+            try:
+                return await super().respond(request)
+            finally:
+                busy[0] -= 1
+
+    def behave(asked: Asked) -> Act:
+        if busy[0] >= most:
+            return Fail(429)
+        busy[0] += 1
+        return Slow('fine', delay=0.002)
+
+    with JudgeServer(behave) as server:
+        done = run([server], count=200, concurrency=64, patience=1e6, total_time=1e6)
+    assert len(done.replies) == 200
+    assert done.counts['requests'] < 800
+
+
+@pytest.mark.parametrize('status', [401, 403, 404, 302])
+def test_a_wrong_setting_stops_at_once(status: int) -> None:
+    """With the server's message, and without the key in it."""
+    message = {'error': {'message': 'The model `m` does not exist; key sk-secret'}}
+    with (
+        JudgeServer(lambda asked: Fail(status, message, {'Location': 'http://elsewhere'})) as server,
+        pytest.raises(InputError, match=rf'HTTP {status}: The model `m` does not exist; key \*\*\*'),
+    ):
+        run([server], count=1000, concurrency=4, api_key='sk-secret')
+    assert len(server.asked) <= 4
+
+
+@pytest.mark.parametrize('status', [400, 413, 422])
+@pytest.mark.parametrize('count', [1, 2, 1000])
+def test_a_server_that_refuses_every_request_stops_at_once(status: int, count: int) -> None:
+    """After no more than a few, with its message."""
+    with (
+        JudgeServer(lambda asked: Fail(status, {'message': 'max_tokens is too large'})) as server,
+        pytest.raises(InputError, match='max_tokens is too large'),
+    ):
+        run([server], count=count, concurrency=1)
+    assert len(server.asked) == min(count, REFUSALS)
+
+
+def test_a_single_refused_request_does_not_stop_the_others() -> None:
+    """One text too long for the server is given up without another attempt."""
+    with JudgeServer(lambda asked: Fail(400) if asked.prompt == '5' else 'fine') as server:
+        done = run([server], count=20)
+    assert done.reasons == {5: 'HTTP 400'}
+    assert len(server.asked) == 20
+
+
+def test_a_refusal_is_no_wrong_setting_where_these_settings_worked_before() -> None:
+    """So that a run which asks only for what is missing ends like the first one."""
+    with JudgeServer(lambda asked: Fail(400)) as server:
+        done = run([server], proven=True)
+    assert done.reasons == {0: 'HTTP 400'}
+
+
+def test_requests_go_to_the_least_loaded_server() -> None:
+    """One queue over all: a server ten times as fast gets most of the work."""
+    with (
+        JudgeServer(lambda asked: 'fast') as fast,
+        JudgeServer(lambda asked: Say('slow', delay=0.05)) as slow,
+    ):
+        done = run([fast, slow], count=300, concurrency=4)
+    assert len(done.replies) == 300
+    assert len(fast.asked) > 5 * len(slow.asked)
+    assert len(slow.asked) >= 4
+
+
+def test_no_server_gets_more_at_once_than_allowed() -> None:
+    """Each its own share."""
+    most = [0, 0]
+    busy = [0, 0]
+
+    def counting(place: int) -> Callable[[Asked], Act]:
+        class Counted(Say):
+            async def respond(self, request: Any) -> Any:
+                busy[place] += 1
+                most[place] = max(most[place], busy[place])
+                try:
+                    return await super().respond(request)
+                finally:
+                    busy[place] -= 1
+
+        return lambda asked: Counted('fine', delay=0.005)
+
+    with JudgeServer(counting(0)) as one, JudgeServer(counting(1)) as two:
+        run([one, two], count=100, concurrency=8)
+    assert most == [8, 8]
+
+
+def test_the_rate_is_kept() -> None:
+    """50 requests at 10 a second take 4.9 s of the run's time."""
+    with JudgeServer(lambda asked: 'fine') as server:
+        done = run([server], count=50, rate=10.0)
+    assert len(done.replies) == 50
+    assert 4.9 - 1e-6 <= done.clock.now() < 5.2
+
+
+def test_a_dead_server_is_set_aside_while_another_works() -> None:
+    """It costs a few connections, no verdict."""
+    with JudgeServer(lambda asked: 'fine') as server:
+        done = Run([dead_url(), server.url], 500, lambda reply: True, concurrency=8)()
+    assert len(done.replies) == 500
+    assert done.counts['failures'] <= 30 + done.clock.now() / 15
+
+
+def test_a_server_that_comes_back_works_again() -> None:
+    """Set aside when it died, tried again later, and then given its share."""
+    with JudgeServer(lambda asked: 'fine') as steady:
+
+        def behave(asked: Asked) -> Act:
+            # Dies after 10 requests and is back when the other one has answered 100 more.
+            return Reset() if asked.number >= 10 and len(steady.asked) < 100 else 'back'
+
+        with JudgeServer(behave) as failing:
+            done = run([steady, failing], count=2000, concurrency=4, attempts=100)
+    assert len(done.replies) == 2000
+    assert sum(text == 'back' for text in done.replies.values()) > 100
+
+
+def test_a_server_may_start_after_the_run() -> None:
+    """Nobody listens at first; the run goes on when somebody does."""
+    starts: list[float] = []
+
+    class Starting(SkippingClock):
+        async def sleep(self, seconds: float) -> None:
+            if self.now() > 20.0 and not starts:
+                starts.append(self.now())
+                await asyncio.to_thread(server.start)
+            await super().sleep(seconds)
+
+    with JudgeServer(lambda asked: 'fine') as server:
+        server.stop()
+        done = run([server], count=20, clock=Starting())
+    assert len(done.replies) == 20
+    assert len(starts) == 1
+
+
+def test_a_run_without_any_server_ends_in_time() -> None:
+    """After the patience at the latest, with the addresses and what to do."""
+    urls = [dead_url(), dead_url()]
+    all_dead = Run(urls, 100, lambda reply: True, patience=120.0)
+    with pytest.raises(IncompleteError, match='no judge server answers') as caught:
+        all_dead()
+    assert 60.0 < all_dead.clock.now() <= 130.0
+    assert all(url in str(caught.value) for url in urls)
+    assert not all_dead.reasons
+
+
+def test_a_server_that_only_fails_ends_in_time_too() -> None:
+    """It listens, but each reply is an error."""
+    with JudgeServer(lambda asked: Fail(500, {'message': 'CUDA error'})) as server:
+        failing = Run([server.url], 500, lambda reply: True, patience=50.0, attempts=1000, concurrency=2)
+        with pytest.raises(IncompleteError, match='CUDA error'):
+            failing()
+    assert 50.0 <= failing.clock.now() <= 60.0
+    assert len({asked.prompt for asked in server.asked}) <= 8
+
+
+def test_a_wait_beyond_the_patience_is_not_waited_for() -> None:
+    """The only server wants to be left alone for an hour."""
+    with JudgeServer(lambda asked: Fail(429, headers={'Retry-After': '3600'})) as server:
+        stopped = Run([server.url], 10, lambda reply: True)
+        with pytest.raises(IncompleteError, match='due in 3600 s, last: HTTP 429'):
+            stopped()
+    assert stopped.clock.now() < 60.0
+
+
+def test_a_third_of_all_requests_failing_loses_nothing() -> None:
+    """In every way at random, on two servers: each request has its own reply in the end."""
+    chance = random.Random(7)
+    ways = [act for act in FAILURES.values() if not isinstance(act, Hang)]
+
+    def behave(asked: Asked) -> Act:
+        return chance.choice(ways) if chance.random() < 0.3 else f'reply to {asked.prompt}'
+
+    with JudgeServer(behave) as one, JudgeServer(behave) as two:
+        done = run([one, two], count=1000)
+    assert done.replies == {number: f'reply to {number}' for number in range(1000)}
+    assert not done.reasons
+
+
+def test_a_reply_that_is_not_taken_is_asked_for_again() -> None:
+    """As often as the caller says so."""
+    with JudgeServer(lambda asked: Say(str(asked.number))) as server:
+        done = run([server], take=lambda reply: reply.text == '2')
+    assert done.replies == {0: '2'}
+
+
+def test_an_error_of_the_caller_ends_the_run() -> None:
+    """A full disk is not a failed request."""
+
+    def full(reply: Reply) -> bool:
+        raise OSError('disk full')
+
+    with JudgeServer(lambda asked: 'fine') as server, pytest.raises(OSError, match='disk full'):
+        run([server], count=50, take=full)
+
+
+def test_the_key_is_sent_and_only_then() -> None:
+    """As a bearer token."""
+    with JudgeServer(lambda asked: 'fine') as server:
+        run([server], api_key='sk-secret')
+        run([server])
+    assert [asked.headers.get('Authorization') for asked in server.asked] == ['Bearer sk-secret', None]
+
+
+@pytest.mark.parametrize(
+    ('given', 'used'),
+    [
+        ('http://h:1', 'http://h:1/v1/chat/completions'),
+        ('http://h:1/', 'http://h:1/v1/chat/completions'),
+        ('http://h:1/v1', 'http://h:1/v1/chat/completions'),
+        ('http://h:1/v1/', 'http://h:1/v1/chat/completions'),
+        ('http://h:1/v1/chat/completions', 'http://h:1/v1/chat/completions'),
+        ('https://h/openai/v1', 'https://h/openai/v1/chat/completions'),
+        ('http://[::1]:8000', 'http://[::1]:8000/v1/chat/completions'),
+    ],
+)
+def test_any_usual_address_is_understood(given: str, used: str) -> None:
+    """With or without the version, the path and a slash."""
+    assert str(endpoint(given)) == used
+
+
+@pytest.mark.parametrize(
+    'address', ['', 'h:1', '127.0.0.1:8000', 'ftp://h', 'http://', 'localhost', 'http://h:port']
+)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    """With what is expected."""
+    with pytest.raises(InputError, match='http://host:port'):
+        endpoint(address)
+
+
+@pytest.mark.parametrize('address', ['http://u:hush@h:1', 'http://h:1/v1?key=hush', 'http://h/#hush'])
+def test_a_secret_in_an_address_is_refused_and_not_repeated(address: str) -> None:
+    """It would end up in logs."""
+    with pytest.raises(InputError, match='api_key_env') as caught:
+        endpoint(address)
+    assert 'hush' not in str(caught.value)
+
+
+def test_equal_addresses_are_one_server() -> None:
+    """However they are written; and there must be one."""
+    assert len(endpoints(['http://h:1', 'http://h:1/v1/'])) == 1
+    with pytest.raises(InputError, match='at least one'):
+        endpoints([])
+
+
+@pytest.mark.parametrize('limits', [{'concurrency': 0}, {'rate': -1.0}, {'attempts': 1.5}, {'timeout': '9'}])
+def test_limits_that_cannot_be_kept_are_refused(limits: dict[str, Any]) -> None:
+    """With the name of the limit."""
+    with pytest.raises(InputError, match=next(iter(limits))):
+        Limits(**limits)
+
+
+def test_a_reply_without_text_is_an_empty_reply() -> None:
+    """A model may put all it says elsewhere; that is a reply without a verdict, not a failure."""
+    import json
+
+    assert read_reply(json.dumps(completion(None)).encode()) == Reply('', cut=False)
+    assert read_reply(json.dumps(completion('x', 'length')).encode()) == Reply('x', cut=True)
+    with pytest.raises(Trouble, match='malformed'):
+        read_reply(b'[' * 100_000)
+
+
+def test_the_wall_clock_waits() -> None:
+    """The default clock is the machine's."""
+    clock = WallClock()
+    start = clock.now()
+    asyncio.run(clock.sleep(0.001))
+    assert clock.now() > start
+
+
+def test_no_thread_is_left_behind() -> None:
+    """By the servers of these tests either."""
+    assert not [thread.name for thread in threading.enumerate() if thread.name == 'judge']
