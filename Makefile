@@ -25,6 +25,7 @@ $(STAMP): setup.py constraints/opencompass.txt Makefile
 install: $(STAMP) ## make or update .venv
 
 demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table, on this CPU
+	rm -rf outputs/demo/configs
 	$(BIN)/python dump_configs.py --config_template_file config_templates/demo.py --output_dir outputs/demo/configs
 	$(BIN)/python -m gpassk_opencompass.demo outputs/demo/configs --work_dir outputs/demo
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .answers import FinalAnswer, final_answer, normal_form
 from .errors import IncompleteError, InputError
 from .judges.protocol import Judge, Judgement, Pair, Verdict
-from .metrics import DEFAULT_THRESHOLDS, metric_means, metric_table
+from .metrics import DEFAULT_THRESHOLDS, metric_means, metric_table, mg_pass_name
 from .replicas import describe_replicas
 from .version import __version__
 
@@ -96,6 +96,7 @@ def score(
     measure = partial(_percentages, metric_table(n, ks, thresholds), n)
     _check_responses(samples.response)
     uids, rows = _arrange(samples, n)
+    _check_questions(samples, rows)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
     _refuse_unjudged(judgements, unjudged_tolerance)
@@ -205,6 +206,19 @@ def _arrange(samples: Samples, n: int) -> tuple[list[str], NDArray[np.int64]]:
     return list(number), rows
 
 
+def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
+    """All replicas of a uid must be of one question with one reference."""
+    for name in ('question', 'reference', 'split', 'language', 'problem'):
+        column = getattr(samples, name)
+        for question in rows.tolist():
+            values = {column[row] for row in question}
+            if len(values) > 1 or not all(isinstance(value, str) for value in values):
+                raise InputError(
+                    f'{name} of {samples.uid[question[0]]!r}: expected one text for all its replicas, got '
+                    f'{sorted(map(repr, values))[:3]}'
+                )
+
+
 def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
     reasons = Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
     share = reasons.total() / len(judgements)
@@ -212,16 +226,19 @@ def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
         raise IncompleteError(
             f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
             f'more than the tolerated {tolerance:.1%}; no result was written. Mend the judge and run the '
-            'evaluation again, or raise unjudged_tolerance if bounds that wide are good enough.'
+            'evaluation again (OpenCompass: with -r), or raise unjudged_tolerance.'
         )
 
 
 def _percentages(
     table: Mapping[str, NDArray[np.float64]], n: int, correct: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Means over the questions, in percent. With n = 1 only the accuracy means anything."""
+    """Means over the questions, in percent. With n = 1 only the accuracy means anything.
+
+    mG-Pass@1 is left out: its published sum is empty, and its 0 would read like a result.
+    """
     means = {'accuracy': float(correct.mean()) / n, **(metric_means(table, correct) if n > 1 else {})}
-    return {key: 100.0 * mean for key, mean in means.items()}
+    return {key: 100.0 * mean for key, mean in means.items() if key != mg_pass_name(1)}
 
 
 def _breakdown(measure: Measure, correct: NDArray[np.int64], groups: NDArray[np.str_]) -> dict[str, float]:

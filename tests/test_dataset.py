@@ -112,6 +112,7 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None
         ('{"question": "q"}', "line 3: 'answer' must be a text"),
         ('{"question": " ", "answer": "1"}', "line 3: 'question' must be a text"),
         ('{"question": "q", "answer": 1}', "line 3: 'answer' must be a text"),
+        ('{"question": "q", "answer": "1", "options": 5}', "line 3: 'options' must be a list"),
     ],
 )
 def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message: str) -> None:
@@ -119,6 +120,14 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, message:
     file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
     file.write_text(file.read_text() + '\n' + line)
     with pytest.raises(InputError, match=rf'AMC_en\.jsonl, {message}'):
+        build(tmp_path, dataset_languages=['en'])
+
+
+def test_bytes_that_are_no_utf8_are_named_with_their_line(tmp_path: Path) -> None:
+    """A file in another encoding says where, too."""
+    file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
+    file.write_bytes(file.read_bytes() + b'\n{"question": "caf\xe9", "answer": "1"}')
+    with pytest.raises(InputError, match=r'AMC_en\.jsonl, line 3: no JSON'):
         build(tmp_path, dataset_languages=['en'])
 
 

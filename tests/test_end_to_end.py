@@ -162,18 +162,19 @@ def test_a_missing_shard_leaves_no_result(tmp_path: Path) -> None:
 
 
 def test_kill_and_resume_gives_the_same_samples(tmp_path: Path) -> None:
-    """kill -9 in the inference, then -r: real sampling, and the same result as without the kill."""
+    """kill -9 in the inference of two shards, then -r: real sampling, the result as without the kill."""
     root = write_bench(tmp_path / 'data', {'AMC_en': [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]})
     dataset = dataset_config(root, k=[2, 8], n=8)
     config = write_config(tmp_path / 'run.py', sampled(), dataset)
-    run_opencompass(config, tmp_path / 'whole')
+    workers = ('--max-num-workers', '2')
+    run_opencompass(config, tmp_path / 'whole', *workers)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
-    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed)
+    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed, *workers)
     assert results_of(killed) == []
     resume_files = list(killed.glob('*/predictions/*/tmp_bench*.jsonl'))
     assert resume_files, 'the inference was over before the kill'
-    run_opencompass(config, killed, '-r')
+    run_opencompass(config, killed, '-r', *workers)
     [resumed] = results_of(killed)
     assert numbers(resumed) == numbers(whole)
     texts = [answer for question in whole['details']['answers'] for answer in question]

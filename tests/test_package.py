@@ -104,7 +104,7 @@ ROOMS = {
     'judges': {'answers', 'errors', 'judges'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'replicas', 'version'},
     'report': {'metrics', 'report', 'errors'},
-    'sweep': {'errors', 'sweep'},
+    'sweep': {'errors', 'judges', 'sweep'},
     'plugin': {'errors', 'judges', 'metrics', 'plugin', 'report', 'scoring'},
     'demo': {'demo', 'errors', 'report'},
 }

@@ -168,6 +168,29 @@ def test_k_outside_1_to_n_is_an_error(n: int, k: int | list[int]) -> None:
         score(make_samples([['1', '0']]), equal_judge(), n=n, k=k)
 
 
+@pytest.mark.parametrize('references', [['1', '2'], ['1', None], [1, 1]])
+def test_replicas_of_one_question_have_one_reference(references: list[object]) -> None:
+    """Two references for one uid, or none, would be scored as if nothing were wrong."""
+    samples = replace(make_samples([['1', '1']]), reference=references)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="reference of 'q0'"):
+        score(samples, equal_judge(), n=2, k=2)
+
+
+def test_mg_pass_at_1_is_not_reported() -> None:
+    """Its published sum has no term, and a 0 would read like a result."""
+    record = score(make_samples([['1', '0']]), equal_judge(), n=2, k=[1, 2])
+    assert record['G-Pass@1_1.0'] == 50.0
+    assert 'mG-Pass@1' not in record
+    assert 'mG-Pass@2' in record
+
+
+def test_nearly_all_questions_with_copies_are_reported() -> None:
+    """One question that differs does not hide nineteen whose replicas are one short text."""
+    answers = [['1'] * 4] * 19 + [['1', '2', '3', '4']]
+    record = score(make_samples(answers), equal_judge(), n=4, k=4)
+    assert '19 of 20 questions' in record['gpassk']['replicas']['warnings'][0]
+
+
 def test_a_record_survives_json() -> None:
     """What the host writes to disk reads back as it was."""
     record = score(make_samples([['1', '0'], ['0', '1']]), equal_judge(), n=2, k=[1, 2])

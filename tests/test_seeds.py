@@ -124,6 +124,22 @@ def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
     inferencer.drop_torn_line(tmp_path / 'not there')
 
 
+def test_a_resume_file_of_other_samples_is_refused(tmp_path: Path) -> None:
+    """With another number of workers a shard of the same name has other rows; positions would lie."""
+    from gpassk_opencompass import IncompleteError
+
+    file = tmp_path / 'tmp_bench_1.jsonl'
+    eighth, fourth = ([Sample('q', replica) for replica in rows] for rows in (range(4, 8), range(8, 16)))
+    mark = inferencer.mark_samples(file, eighth)
+    file.write_text('{"idx": "0"}\n')
+    assert inferencer.mark_samples(file, eighth) == mark
+    with pytest.raises(IncompleteError, match='--max-num-workers'):
+        inferencer.mark_samples(file, fourth)
+    mark.unlink()
+    with pytest.raises(IncompleteError, match='other samples'):
+        inferencer.mark_samples(file, eighth)
+
+
 def test_rows_without_uid_and_replica_are_refused() -> None:
     """A foreign data set cannot be seeded by guessing."""
     from datasets import Dataset

@@ -169,7 +169,7 @@ def test_greedy_is_once_a_model_whatever_the_other_axes_say(tmp_path: Path) -> N
     assert greedy == ['model-7b_t0_l100@LiveMathBench-v202412-k1-r1.py']
     assert len(configs) == 1 + 2 * 2 * 2
     (model,), (dataset,) = configs[greedy[0]]['models'], configs[greedy[0]]['datasets']
-    assert model['generation_kwargs'] == {'do_sample': False}
+    assert model['generation_kwargs'] == {'do_sample': False, 'repetition_penalty': 1.0}
     assert 'random_seed' not in model
     assert (dataset['k'], dataset['n']) == ([1], 1)
 
@@ -207,7 +207,7 @@ def test_the_evaluator_gets_what_the_template_says(tmp_path: Path) -> None:
     configs = expanded(
         tmp_path,
         BASE + "eval_urls = 'http://localhost:23333/v1'\neval_model_name = 'judge'\nthresholds = [0, 1.0]\n"
-        "judge = dict(type='rule')\nunjudged_tolerance = 0.05\n",
+        'unjudged_tolerance = 0.05\n',
     )
     assert list(configs) == [NAME]
     assert dataset_of(configs)['eval_cfg']['evaluator'] == {
@@ -216,8 +216,13 @@ def test_the_evaluator_gets_what_the_template_says(tmp_path: Path) -> None:
         'url': ['http://localhost:23333/v1'],
         'thresholds': [0.0, 1.0],
         'unjudged_tolerance': 0.05,
-        'judge': {'type': 'rule'},
     }
+
+
+def test_the_evaluator_gets_the_judge_of_the_template(tmp_path: Path) -> None:
+    """As it stands there, arguments and all."""
+    configs = expanded(tmp_path, BASE + "judge = dict(type='rule', timeout=2.5)\n")
+    assert dataset_of(configs)['eval_cfg']['evaluator']['judge'] == {'type': 'rule', 'timeout': 2.5}
 
 
 def test_parts_of_opencompass_pass_through(tmp_path: Path) -> None:

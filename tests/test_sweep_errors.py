@@ -57,6 +57,14 @@ ERRORS = {
     "eval_urls = ['localhost:80']": ['localhost:80', 'http://'],
     'eval_model_name = None': ['eval_model_name is None'],
     "judge = 'rule'": ['judge is', 'dict'],
+    "judge = dict(type='rul')": ["'rul'", 'rule'],
+    "judge = dict(type='rule', timeuot=3)": ['timeuot', 'timeout'],
+    'judge = dict(first=1)': ['judge type None'],
+    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='lm'))": ["'lm'"],
+    "eval_model_name = 'Qwen'": ["'Qwen'", 'needs both'],
+    "eval_urls = ['http://x']": ['http://x', 'needs both'],
+    "eval_urls = ['http://x']; eval_model_name = 'Qwen'; judge = dict(type='rule')": ['give one of them'],
+    'import sys; sys.exit(3)': ['SystemExit'],
     'thresholds = [2]': ['thresholds[0] is 2'],
     'infer = []': ['infer is []'],
     'infer = dict(a=[object()])': ['infer.a[0]', 'cannot be written'],
@@ -179,5 +187,6 @@ def test_what_turbomind_would_not_do(
 
 def test_an_api_key_from_the_environment_is_fine(tmp_path: Path) -> None:
     """The names of environment variables, and the placeholder of local servers, are no secrets."""
-    model = model_of(expanded(tmp_path, OPENAI + "key = 'EMPTY'\njudge = dict(key='JUDGE_API_KEY')\n"))
+    judge = "judge = dict(type='llm', model='m', urls='http://localhost', api_key_env='JUDGE_API_KEY')\n"
+    model = model_of(expanded(tmp_path, OPENAI + "key = 'EMPTY'\n" + judge))
     assert model['key'] == 'EMPTY'

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from ..errors import InputError
@@ -27,16 +28,51 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     Raises:
         InputError: no such judge, or arguments that it does not take.
     """
-    arguments = dict(config or {'type': 'rule'})
+    factory, arguments = _check(config or {'type': 'rule'})
+    judge: Judge = factory(**arguments)
+    return judge
+
+
+def judge_config(
+    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The config of the judge meant: that of `judge`, an LLM of that name at these addresses, or the rules.
+
+    Raises:
+        InputError: two judges at once, half a judge, no such judge, or arguments that it does not take.
+    """
+    if judge is not None and (url or model_name):
+        raise InputError(
+            f'both judge = {dict(judge)!r} and model_name = {model_name!r}, url = {url!r}: give one of them'
+        )
+    if bool(url) != bool(model_name):
+        raise InputError(
+            f'model_name = {model_name!r}, url = {url!r}: an LLM judge needs both, the rule judge neither'
+        )
+    if url:
+        judge = {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) else list(url)}
+    config = dict(judge or {'type': 'rule'})
+    _check(config)
+    return config
+
+
+def _check(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The class and its arguments; those of judges within (a cascade) are checked too."""
+    arguments = dict(config)
     kind = arguments.pop('type', None)
     factory = _find(kind) if isinstance(kind, str) else kind
-    if not callable(factory):
+    if not isinstance(factory, type) or not hasattr(factory, 'judge'):
         raise InputError(f'judge type {kind!r}: expected {", ".join(JUDGES)}, a class or its dotted path')
     try:
-        judge: Judge = factory(**arguments)
+        signature(factory).bind(**arguments)
     except TypeError as error:
-        raise InputError(f'judge {kind!r} does not take {sorted(arguments)}: {error}') from error
-    return judge
+        raise InputError(
+            f'judge {kind!r}: {error}; it takes {", ".join(signature(factory).parameters)}'
+        ) from error
+    for part in arguments.values():
+        if isinstance(part, Mapping) and 'type' in part:
+            _check(part)
+    return factory, arguments
 
 
 def _find(name: str) -> Any:

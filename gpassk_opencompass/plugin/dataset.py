@@ -117,9 +117,9 @@ def _read(path: str, version: str, split: str, language: str) -> list[dict[str, 
     root = Path(path).expanduser()
     subset = f'v{version}_{split}_{language}'
     file = root / version / f'{split}_{language}.jsonl'
-    if (root / version).is_dir():
+    if path and (root / version).is_dir():
         return _read_file(file)
-    if not root.is_dir() and not HUB_NAME.fullmatch(path):
+    if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
         raise InputError(
             f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
             'or a hub name such as opencompass/LiveMathBench'
@@ -134,13 +134,13 @@ def _read_file(file: Path) -> list[dict[str, Any]]:
         there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
         raise InputError(f'{file} does not exist; its folder holds {there}')
     examples = []
-    with file.open(encoding='utf-8-sig') as lines:
+    with file.open('rb') as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
+                row = json.loads(line.decode('utf-8-sig'))
+            except ValueError as error:
                 raise InputError(f'{file}, line {number}: no JSON ({error}); expected an object') from None
             examples.append(_example(row, f'{file}, line {number}'))
     if not examples:
@@ -154,8 +154,9 @@ def _read_hub(path: str, subset: str) -> list[dict[str, Any]]:
     except (DatasetNotFoundError, ValueError, OSError) as error:
         raise InputError(
             f'cannot load subset {subset!r}, split test, of {path!r}: {error}\n'
-            'If the data set is gated, ask for access on its hub page, then run `hf auth login` or '
-            'set HF_TOKEN. Without a network, give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.'
+            'What is no folder here is taken for a hub name. If the data set is gated, ask for access on its '
+            'hub page, then run `hf auth login` or set HF_TOKEN. Without a network, give path= a folder that '
+            'holds <version>/<SPLIT>_<lang>.jsonl.'
         ) from error
     if not len(rows):
         raise InputError(f'subset {subset!r} of {path!r} is empty')
@@ -169,11 +170,14 @@ def _example(row: Any, where: str) -> dict[str, Any]:
         value = row.get(field)
         if not isinstance(value, str) or not value.strip():
             raise InputError(f'{where}: {field!r} must be a text that is not empty, got {value!r:.80}')
+    options = row.get('options') or []
+    if not isinstance(options, list):
+        raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
     return {
         'question': row['question'],
         'answer': row['answer'],
         'question_type': str(row.get('question_type') or 'problem-solving'),
-        'options': [str(option) for option in row.get('options') or []],
+        'options': [str(option) for option in options],
     }
 
 

@@ -13,8 +13,8 @@ from opencompass.openicl.icl_evaluator import BaseEvaluator
 from opencompass.registry import ICL_EVALUATORS
 
 from ..errors import IncompleteError, InputError
-from ..judges.build import build_judge
-from ..metrics import DEFAULT_THRESHOLDS
+from ..judges.build import build_judge, judge_config
+from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..scoring import Samples, score
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -33,7 +33,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     Args:
         model_name, url: of an LLM judge, as for OpenCompass's own evaluator; short for
             `judge=dict(type='llm', model=model_name, urls=url)`. Its verdicts are kept in
-            `<work_dir>/verdicts`, so that an evaluation that was stopped asks only for what is missing.
+            `<work_dir>/<time>/verdicts`, so that a stopped evaluation asks, with -r, for the rest only.
         thresholds: the τ of G-Pass@k_τ.
         judge: `dict(type='rule' | 'llm' | 'cascade', …)`, or the dotted path of any class with the methods
             of `judges.Judge`; default: the rule judge.
@@ -43,7 +43,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     Raises:
         InputError: responses that are no text, or a data set whose rows cannot be told apart.
         IncompleteError: predictions are missing, or too many samples stayed unjudged. As it is raised,
-            no result file is written, and the next run of the same command tries again.
+            no result file is written, and the same command with -r tries again.
     """
 
     def __init__(
@@ -56,6 +56,9 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         pred_postprocessor: Any = None,
     ) -> None:
         super().__init__(pred_postprocessor=pred_postprocessor)
+        metric_names(1, thresholds)  # refuses what is no threshold, before anything is judged
+        if not 0 <= unjudged_tolerance <= 1:
+            raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
         self._thresholds = tuple(thresholds)
         self._judge_config = judge_config(model_name, url, judge)
         self._tolerance = unjudged_tolerance
@@ -89,30 +92,13 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The config with LLM verdicts kept in `<work_dir>/verdicts`, where it says nothing else."""
+        """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
         parts = {key: self._with_store(part) for key, part in config.items() if isinstance(part, Mapping)}
         full = {**config, **(parts if config.get('type') == 'cascade' else {})}
         if config.get('type') == 'llm' and hasattr(self, '_out_dir'):
-            # OpenCompass sets _out_dir to <work_dir>/results/<model>/<dataset>.
+            # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
             full.setdefault('store', str(Path(self._out_dir).parents[2] / 'verdicts'))
         return full
-
-
-def judge_config(
-    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Which judge: that of `judge`, or an LLM of that name at these addresses, or else the rules."""
-    if judge is not None and (url or model_name):
-        raise InputError(
-            f'both judge = {dict(judge)!r} and model_name = {model_name!r}, url = {url!r}: give one of them'
-        )
-    if bool(url) != bool(model_name):
-        raise InputError(
-            f'model_name = {model_name!r}, url = {url!r}: an LLM judge needs both, the rule judge neither'
-        )
-    if url:
-        return {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) else list(url)}
-    return dict(judge or {'type': 'rule'})
 
 
 def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:
@@ -127,7 +113,7 @@ def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | 
         uid=uids,
         replica=columns.get('replica') or _occurrences(uids),
         question=questions,
-        reference=[str(reference) for reference in references],
+        reference=references,
         response=responses,
         split=columns.get('split') or ['all'] * len(uids),
         language=columns.get('language') or [_language_of(question) for question in questions],
@@ -164,6 +150,7 @@ def _check_count(predictions: Any, rows: Any) -> None:
         return
     raise IncompleteError(
         f'{count} predictions for {len(rows)} rows, so no result was written. A shard of the predictions is '
-        'missing or broken: run the same command with -r to generate what is missing. If the data set '
-        'changed under the same abbr, delete .cache/dataset_size.json first and use a new work directory.'
+        'missing or broken: run the same command with -r (and the same --max-num-workers) to generate what '
+        'is missing. If the data set changed under the same abbr, delete .cache/dataset_size.json first and '
+        'use a new work directory.'
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from opencompass.openicl.icl_inferencer import GenInferencer
 from opencompass.registry import ICL_INFERENCERS
 from opencompass.utils import get_logger
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError
 from .seeds import Sample
 
 
@@ -20,7 +21,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
 
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
     takes no seeds is used as it is. A run killed in the middle of a write resumes from the last whole
-    line instead of from nothing.
+    line instead of from nothing, and only with the samples that it was started with.
     """
 
     def inference(
@@ -35,10 +36,13 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._samples = _samples_of(retriever.dataset_reader.dataset['test'])
         folder = Path(output_json_filepath or self.output_json_filepath)
         name = Path(output_json_filename or self.output_json_filename)
-        drop_torn_line(folder / Path('tmp_' + name.name).with_suffix('.jsonl'))
+        finished = folder / Path('tmp_' + name.name).with_suffix('.jsonl')
+        drop_torn_line(finished)
+        mark = mark_samples(finished, self._samples)
         result: list[Any] = super().inference(
             retriever, ice_template, prompt_template, output_json_filepath, output_json_filename
         )
+        mark.unlink()
         return result
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
@@ -74,6 +78,24 @@ def _samples_of(rows: Any) -> list[Sample]:
             'which sample a row is; use gpassk_opencompass.LiveMathBenchDataset or add the columns'
         )
     return [Sample(uid, replica) for uid, replica in zip(rows['uid'], rows['replica'], strict=True)]
+
+
+def mark_samples(finished: Path, samples: Sequence[Sample]) -> Path:
+    """Note beside a resume file which samples its shard is for; refuse one that is for others.
+
+    OpenCompass resumes by position. With another number of workers a shard of the same name has other
+    rows, and the finished ones would silently stand for them.
+    """
+    mark = finished.with_suffix('.samples')
+    digest = hashlib.sha256(repr([tuple(sample) for sample in samples]).encode()).hexdigest()
+    if finished.exists() and (not mark.exists() or mark.read_text() != digest):
+        raise IncompleteError(
+            f'{finished} holds responses to other samples than this shard has: resume with the '
+            '--max-num-workers and the data set of the start, or delete the file to lose them'
+        )
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(digest)
+    return mark
 
 
 def drop_torn_line(path: Path) -> None:

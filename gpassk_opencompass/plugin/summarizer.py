@@ -88,6 +88,10 @@ def _warnings(record: Any) -> list[str]:
         warnings.append(
             f'{block["truncated"]} of {block["samples"]} responses look cut off: max_out_len is short'
         )
+    if block['unanswered'] > NOTEWORTHY * block['samples']:
+        warnings.append(
+            f'{block["unanswered"]} of {block["samples"]} responses are empty or have no final answer'
+        )
     if block['unjudged']:
         low, high = block['bounds']['accuracy']
         warnings.append(

@@ -80,5 +80,6 @@ def _metric_columns(records: Iterable[Mapping[str, Any]], every_metric: bool) ->
     columns = ['accuracy']
     for k in ks:
         columns += [pass_name(k)] if every_metric else []
-        columns += [*(g_pass_name(k, threshold) for threshold in thresholds), mg_pass_name(k)]
+        columns += [g_pass_name(k, threshold) for threshold in thresholds]
+        columns += [mg_pass_name(k)] if k > 1 else []
     return columns

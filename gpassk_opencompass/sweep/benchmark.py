@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..errors import TemplateError
+from ..errors import InputError, TemplateError
+from ..judges.build import judge_config
 from .axes import Number, read_axis, read_words
 from .names import DEFAULT_LANGUAGES, DEFAULT_SPLITS, DatasetName
 
@@ -123,6 +124,10 @@ def _read_evaluator(variables: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(variables['judge'], dict):
             raise TemplateError(f"judge is {variables['judge']!r}; expected a dict, e.g. dict(type='rule')")
         arguments['judge'] = variables['judge']
+    try:
+        judge_config(model_name, arguments['url'], arguments.get('judge'))
+    except InputError as error:
+        raise TemplateError(str(error)) from error
     return arguments
 
 

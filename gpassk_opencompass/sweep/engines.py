@@ -141,7 +141,8 @@ def _check_body(llm: Llm) -> None:
 
 def _sampling(settings: Settings) -> dict[str, Any]:
     if settings.greedy:
-        return {'do_sample': False}
+        # Neutral: transformers would take the penalty of the model's generation_config.json instead.
+        return {'do_sample': False, 'repetition_penalty': 1.0}
     passed = _passed(settings, 'temperature', 'top_p', 'top_k', 'repetition_penalty')
     return {'do_sample': True, **passed}
 

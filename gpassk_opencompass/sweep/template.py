@@ -49,7 +49,7 @@ def _run(path: Path, with_base: bool) -> dict[str, Any]:
         names = _load_with_mmengine(path) if with_base else runpy.run_path(str(path))
     except MissingExtraError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise TemplateError(f'running the template failed: {type(error).__name__}: {error}') from error
     return {name: value for name, value in names.items() if _is_variable(name, value)}
 
