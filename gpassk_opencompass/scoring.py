@@ -99,7 +99,8 @@ def score(
     _check_questions(samples, rows)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
-    _refuse_unjudged(judgements, unjudged_tolerance)
+    reasons = Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
+    _refuse_unjudged(reasons, len(judgements), unjudged_tolerance)
 
     verdicts = np.array([_SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
     correct, unjudged = (verdicts == '1').sum(1), (verdicts == '?').sum(1)
@@ -133,6 +134,8 @@ def score(
                 'c': correct.tolist(),
                 'unjudged': unjudged.tolist(),
             },
+            'unjudged': reasons.total(),
+            'unjudged_reasons': dict(reasons),
             **_tally(answers, judgements),
             'bounds': _bounds(measure, correct, unjudged),
             'replicas': replicas,
@@ -219,12 +222,11 @@ def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
                 )
 
 
-def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
-    reasons = Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
-    share = reasons.total() / len(judgements)
+def _refuse_unjudged(reasons: Counter[str], samples: int, tolerance: float) -> None:
+    share = reasons.total() / samples
     if share > tolerance:
         raise IncompleteError(
-            f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
+            f'{reasons.total()} of {samples} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
             f'more than the tolerated {tolerance:.1%}; no result was written. Mend the judge and run the '
             'evaluation again (OpenCompass: with -r), or raise unjudged_tolerance.'
         )
@@ -258,10 +260,7 @@ def _bounds(
 
 
 def _tally(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, Any]:
-    reasons = Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
     return {
-        'unjudged': reasons.total(),
-        'unjudged_reasons': dict(reasons),
         'unboxed': sum(not answer.boxed for answer in answers),
         'unanswered': sum(not answer.text for answer in answers),
         'truncated': sum(answer.cut_off for answer in answers),
