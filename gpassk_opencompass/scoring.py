@@ -5,13 +5,8 @@ responses ─▶ final answers ─▶ unique pairs ─▶ judge ─▶ verdicts 
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,20 +15,13 @@ from numpy.typing import NDArray
 
 from .answers import FinalAnswer, final_answer, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import Judge, Judgement, Pair, Verdict
-from .metrics import DEFAULT_THRESHOLDS, metric_means, metric_table, mg_pass_name
+from .judges.protocol import Judge, Judgement, Pair
+from .metrics import DEFAULT_THRESHOLDS
+from .record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .replicas import describe_replicas
-from .version import __version__
-
-SCHEMA = 1
-"""Version of the record's layout; raised when a reader would have to change."""
 
 TAIL_LENGTH = 2000
 """Characters of a response without a final answer that a judge gets to see."""
-
-Measure = Callable[[NDArray[np.int64]], dict[str, float]]
-
-_SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 
 
 @dataclass(frozen=True)
@@ -92,62 +80,61 @@ def score(
         InputError: a response that is no string, or settings that cannot be met.
         IncompleteError: rows are missing, or more samples than tolerated stayed unjudged.
     """
-    ks = [k] if isinstance(k, int) else sorted(set(k))
-    measure = partial(_percentages, metric_table(n, ks, thresholds), n)
-    _check_responses(samples.response)
-    uids, rows = _arrange(samples, n)
-    _check_questions(samples, rows)
+    measures = Measures(n, k, thresholds)
+    questions = _questions_of(samples, n)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
-    reasons = Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
-    _refuse_unjudged(reasons, len(judgements), unjudged_tolerance)
+    _refuse_unjudged(judgements, unjudged_tolerance)
+    return write_record(
+        questions,
+        measures,
+        judgements,
+        [answer.text for answer in answers],
+        judge,
+        unboxed=sum(not answer.boxed for answer in answers),
+        unanswered=sum(not answer.text for answer in answers),
+        truncated=sum(answer.cut_off for answer in answers),
+        replicas=_compared(samples, questions),
+        versions=versions_with(versions or {}),
+    )
 
-    verdicts = np.array([_SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
-    correct, unjudged = (verdicts == '1').sum(1), (verdicts == '?').sum(1)
-    first = rows[:, 0]
-    groups = np.array([f'{samples.split[row]}_{samples.language[row]}' for row in first])
-    replicas = describe_replicas(samples.response, rows)
-    for warning in replicas['warnings']:
-        logger.warning(warning)
-    settings = {'n': n, 'k': ks, 'thresholds': [float(threshold) for threshold in thresholds]}
-    data = {'questions': len(uids), 'sha256': _data_hash(samples, first)}
-    return {
-        **measure(correct),
-        **_breakdown(measure, correct, groups),
-        'details': {
-            'uid': uids,
-            'group': groups.tolist(),
-            'reference': [samples.reference[row] for row in first],
-            'answers': [[answers[row].text for row in question] for question in rows],
-            'verdicts': [''.join(question) for question in verdicts],
-            'c': correct.tolist(),
-        },
-        'gpassk': {
-            'schema': SCHEMA,
-            **settings,
-            'samples': len(samples),
-            'data': data,
-            'counts': {
-                'uid': uids,
-                'problem': [samples.problem[row] for row in first],
-                'group': groups.tolist(),
-                'c': correct.tolist(),
-                'unjudged': unjudged.tolist(),
-            },
-            'unjudged': reasons.total(),
-            'unjudged_reasons': dict(reasons),
-            **_tally(answers, judgements),
-            'bounds': _bounds(measure, correct, unjudged),
-            'replicas': replicas,
-            'judge': {**judge.identity(), 'statistics': dict(judge.statistics())},
-            'versions': {
-                'gpassk_opencompass': __version__,
-                'python': platform.python_version(),
-                **(versions or {}),
-            },
-            'signature': _signature(settings, judge, data),
-        },
-    }
+
+def score_judged(
+    samples: Samples,
+    judgements: Sequence[Judgement],
+    answers: Sequence[str],
+    judge: Judge,
+    *,
+    n: int,
+    k: int | Sequence[int],
+    thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
+    unjudged_tolerance: float = 0.01,
+    versions: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The same for verdicts that somebody else gave.
+
+    Args:
+        judgements, answers: one a row of `samples`; `answers` are only shown.
+        judge: who judged; asked for its identity and statistics alone.
+
+    Raises:
+        InputError, IncompleteError: as for `score`.
+    """
+    lengths = len(samples), len(judgements), len(answers)
+    if len(set(lengths)) != 1:
+        raise InputError(f'samples, judgements and answers need one entry a row, got lengths {lengths}')
+    measures = Measures(n, k, thresholds)
+    questions = _questions_of(samples, n)
+    _refuse_unjudged(judgements, unjudged_tolerance)
+    return write_record(
+        questions,
+        measures,
+        judgements,
+        answers,
+        judge,
+        replicas=_compared(samples, questions),
+        versions=versions_with(versions or {}),
+    )
 
 
 def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -> list[Judgement]:
@@ -176,6 +163,22 @@ def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -
 def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...]:
     given = normal_form(answer.text) if answer.text else '\0' + samples.response[row][-TAIL_LENGTH:]
     return samples.question[row], samples.reference[row], samples.language[row], given
+
+
+def _questions_of(samples: Samples, n: int) -> Questions:
+    """The questions in order of appearance; refuses samples that no record can be made of."""
+    _check_responses(samples.response)
+    uids, rows = _arrange(samples, n)
+    _check_questions(samples, rows)
+    first = rows[:, 0].tolist()
+    return Questions(
+        uid=uids,
+        question=[samples.question[row] for row in first],
+        reference=[samples.reference[row] for row in first],
+        problem=[samples.problem[row] for row in first],
+        group=[f'{samples.split[row]}_{samples.language[row]}' for row in first],
+        rows=rows,
+    )
 
 
 def _check_responses(responses: Sequence[Any]) -> None:
@@ -222,74 +225,20 @@ def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
                 )
 
 
-def _refuse_unjudged(reasons: Counter[str], samples: int, tolerance: float) -> None:
-    share = reasons.total() / samples
+def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
+    reasons = unjudged_reasons(judgements)
+    share = reasons.total() / len(judgements)
     if share > tolerance:
         raise IncompleteError(
-            f'{reasons.total()} of {samples} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
+            f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
             f'more than the tolerated {tolerance:.1%}; no result was written. Mend the judge and run the '
             'evaluation again (OpenCompass: with -r), or raise unjudged_tolerance.'
         )
 
 
-def _percentages(
-    table: Mapping[str, NDArray[np.float64]], n: int, correct: NDArray[np.int64]
-) -> dict[str, float]:
-    """Means over the questions, in percent. With n = 1 only the accuracy means anything.
-
-    mG-Pass@1 is left out: its published sum is empty, and its 0 would read like a result.
-    """
-    means = {'accuracy': float(correct.mean()) / n, **(metric_means(table, correct) if n > 1 else {})}
-    return {key: 100.0 * mean for key, mean in means.items() if key != mg_pass_name(1)}
-
-
-def _breakdown(measure: Measure, correct: NDArray[np.int64], groups: NDArray[np.str_]) -> dict[str, float]:
-    return {
-        f'{group}/{key}': value
-        for group in dict.fromkeys(groups.tolist())
-        for key, value in measure(correct[groups == group]).items()
-    }
-
-
-def _bounds(
-    measure: Measure, correct: NDArray[np.int64], unjudged: NDArray[np.int64]
-) -> dict[str, list[float]]:
-    """Each metric with all unjudged samples wrong and with all of them right."""
-    low, high = measure(correct), measure(correct + unjudged)
-    return {key: [low[key], high[key]] for key in low}
-
-
-def _tally(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, Any]:
-    return {
-        'unboxed': sum(not answer.boxed for answer in answers),
-        'unanswered': sum(not answer.text for answer in answers),
-        'truncated': sum(answer.cut_off for answer in answers),
-        'origins': dict(Counter(judgement.origin for judgement in judgements)),
-    }
-
-
-def _data_hash(samples: Samples, first: NDArray[np.int64]) -> str:
-    """Of uids, questions and references: two runs with one hash were asked the same."""
-    digest = hashlib.sha256()
-    for row in first:
-        for text in (samples.uid[row], samples.question[row], samples.reference[row]):
-            data = text.encode('utf-8', 'surrogatepass')
-            digest.update(len(data).to_bytes(8, 'big') + data)
-    return digest.hexdigest()
-
-
-def _signature(settings: Mapping[str, Any], judge: Judge, data: Mapping[str, Any]) -> str:
-    """One line that says how a number came about; runs may be compared where it is the same."""
-    identity = judge.identity()
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:12]
-    parts = {
-        'n': settings['n'],
-        'k': '_'.join(map(str, settings['k'])),
-        'tau': '_'.join(map(str, settings['thresholds'])),
-        'judge': '-'.join(str(identity[part]) for part in ('name', 'model') if part in identity),
-        'rules': digest,
-        'questions': data['questions'],
-        'data': data['sha256'][:12],
-        'version': __version__,
-    }
-    return 'G-Pass@k|' + '|'.join(f'{key}:{value}' for key, value in parts.items())
+def _compared(samples: Samples, questions: Questions) -> dict[str, Any]:
+    """How alike the n responses of a question are; warns of copies."""
+    replicas = describe_replicas(samples.response, questions.rows)
+    for warning in replicas['warnings']:
+        logger.warning(warning)
+    return replicas

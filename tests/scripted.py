@@ -29,6 +29,7 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
     Args:
         right: replicas that answer right; None answers by the parity of the sample's number.
         numbered: answer 'number <row> of all' instead, a different one for every sample.
+        texts: answer these instead, one after the other and again from the first.
         trace: a file that gets a line for each sample asked.
     """
 
@@ -39,6 +40,7 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
         path: str = '',
         right: list[int] | None = None,
         numbered: bool = False,
+        texts: list[str] | None = None,
         delay: float = 0.0,
         trace: str = '',
         **_: Any,
@@ -46,7 +48,8 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
         super().__init__(path=path, tokenizer_only=True)
         self.template_parser = LMTemplateParser()
         self.seeds = Announcements()
-        self._right, self._numbered, self._delay, self._trace = right, numbered, delay, trace
+        self._right, self._numbered, self._texts = right, numbered, texts
+        self._delay, self._trace = delay, trace
         self._asked = 0
 
     def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
@@ -55,6 +58,8 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
             with Path(self._trace).open('a') as lines:
                 lines.writelines(f'{os.getpid()} {uid} {replica}\n' for uid, replica in self.seeds.samples)
         first, self._asked = self._asked, self._asked + len(inputs)
+        if self._texts:
+            return [self._texts[(first + i) % len(self._texts)] for i in range(len(inputs))]
         if self._numbered:
             return [f'So it is \\boxed{{number {first + i} of all}}.' for i in range(len(inputs))]
         return [f'So it is \\boxed{{{7 if self._is_right(sample) else 8}}}.' for sample in self.seeds.samples]

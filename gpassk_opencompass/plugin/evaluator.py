@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -15,11 +14,11 @@ from opencompass.registry import ICL_EVALUATORS
 from ..errors import IncompleteError, InputError
 from ..judges.build import build_judge, judge_config
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..scoring import Samples, score
+from ..scoring import score, score_judged
+from .rows import any_samples, samples_of, uids_of
+from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
-
-CHINESE = re.compile(r'[\u4e00-\u9fff]')
 
 
 @ICL_EVALUATORS.register_module()
@@ -37,6 +36,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         thresholds: the τ of G-Pass@k_τ.
         judge: `dict(type='rule' | 'llm' | 'cascade', …)`, or the dotted path of any class with the methods
             of `judges.Judge`; default: the rule judge.
+        evaluator: `dict(type=…)` of another evaluator of OpenCompass whose details carry `correct`,
+            `is_correct` or `cascade_correct`, for any data set that it can score; instead of a judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
 
@@ -52,6 +53,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         url: str | Sequence[str] = (),
         thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
         judge: Mapping[str, Any] | None = None,
+        evaluator: Mapping[str, Any] | None = None,
         unjudged_tolerance: float = 0.01,
         pred_postprocessor: Any = None,
     ) -> None:
@@ -59,9 +61,19 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         metric_names(1, thresholds)  # refuses what is no threshold, before anything is judged
         if not 0 <= unjudged_tolerance <= 1:
             raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
-        self._thresholds = tuple(thresholds)
-        self._judge_config = judge_config(model_name, url, judge)
-        self._tolerance = unjudged_tolerance
+        self._settings: dict[str, Any] = {
+            'thresholds': tuple(thresholds),
+            'unjudged_tolerance': unjudged_tolerance,
+        }
+        self._wrapped = None if evaluator is None else WrappedEvaluator(evaluator)
+        if self._wrapped is None:
+            self._judge_config = judge_config(model_name, url, judge)
+        elif judge is not None or model_name or url:
+            raise InputError(
+                'both evaluator and a judge (judge, model_name, url) are given: give one of them'
+            )
+        else:
+            self.score = self._wrapped.score  # type: ignore[method-assign] # OpenCompass asks for its parameters
 
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
@@ -70,26 +82,34 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         predictions = score_kwargs['predictions']
         _check_count(predictions, original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
-            predictions = self.pred_postprocess(predictions)
-        samples = samples_of(original_dataset, predictions, score_kwargs.get('references'))
+            score_kwargs['predictions'] = self.pred_postprocess(predictions)
+        versions = {package: version(package) for package in HOST_PACKAGES}
+        settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
+        if self._wrapped is not None:
+            return self._score_wrapped(self._wrapped, original_dataset, score_kwargs, settings)
+        samples = samples_of(original_dataset, score_kwargs['predictions'], score_kwargs.get('references'))
         judge = build_judge(self._with_store(self._judge_config))
         try:
-            return score(
-                samples,
-                judge,
-                n=n,
-                k=k,
-                thresholds=self._thresholds,
-                unjudged_tolerance=self._tolerance,
-                versions={package: version(package) for package in HOST_PACKAGES},
-            )
+            return score(samples, judge, **settings)
         finally:
             judge.close()
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
         """The same for a caller that knows no n: as many samples a question as there are rows."""
-        n = max(Counter(_uids(test_set)).values(), default=1)
+        n = max(Counter(uids_of(test_set)).values(), default=1)
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
+
+    def _score_wrapped(
+        self,
+        evaluator: WrappedEvaluator,
+        rows: Any,
+        score_kwargs: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'))
+        folder = getattr(self, '_out_dir', None)
+        judgements, answers = evaluator.verdicts(samples.replica, folder, score_kwargs)
+        return score_judged(samples, judgements, answers, evaluator, **settings)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
@@ -99,49 +119,6 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
             full.setdefault('store', str(Path(self._out_dir).parents[2] / 'verdicts'))
         return full
-
-
-def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:
-    """The columns that scoring needs, from this package's data set or, as far as it goes, from another."""
-    columns = {name: rows[name] for name in rows.column_names}
-    uids = _uids(rows)
-    questions = columns.get('question') or columns.get('problem') or columns.get('prompt')
-    references = references if references is not None else columns.get('answer')
-    if questions is None or references is None:
-        raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    return Samples(
-        uid=uids,
-        replica=columns.get('replica') or _occurrences(uids),
-        question=questions,
-        reference=references,
-        response=responses,
-        split=columns.get('split') or ['all'] * len(uids),
-        language=columns.get('language') or [_language_of(question) for question in questions],
-        problem=columns['problem'] if 'uid' in columns and 'problem' in columns else uids,
-    )
-
-
-def _uids(rows: Any) -> list[str]:
-    """Without our own column: the two that OpenCompass gives every row, the same for all replicas."""
-    names = rows.column_names
-    if 'uid' in names:
-        return list(rows['uid'])
-    if {'subdivision', 'idx'} <= set(names):
-        return [f'{part}/{idx}' for part, idx in zip(rows['subdivision'], rows['idx'], strict=True)]
-    raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')
-
-
-def _occurrences(uids: Sequence[str]) -> list[int]:
-    seen: Counter[str] = Counter()
-    replicas = []
-    for uid in uids:
-        replicas.append(seen[uid])
-        seen[uid] += 1
-    return replicas
-
-
-def _language_of(question: str) -> str:
-    return 'cn' if CHINESE.search(question) else 'en'
 
 
 def _check_count(predictions: Any, rows: Any) -> None:

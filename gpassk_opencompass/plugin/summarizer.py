@@ -19,6 +19,11 @@ from ..report.table import Run, breakdown_table, results_table
 NOTEWORTHY = 0.01
 """Share of responses from which on a count of them is worth a warning."""
 
+SUSPECT = {
+    'truncated': 'look cut off: max_out_len is short',
+    'unanswered': 'are empty or have no final answer',
+}
+
 
 class GPassKSummarizer:
     """A row a (model, data set): accuracy, the G-Pass family of the largest k; then contest × language.
@@ -84,14 +89,10 @@ def _warnings(record: Any) -> list[str]:
     """What a reader of the numbers should know before quoting them."""
     block = record['gpassk']
     warnings = list(block['replicas']['warnings'])
-    if block['truncated'] > NOTEWORTHY * block['samples']:
-        warnings.append(
-            f'{block["truncated"]} of {block["samples"]} responses look cut off: max_out_len is short'
-        )
-    if block['unanswered'] > NOTEWORTHY * block['samples']:
-        warnings.append(
-            f'{block["unanswered"]} of {block["samples"]} responses are empty or have no final answer'
-        )
+    for count, what in SUSPECT.items():
+        # Who judges by an evaluator of OpenCompass has not looked for final answers.
+        if block.get(count, 0) > NOTEWORTHY * block['samples']:
+            warnings.append(f'{block[count]} of {block["samples"]} responses {what}')
     if block['unjudged']:
         low, high = block['bounds']['accuracy']
         warnings.append(

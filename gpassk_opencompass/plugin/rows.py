@@ -1,0 +1,87 @@
+"""Rows of an OpenCompass data set as samples to score."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import InputError
+from ..scoring import Samples
+
+QUESTION_COLUMNS = ('question', 'problem', 'prompt')
+"""Where a data set keeps its question; the first that it has counts."""
+
+BOOKKEEPING = ('subdivision', 'idx', 'replica')
+
+CHINESE = re.compile(r'[\u4e00-\u9fff]')
+
+
+def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:
+    """The columns that scoring needs, from this package's data set or, as far as it goes, from another."""
+    names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
+    if references is None and 'answer' in rows.column_names:
+        references = rows['answer']
+    if not names or references is None:
+        raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
+    return _samples(rows, responses, rows[names[0]], references)
+
+
+def _samples(
+    rows: Any, responses: Sequence[Any], questions: Sequence[str], references: Sequence[str]
+) -> Samples:
+    uids = uids_of(rows)
+    # A foreign column of one of these names may hold anything.
+    own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
+    columns = {name: rows[name] for name in own if name in rows.column_names}
+    return Samples(
+        uid=uids,
+        replica=columns.get('replica') or _occurrences(uids),
+        question=questions,
+        reference=references,
+        response=responses,
+        split=columns.get('split') or ['all'] * len(uids),
+        language=columns.get('language') or [_language_of(question) for question in questions],
+        problem=columns.get('problem') or uids,
+    )
+
+
+def any_samples(rows: Any, responses: Sequence[Any], references: Sequence[Any] | None) -> Samples:
+    """The same for any data set of OpenCompass: what is no text is shown as JSON.
+
+    A row without a column for its question is its own question.
+    """
+    names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
+    content = [name for name in rows.column_names if name not in BOOKKEEPING]
+    shown = rows[names[0]] if names else rows.select_columns(content)
+    told = [''] * len(rows) if references is None else references
+    return _samples(rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in told])
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def uids_of(rows: Any) -> list[str]:
+    """The name of each row's question: our column, or the two that OpenCompass adds, same in all replicas."""
+    names = rows.column_names
+    if 'uid' in names:
+        return list(rows['uid'])
+    if {'subdivision', 'idx'} <= set(names):
+        return [f'{part}/{idx}' for part, idx in zip(rows['subdivision'], rows['idx'], strict=True)]
+    raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')
+
+
+def _occurrences(uids: Sequence[str]) -> list[int]:
+    seen: Counter[str] = Counter()
+    replicas = []
+    for uid in uids:
+        replicas.append(seen[uid])
+        seen[uid] += 1
+    return replicas
+
+
+def _language_of(question: str) -> str:
+    return 'cn' if CHINESE.search(question) else 'en'

@@ -1,0 +1,171 @@
+"""Any evaluator of OpenCompass as the judge: one verdict a row from its details."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from opencompass.registry import ICL_EVALUATORS
+
+from ..errors import InputError
+from ..judges.protocol import Judgement, Pair, Verdict
+
+LABELS = ('cascade_correct', 'correct', 'is_correct')
+"""Where details carry a verdict."""
+
+REFUSED = {
+    'LiveMathBenchEvaluator': 'it keeps verdicts by row number and takes them up again for another judge; '
+    "write judge=dict(type='llm', …) or model_name and url"
+}
+
+
+class WrappedEvaluator:
+    """Asks another evaluator for one replica after another and reads verdicts from its `details`.
+
+    Each replica is scored by an evaluator of its own with an output folder of its own, so that nothing
+    that one keeps (resume files, class attributes) reaches the next. A row's verdict is its detail's
+    `cascade_correct`, `correct` or `is_correct`; where that is None, the row is unjudged.
+
+    Args:
+        config: `dict(type=…, …)` as in `eval_cfg`.
+
+    Raises:
+        InputError: no such evaluator, or arguments that it does not take.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        kind = config.get('type')
+        name = kind.__name__ if isinstance(kind, type) else str(kind).rpartition('.')[2]
+        if name in REFUSED:
+            raise InputError(f'evaluator {name}: {REFUSED[name]}')
+        self._config = config
+        evaluator = self._build()
+        self.score = evaluator.score
+        """OpenCompass hands over what this method's signature names."""
+        self._name = type(evaluator).__name__
+        self._results: defaultdict[str, list[float]] = defaultdict(list)
+
+    def verdicts(
+        self, replica: Sequence[int], folder: str | None, score_kwargs: Mapping[str, Any]
+    ) -> tuple[list[Judgement], list[str]]:
+        """Judgement and answer of each row.
+
+        Args:
+            replica: of each row.
+            folder: where an evaluator that writes files may do so.
+            score_kwargs: the arguments of its `score`, an entry a row.
+
+        Raises:
+            InputError: it reports an error, or its details carry no verdict for each row.
+        """
+        judgements, answers = [Judgement(Verdict.UNJUDGED, '')] * len(replica), [''] * len(replica)
+        for number in sorted(set(replica)):
+            rows = [row for row, its in enumerate(replica) if its == number]
+            details = self._details(number, rows, folder, score_kwargs)
+            for row, detail in zip(rows, details, strict=True):
+                judgements[row], answers[row] = self._judgement(detail), _answer_of(detail)
+        return judgements, answers
+
+    def identity(self) -> dict[str, Any]:
+        """Its name and a hash of its config; no key stands in it."""
+        text = json.dumps(_without_keys(self._config), sort_keys=True, default=str)
+        return {'name': self._name, 'config': hashlib.sha256(text.encode()).hexdigest()[:12]}
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Not what it can do: an evaluator wants whole rows."""
+        raise InputError(
+            f'evaluator {self._name} judges rows of a data set, not pairs; got {len(pairs)} pairs'
+        )
+
+    def statistics(self) -> dict[str, float]:
+        """What it reported itself, the mean over the replicas."""
+        return {name: sum(values) / len(values) for name, values in self._results.items()}
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _build(self) -> Any:
+        try:
+            return ICL_EVALUATORS.build(deepcopy(dict(self._config)))
+        except (KeyError, TypeError, ImportError) as error:
+            raise InputError(
+                f'evaluator {dict(self._config)!r} cannot be built: {type(error).__name__}: {error}'
+            ) from error
+
+    def _details(
+        self, number: int, rows: Sequence[int], folder: str | None, score_kwargs: Mapping[str, Any]
+    ) -> list[Mapping[str, Any]]:
+        evaluator = self._build()
+        evaluator._dataset_replica_idx = number
+        if folder is not None:
+            evaluator._out_dir = str(Path(folder) / f'replica_{number}')
+        arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
+        if 'predictions' in arguments:
+            arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
+        result = evaluator.score(**arguments)
+        if 'error' in result:
+            raise InputError(f'evaluator {self._name}: {result["error"]}')
+        for name, value in result.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                self._results[name].append(float(value))
+        return self._paired(result.get('details'), len(rows))
+
+    def _paired(self, details: Any, count: int) -> list[Mapping[str, Any]]:
+        """A detail a row; as a dict they are numbered '0', '1', …"""
+        if isinstance(details, Mapping):
+            numbers = [str(number) for number in range(count)]
+            details = [details[number] for number in numbers] if set(details) == set(numbers) else None
+        if not isinstance(details, Sequence) or len(details) != count:
+            raise InputError(
+                f'evaluator {self._name}: expected details with an entry for each of the {count} rows of a '
+                'replica, got none or another number, so no verdict can be paired with its sample'
+            )
+        return list(details)
+
+    def _judgement(self, detail: Any) -> Judgement:
+        label = _label_of(detail)
+        if label is None:
+            return Judgement(Verdict.UNJUDGED, self._name, 'no verdict')
+        if label not in (0, 1):
+            raise InputError(f'evaluator {self._name}: a detail says {label!r}; G-Pass@k needs True or False')
+        return Judgement(Verdict.CORRECT if label else Verdict.INCORRECT, self._name)
+
+
+def _label_of(detail: Any) -> Any:
+    """The verdict of one detail; InputError if it carries none of `LABELS`."""
+    for name in LABELS:
+        if isinstance(detail, Mapping) and name in detail:
+            return detail[name]
+    # CascadeEvaluator leaves the label out where the rules accepted every row of a replica.
+    if isinstance(detail, Mapping) and 'rule_evaluation' in detail:
+        return _label_of(detail['rule_evaluation'])
+    fields = sorted(detail) if isinstance(detail, Mapping) else type(detail).__name__
+    raise InputError(
+        f'the details carry none of {", ".join(LABELS)}, only {fields}; such an evaluator cannot judge for '
+        'G-Pass@k (GenericLLMEvaluator needs a dict_postprocessor that adds `correct`)'
+    )
+
+
+def _answer_of(detail: Mapping[str, Any]) -> str:
+    """What it took for the answer, to be shown."""
+    inner = detail.get('rule_evaluation', detail)
+    named = (inner.get(name) for name in ('parsed', 'pred', 'prediction') if isinstance(inner, Mapping))
+    return next((text for text in named if isinstance(text, str)), '')
+
+
+def _take(value: Any, rows: Sequence[int]) -> Any:
+    if isinstance(value, Dataset):
+        return value.select(rows)
+    return [value[row] for row in rows] if isinstance(value, Sequence) else value
+
+
+def _without_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _without_keys(item) for name, item in value.items() if 'key' not in str(name)}
+    return [_without_keys(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,175 @@
+"""The result record: what counts of correct samples become, and all that is needed to trust them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .judges.protocol import Judge, Judgement, Verdict
+from .metrics import metric_means, metric_table, mg_pass_name
+from .version import __version__
+
+SCHEMA = 1
+"""Version of the record's layout; raised when a reader would have to change."""
+
+_SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The Q questions of a run, a column each, and the row of each of their n samples."""
+
+    uid: Sequence[str]
+    question: Sequence[str]
+    reference: Sequence[str]
+    problem: Sequence[str]
+    group: Sequence[str]
+    """`{split}_{language}`"""
+    rows: NDArray[np.int64]
+    """(Q, n): the row of each sample."""
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """Two runs with one hash were asked the same: it is of uids, questions and references."""
+        digest = hashlib.sha256()
+        for texts in zip(self.uid, self.question, self.reference, strict=True):
+            for text in texts:
+                content = text.encode('utf-8', 'surrogatepass')
+                digest.update(len(content).to_bytes(8, 'big') + content)
+        return {'questions': len(self.uid), 'sha256': digest.hexdigest()}
+
+
+class Measures:
+    """The metrics of a run as a function of the counts.
+
+    Args:
+        n: samples a question.
+        k: one k or several, each 1 ≤ k ≤ n.
+        thresholds: the τ of G-Pass@k_τ, each in [0, 1].
+
+    Raises:
+        InputError: settings that cannot be met.
+    """
+
+    def __init__(self, n: int, k: int | Sequence[int], thresholds: Sequence[float]) -> None:
+        self.n = n
+        self.ks = [k] if isinstance(k, int) else sorted(set(k))
+        self.thresholds = [float(threshold) for threshold in thresholds]
+        self._table = metric_table(n, self.ks, thresholds)
+
+    def __call__(self, correct: NDArray[np.int64]) -> dict[str, float]:
+        """Means over the questions, in percent, under the published keys.
+
+        With n = 1 only the accuracy means anything. mG-Pass@1 is left out: its published sum is empty,
+        and its 0 would read like a result.
+        """
+        means = {'accuracy': float(correct.mean()) / self.n}
+        if self.n > 1:
+            means |= metric_means(self._table, correct)
+        return {key: 100.0 * mean for key, mean in means.items() if key != mg_pass_name(1)}
+
+    def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
+        """The same for the questions of each group, under `{group}/{key}`."""
+        groups = np.array(group)
+        return {
+            f'{name}/{key}': value
+            for name in dict.fromkeys(group)
+            for key, value in self(correct[groups == name]).items()
+        }
+
+    def bounds(self, correct: NDArray[np.int64], unjudged: NDArray[np.int64]) -> dict[str, list[float]]:
+        """Each metric with all unjudged samples wrong and with all of them right."""
+        low, high = self(correct), self(correct + unjudged)
+        return {key: [low[key], high[key]] for key in low}
+
+    def settings(self) -> dict[str, Any]:
+        """n, k and τ as they stand in a record."""
+        return {'n': self.n, 'k': self.ks, 'thresholds': self.thresholds}
+
+
+def write_record(
+    questions: Questions,
+    measures: Measures,
+    judgements: Sequence[Judgement],
+    answers: Sequence[str],
+    judge: Judge,
+    **more: Any,
+) -> dict[str, Any]:
+    """The record of one run; see `scoring.score`.
+
+    Args:
+        judgements, answers: one a row.
+        judge: who judged; asked for its identity and statistics.
+        more: further entries of the block `gpassk`.
+    """
+    rows = questions.rows
+    verdicts = np.array([_SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
+    correct, unjudged = (verdicts == '1').sum(1), (verdicts == '?').sum(1)
+    reasons = unjudged_reasons(judgements)
+    return {
+        **measures(correct),
+        **measures.by_group(correct, questions.group),
+        'details': {
+            'uid': list(questions.uid),
+            'group': list(questions.group),
+            'reference': list(questions.reference),
+            'answers': [[answers[row] for row in question] for question in rows],
+            'verdicts': [''.join(question) for question in verdicts],
+            'c': correct.tolist(),
+        },
+        'gpassk': {
+            'schema': SCHEMA,
+            **measures.settings(),
+            'samples': rows.size,
+            'data': questions.data,
+            'counts': {
+                'uid': list(questions.uid),
+                'problem': list(questions.problem),
+                'group': list(questions.group),
+                'c': correct.tolist(),
+                'unjudged': unjudged.tolist(),
+            },
+            'unjudged': reasons.total(),
+            'unjudged_reasons': dict(reasons),
+            'origins': dict(Counter(judgement.origin for judgement in judgements)),
+            'bounds': measures.bounds(correct, unjudged),
+            **more,
+            'judge': {**judge.identity(), 'statistics': dict(judge.statistics())},
+            'signature': _signature(measures, judge.identity(), questions.data),
+        },
+    }
+
+
+def unjudged_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
+    """How many samples stayed unjudged, by the reason."""
+    return Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
+
+
+def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
+    """Versions of this package and of Python, and those of the host."""
+    return {'gpassk_opencompass': __version__, 'python': platform.python_version(), **hosts}
+
+
+def _signature(measures: Measures, identity: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """One line that says how a number came about; runs may be compared where it is the same."""
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    parts = {
+        'n': measures.n,
+        'k': '_'.join(map(str, measures.ks)),
+        'tau': '_'.join(map(str, measures.thresholds)),
+        'judge': '-'.join(str(identity[part]) for part in ('name', 'model') if part in identity),
+        'rules': digest,
+        'questions': data['questions'],
+        'data': data['sha256'][:12],
+        'version': __version__,
+    }
+    return 'G-Pass@k|' + '|'.join(f'{key}:{value}' for key, value in parts.items())

@@ -1,0 +1,235 @@
+"""Any evaluator of OpenCompass as the judge of GPassKEvaluator."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from inspect import signature
+from math import comb
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hosts import dataset_config, import_plugin, results_of, run_opencompass, write_config
+
+from gpassk_opencompass import IncompleteError, InputError
+
+plugin = import_plugin()
+EVALUATORS = import_module('opencompass.openicl.icl_evaluator')
+datasets = import_module('datasets')
+
+EXACT = {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}
+
+
+class Labelled(EVALUATORS.BaseEvaluator):  # type: ignore[misc, name-defined]
+    """Gives the details that `make(predictions)` says, and remembers what it was told."""
+
+    told: ClassVar[list[dict[str, Any]]] = []
+
+    def __init__(self, make: Any) -> None:
+        super().__init__()
+        self._make = make
+
+    def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
+        self.told.append(
+            {
+                'predictions': predictions,
+                'references': references,
+                'rows': list(test_set['idx']),
+                'replica': self.dataset_replica_idx,
+                'folder': getattr(self, '_out_dir', None),
+            }
+        )
+        result: dict[str, Any] = self._make(predictions)
+        return result
+
+
+def rows_of(questions: int, n: int) -> Any:
+    rows = [{'subdivision': 'quiz', 'idx': i, 'text': f'question {i}'} for i in range(questions)]
+    return datasets.Dataset.from_list(rows * n)
+
+
+def evaluate(evaluator: Any, rows: Any, predictions: list[str], n: int, k: Any = 2, **more: Any) -> Any:
+    references = more.pop('references', ['A'] * len(rows))
+    arguments = {'predictions': predictions, 'references': references, 'test_set': rows, **more}
+    arguments['origin_prompt'] = [''] * len(rows)
+    wanted = {name: arguments[name] for name in signature(evaluator.score).parameters}
+    return evaluator.evaluate(k, n, rows, **wanted)
+
+
+def labelled(make: Any, predictions: list[str], n: int = 2, **settings: Any) -> Any:
+    Labelled.told.clear()
+    evaluator = plugin.GPassKEvaluator(evaluator={'type': Labelled, 'make': make}, **settings)
+    evaluator._out_dir = 'results/model/quiz'
+    return evaluate(evaluator, rows_of(len(predictions) // n, n), predictions, n)
+
+
+def test_g_pass_comes_from_the_details_of_another_evaluator() -> None:
+    """Rows are replica-major; c and G-Pass are those of a count by hand."""
+    answers = 'AAB' + 'ABB' + 'ABA' + 'ABB'  # four replicas of three questions
+    evaluator = plugin.GPassKEvaluator(evaluator=EXACT)
+    result = evaluate(evaluator, rows_of(3, 4), list(answers), n=4, k=[2, 4])
+    assert result['gpassk']['counts']['c'] == [4, 1, 1]
+    both = (1 + 2 * comb(1, 2) / comb(4, 2)) / 3
+    assert result['G-Pass@2_1.0'] == pytest.approx(100 * both)
+    assert result['details']['answers'] == [list('AAAA'), list('ABBB'), list('BBAB')]
+    assert result['gpassk']['judge']['name'] == 'AccwithDetailsEvaluator'
+    assert result['gpassk']['judge']['statistics'] == {'accuracy': pytest.approx(50.0)}
+
+
+@pytest.mark.parametrize('label', ['correct', 'is_correct', 'cascade_correct'])
+def test_each_of_the_labels_is_read(label: str) -> None:
+    """The three names under which OpenCompass's evaluators keep a verdict, in a list or in a dict."""
+    as_list = labelled(lambda texts: {'details': [{label: text == 'A'} for text in texts]}, list('ABBA'))
+    as_dict = labelled(
+        lambda texts: {'details': {str(i): {label: int(text == 'A')} for i, text in enumerate(texts)}},
+        list('ABBA'),
+    )
+    assert as_list['gpassk']['counts']['c'] == as_dict['gpassk']['counts']['c'] == [1, 1]
+
+
+def test_a_cascade_that_needed_no_llm_is_read_too() -> None:
+    """CascadeEvaluator leaves its label out where the rules accepted every row of a replica."""
+    evaluators = import_module('opencompass.evaluator')
+    config = {
+        'type': evaluators.CascadeEvaluator,
+        'rule_evaluator': {'type': EVALUATORS.AccwithDetailsEvaluator},
+        'llm_evaluator': {'type': Labelled, 'make': None},
+        'sample_score_fn': lambda answer, reference, row: answer == reference,
+        'parallel': False,
+    }
+    evaluator = plugin.GPassKEvaluator(evaluator=config)
+    result = evaluate(evaluator, rows_of(2, 2), list('AAAA'), n=2)
+    assert result['accuracy'] == result['G-Pass@2_1.0'] == 100.0
+
+
+def test_replicas_are_told_apart() -> None:
+    """Each is scored by itself: its rows, its number, a folder of its own for what it keeps."""
+    labelled(lambda texts: {'details': [{'correct': True}] * len(texts)}, list('abcdef'), n=3)
+    assert [told['predictions'] for told in Labelled.told] == [['a', 'b'], ['c', 'd'], ['e', 'f']]
+    assert [told['rows'] for told in Labelled.told] == [[0, 1]] * 3
+    assert [told['replica'] for told in Labelled.told] == [0, 1, 2]
+    assert [told['folder'] for told in Labelled.told] == [f'results/model/quiz/replica_{i}' for i in range(3)]
+
+
+def test_a_row_without_verdict_is_unjudged() -> None:
+    """None is not wrong: it counts towards the tolerance, and above it there is no result."""
+
+    def make(texts: list[str]) -> dict[str, Any]:
+        return {'details': [{'correct': {'A': True, '?': None}.get(text, False)} for text in texts]}
+
+    result = labelled(make, list('A?BA'), unjudged_tolerance=0.25)
+    assert result['gpassk']['unjudged_reasons'] == {'no verdict': 1}
+    assert result['gpassk']['bounds']['accuracy'] == [50.0, 75.0]
+    with pytest.raises(IncompleteError, match='1 of 4 samples'):
+        labelled(make, list('A?BA'))
+
+
+@pytest.mark.parametrize(
+    ('result', 'message'),
+    [
+        ({'accuracy': 50.0}, 'an entry for each of the 2 rows'),
+        ({'details': [{'correct': True}]}, 'an entry for each of the 2 rows'),
+        ({'details': {'0': {'correct': True}, 'type': 'GEN'}}, 'an entry for each of the 2 rows'),
+        ({'details': [{'pred': 'A'}, {'pred': 'B'}]}, 'carry none of .* only .*pred.* dict_postprocessor'),
+        ({'details': ['yes', 'no']}, 'carry none of'),
+        ({'details': [{'correct': 37.5}, {'correct': 1}]}, 'says 37.5; .* True or False'),
+        ({'error': 'different length'}, 'Labelled: different length'),
+    ],
+)
+def test_details_that_cannot_be_paired_stop(result: Any, message: str) -> None:
+    """No verdict is guessed, none shifted to another row."""
+    with pytest.raises(InputError, match=message):
+        labelled(lambda texts: result, list('ABAB'))
+
+
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'evaluator': EXACT, 'judge': {'type': 'rule'}}, 'both evaluator and a judge'),
+        ({'evaluator': EXACT, 'model_name': 'm', 'url': ['http://h']}, 'both evaluator and a judge'),
+        ({'evaluator': {'type': 'NoSuchEvaluator'}}, 'cannot be built'),
+        ({'evaluator': {**EXACT, 'colour': 'red'}}, 'cannot be built.*colour'),
+        ({'evaluator': {}}, 'cannot be built.*type'),
+        (
+            {
+                'evaluator': {
+                    'type': 'opencompass.datasets.LiveMathBenchEvaluator',
+                    'model_name': '',
+                    'url': [],
+                }
+            },
+            "LiveMathBenchEvaluator: it keeps verdicts by row.*judge=dict\\(type='llm'",
+        ),
+    ],
+)
+def test_an_evaluator_that_cannot_judge_is_refused_at_once(settings: Any, message: str) -> None:
+    """Before a model generates anything for it."""
+    with pytest.raises(InputError, match=message):
+        plugin.GPassKEvaluator(**settings)
+
+
+def test_questions_and_references_of_any_type_are_kept() -> None:
+    """A data set without a question column and with lists as references still has a data hash."""
+    rows = rows_of(2, 2)
+
+    def run(references: Any, rows: Any) -> Any:
+        make = {'type': Labelled, 'make': lambda texts: {'details': [{'correct': True}] * len(texts)}}
+        evaluator = plugin.GPassKEvaluator(evaluator=make)
+        return evaluate(evaluator, rows, list('AAAA'), n=2, references=references)['gpassk']['data']['sha256']
+
+    lists = [['A', 'a'], ['B', 'b']] * 2
+    other = rows.map(lambda row: {'text': row['text'] + '!'}, load_from_cache_file=False)
+    hashes = [run(lists, rows), run(None, rows), run(lists, other)]
+    assert len(set(hashes)) == 3
+
+
+def test_no_key_reaches_the_record() -> None:
+    """The config of an evaluator may hold keys; two configs that differ in nothing else are one judge."""
+    wrapped = import_plugin('.wrapped').WrappedEvaluator
+    configs = [{'type': Labelled, 'make': {'key': secret, 'path': 'm'}} for secret in ('sk-1', 'sk-2')]
+    first, second = (wrapped(config).identity() for config in configs)
+    assert first == second
+    assert 'sk-' not in json.dumps(first)
+
+
+@pytest.mark.e2e
+def test_multiple_choice_questions_of_opencompass_get_g_pass(tmp_path: Path) -> None:
+    """OpenCompass's own multiple choice, four samples a question, by the command."""
+    questions = [
+        {'question': f'Which fruit has number {i}?', 'A': 'apple', 'B': 'banana', 'answer': 'AB'[i % 2]}
+        for i in range(4)
+    ]
+    data = tmp_path / 'quiz.jsonl'
+    data.write_text('\n'.join(map(json.dumps, questions)))
+    said = ['A', 'The answer is B', 'B', 'banana'] + ['A', 'B', 'A', 'A'] + ['A'] * 4 + ['A', 'B', 'B', 'B']
+    dataset = dataset_config(
+        data,
+        type='opencompass.datasets.CustomDataset',
+        abbr='quiz',
+        reader_cfg={'input_columns': ['question', 'A', 'B'], 'output_column': 'answer'},
+        k=[2, 4],
+        n=4,
+        eval_cfg={
+            'evaluator': {
+                'type': 'gpassk_opencompass.GPassKEvaluator',
+                'evaluator': {
+                    'type': 'opencompass.datasets.custom.OptionSimAccEvaluator',
+                    'options': ['A', 'B'],
+                },
+            }
+        },
+    )
+    for name in ('dataset_splits', 'dataset_languages'):
+        del dataset[name]
+    dataset['infer_cfg']['inferencer']['type'] = 'opencompass.openicl.icl_inferencer.GenInferencer'
+    dataset['infer_cfg']['prompt_template']['template'] = '{question} A. {A} B. {B}'
+    model = {'type': 'scripted.ScriptedModel', 'abbr': 'scripted', 'texts': said, 'batch_size': 4}
+    model |= {'max_out_len': 8, 'run_cfg': {'num_gpus': 0}}
+    done = run_opencompass(write_config(tmp_path / 'run.py', model, dataset), tmp_path / 'out')
+    [result] = results_of(tmp_path / 'out')
+    assert result['gpassk']['counts']['c'] == [4, 3, 2, 2], done.stdout
+    pairs = [1, comb(3, 2) / comb(4, 2), 1 / comb(4, 2), 1 / comb(4, 2)]
+    assert result['G-Pass@2_1.0'] == pytest.approx(100 * sum(pairs) / 4)
+    assert result['gpassk']['judge']['name'] == 'OptionSimAccEvaluator'
+    assert 'G-Pass@4_1.0' in done.stdout
