@@ -1,0 +1,160 @@
+"""The interval of a mean over questions, for new questions of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from ..errors import InputError
+
+Floats = NDArray[np.float64]
+
+FEWEST_PROBLEMS = 20
+"""With fewer source problems no interval is given."""
+
+FEWEST_EFFECTIVE = 6.0
+"""Nor with fewer than so many solved, or unsolved, problems; see `effective_number`."""
+
+FEWEST_IN_ALL = 2.0
+"""Nor where the values, or what they lack to 1, add up to fewer: tiny ones hide the rare large ones."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and how far it can be trusted, all on the scale of the values.
+
+    Where `refused` says why, `low` and `high` are NaN: no interval that could be given would hold.
+    """
+
+    estimate: float
+    error: float
+    """Standard error."""
+    low: float
+    high: float
+    level: float
+    problems: int
+    """Source problems: the clusters that are taken as independent."""
+    refused: str = ''
+
+
+def mean_interval(
+    values: ArrayLike, problems: Sequence[Hashable] | None = None, level: float = 0.95
+) -> Interval:
+    """The mean of a question's values with an interval for new questions of the same kind.
+
+    The standard error is the one between source problems, which already holds the noise of sampling n
+    answers: translations of one problem are one cluster, since they are right or wrong together. The
+    interval is Wilson's with the effective number of questions p·(1 − p)/SE² in the place of n and
+    Student's t with (problems − 1) degrees of freedom in the place of the normal quantile (cf. Franco,
+    Little, Louis and Slud 2019, on intervals for proportions in surveys with clusters). Near 0 and 1 it
+    keeps its level far longer than p ± t·SE, with which it agrees in the middle.
+
+    Args:
+        values: one a question, each in [0, 1].
+        problems: the source problem of each question; None: each question is its own.
+        level: of confidence, between 0 and 1.
+
+    Returns:
+        An interval, refused with fewer than `FEWEST_PROBLEMS` problems, or where fewer than
+        `FEWEST_EFFECTIVE` (or `FEWEST_IN_ALL`) of them are solved or unsolved: it would be wrong more
+        often than it says.
+
+    Raises:
+        InputError: no value, one outside [0, 1], or another number of problems.
+
+    >>> interval = mean_interval([0.0, 1.0] * 50)
+    >>> round(interval.low, 3), interval.estimate, round(interval.high, 3)
+    (0.402, 0.5, 0.598)
+    """
+    array, cluster = as_values(values, problems)
+    check_level(level)
+    if array.min() < 0 or array.max() > 1:
+        raise InputError(f'values must lie in [0, 1], got {array.min()} … {array.max()}')
+    sums, sizes = cluster_sums(array, cluster), np.bincount(cluster)
+    estimate, error = ratio_error(sums, sizes)
+    refused = _refusal(sums, sizes)
+    if refused:
+        return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
+    low, high = _wilson(estimate, error, float(stats.t.ppf((1 + level) / 2, sizes.size - 1)))
+    return Interval(estimate, error, low, high, level, sizes.size)
+
+
+def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
+    """Mean over all questions and its standard error between clusters, from sums and sizes of clusters.
+
+    The error is that of a ratio of sums, with the factor J/(J − 1) for J clusters; NaN for one cluster.
+    """
+    count, total = sizes.size, int(sizes.sum())
+    mean = float(sums.sum()) / total
+    if count < 2:
+        return mean, float('nan')
+    residuals = sums - mean * sizes
+    return mean, float(np.sqrt(count / (count - 1) * (residuals @ residuals))) / total
+
+
+def effective_number(parts: Floats) -> float:
+    """How many equal parts a sum is worth: (Σx)²/Σx², Kish's effective number.
+
+    >>> effective_number(np.array([1.0, 1.0, 1.0, 0.0]))
+    3.0
+    """
+    squares = float(parts @ parts)
+    return float(parts.sum()) ** 2 / squares if squares else 0.0
+
+
+def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[Floats, NDArray[np.intp]]:
+    """The values and, for each, the number of its source problem; InputError where they do not fit."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
+        raise InputError(
+            f'values: expected one finite number a question, got an array of shape {array.shape}'
+        )
+    if problems is None:
+        return array, np.arange(array.size)
+    if len(problems) != array.size:
+        raise InputError(f'{len(problems)} problems for {array.size} questions: give one a question')
+    return array, cluster_numbers(problems)
+
+
+def cluster_numbers(problems: Sequence[Hashable]) -> NDArray[np.intp]:
+    """0, 1, … for the different problems in the order of their first question."""
+    numbers = {problem: number for number, problem in enumerate(dict.fromkeys(problems))}
+    return np.array([numbers[problem] for problem in problems], dtype=np.intp)
+
+
+def cluster_sums(values: Floats, cluster: NDArray[np.intp]) -> Floats:
+    """The sum of the values of each cluster."""
+    return np.bincount(cluster, weights=values).astype(np.float64)
+
+
+def check_level(level: float) -> None:
+    """InputError unless 0 < level < 1."""
+    if not 0 < level < 1:
+        raise InputError(f'level = {level!r}: expected a confidence between 0 and 1, e.g. 0.95')
+
+
+def _refusal(sums: Floats, sizes: NDArray[np.intp]) -> str:
+    if sizes.size < FEWEST_PROBLEMS:
+        return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
+    solved = sums / sizes
+    for what, parts in (('solved', solved), ('unsolved', 1 - solved)):
+        if (count := effective_number(parts)) < FEWEST_EFFECTIVE:
+            return f'too few problems {what}: {count:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
+        if (count := float(parts.sum())) < FEWEST_IN_ALL:
+            return f'too few problems {what}: {count:.1f} in all, fewer than {FEWEST_IN_ALL:g}'
+    return ''
+
+
+def _wilson(estimate: float, error: float, quantile: float) -> tuple[float, float]:
+    spread = estimate * (1 - estimate)
+    if error == 0:
+        return estimate, estimate
+    number = spread / error**2
+    shrink = 1 + quantile**2 / number
+    centre = (estimate + quantile**2 / (2 * number)) / shrink
+    half = quantile / shrink * np.sqrt(spread / number + quantile**2 / (4 * number**2))
+    return float(centre - half), float(centre + half)

@@ -1,0 +1,163 @@
+"""How many questions and how many samples an interval of a wanted width takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, stats
+from scipy.special import betaln
+
+from ..arguments import as_counts, as_sizes
+from ..errors import InputError
+from .intervals import FEWEST_PROBLEMS, check_level
+from .kernels import Kernel, value_table
+from .rerun import beta_moments
+
+Floats = NDArray[np.float64]
+
+_BOUNDS = (1e-3, 1e3)
+
+
+@dataclass(frozen=True)
+class Population:
+    """How hard questions are: the chance of a correct answer is Beta(a, b) over the questions.
+
+    Args:
+        a, b: both > 0; below 1 each the population is U-shaped, most questions always or never solved.
+        translations: questions a source problem, e.g. 2 for Chinese and English.
+        correlation: between the true values of the translations of one problem, from 0 to 1.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    a: float
+    b: float
+    translations: int = 1
+    correlation: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.a > 0 and self.b > 0 and np.isfinite(self.a + self.b)):
+            raise InputError(f'Beta({self.a}, {self.b}): expected two numbers > 0')
+        if self.translations < 1 or not 0 <= self.correlation <= 1:
+            raise InputError(
+                f'translations = {self.translations}, correlation = {self.correlation}: expected at least 1 '
+                'and a number from 0 to 1'
+            )
+
+    def moments(self, kernel: Kernel, n: int) -> tuple[float, float, float]:
+        """Mean of the metric, variance between questions, and within them with n samples each."""
+        [mean], [between] = beta_moments(kernel, np.array([self.a]), np.array([self.b]))
+        values = value_table(kernel, n)
+        chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
+        within = float(chances @ values**2) - float(chances @ values) ** 2 - between
+        return float(mean), float(between), max(within, 0.0)
+
+    def variance(self, kernel: Kernel, n: int) -> float:
+        """Of the mean over the translations of one source problem."""
+        _, between, within = self.moments(kernel, n)
+        shared = (1 + (self.translations - 1) * self.correlation) / self.translations
+        return between * shared + within / self.translations
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one number of samples a question costs and buys."""
+
+    n: int
+    questions: int
+    """Needed for the half-width that was asked for."""
+    samples: int
+    half_width: float
+    """With the questions at hand; NaN if their number was not given."""
+    within_share: float
+    """Of the variance: what more samples could still remove."""
+
+
+def plan(
+    population: Population,
+    kernel: Kernel,
+    half_width: float,
+    ns: Sequence[int],
+    questions: int | None = None,
+    level: float = 0.95,
+) -> list[Plan]:
+    """For each n: how many questions give the half-width, and which half-width the questions at hand give.
+
+    Args:
+        population: how hard the questions are.
+        kernel: of the metric.
+        half_width: wanted, on the scale from 0 to 1.
+        ns: numbers of samples a question to look at, each ≥ k.
+        questions: at hand.
+        level: of confidence, between 0 and 1.
+
+    Raises:
+        InputError: a number out of range, or k > n.
+    """
+    check_level(level)
+    if not 0 < half_width < 1:
+        raise InputError(f'half_width = {half_width}: expected a number between 0 and 1 (2 points are 0.02)')
+    if questions is not None and questions < 2 * population.translations:
+        raise InputError(f'questions = {questions}: expected at least two source problems')
+    return [_plan(population, kernel, half_width, as_sizes(n, kernel.k)[0], questions, level) for n in ns]
+
+
+def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: float = 1.0) -> Population:
+    """The Beta population under which the counts of a pilot run are most likely.
+
+    Args:
+        c: correct answers of each question, 0 ≤ c ≤ n.
+        n: samples a question.
+
+    Raises:
+        InputError: counts out of range, or all questions alike (then no population can be fitted).
+    """
+    n, _ = as_sizes(n, 1)
+    counts = as_counts(c, n).ravel()
+    if counts.size < 2 or counts.min() == counts.max():
+        raise InputError(f'{counts.size} counts, all alike: a pilot needs questions of different hardness')
+
+    def loss(logs: Floats) -> float:
+        a, b = np.exp(logs)
+        return -float(np.sum(betaln(counts + a, n - counts + b) - betaln(a, b)))
+
+    limits = [tuple(np.log(_BOUNDS))] * 2
+    found = optimize.minimize(loss, np.zeros(2), bounds=limits, method='L-BFGS-B')
+    a, b = np.exp(found.x)
+    return Population(float(a), float(b), translations, correlation)
+
+
+def _plan(
+    population: Population, kernel: Kernel, half_width: float, n: int, questions: int | None, level: float
+) -> Plan:
+    variance = population.variance(kernel, n)
+    _, between, within = population.moments(kernel, n)
+    needed = _problems(variance, half_width, level) * population.translations
+    reached = float('nan')
+    if questions is not None:
+        problems = questions // population.translations
+        reached = _quantile(level, problems) * float(np.sqrt(variance / problems))
+    total = between + within
+    return Plan(n, needed, needed * n, reached, within / total if total else 0.0)
+
+
+def _problems(variance: float, half_width: float, level: float) -> int:
+    """The fewest source problems with t·√(variance/problems) ≤ half_width."""
+    low, high = FEWEST_PROBLEMS, FEWEST_PROBLEMS
+    while _quantile(level, high) * np.sqrt(variance / high) > half_width:
+        low, high = high + 1, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        if _quantile(level, middle) * np.sqrt(variance / middle) > half_width:
+            low = middle + 1
+        else:
+            high = middle
+    return high
+
+
+def _quantile(level: float, problems: int) -> float:
+    return float(stats.t.ppf((1 + level) / 2, problems - 1))

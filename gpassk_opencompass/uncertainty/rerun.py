@@ -1,0 +1,100 @@
+"""The noise of a rerun: how far a score moves when the same questions are sampled again."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import betaln, gammaln
+
+from ..arguments import as_counts, as_sizes
+from ..errors import InputError
+from .intervals import Interval, check_level
+from .kernels import Kernel, pair_table, value_table
+
+Floats = NDArray[np.float64]
+
+
+def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> Interval:
+    """The score of these very questions with an interval for more samples of them.
+
+    It says nothing about other questions; for those see `mean_interval`, whose error is wider. A question's
+    variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of another n samples
+    (`expected_variances`). With n ≥ 2k there is an estimate from disjoint draws beside it, unbiased but
+    blind where few questions are answered now right, now wrong (`pair_table`); the larger of the two
+    sums counts.
+
+    Args:
+        c: correct answers of each question, 0 ≤ c ≤ n.
+        n: samples a question, n ≥ k.
+        kernel: of the metric.
+        level: of confidence, between 0 and 1.
+
+    Raises:
+        InputError: counts out of range, or k > n.
+
+    >>> from gpassk_opencompass.uncertainty import kernel_of
+    >>> rerun = rerun_interval([0, 12, 16], 16, kernel_of('accuracy'))
+    >>> round(rerun.low, 3), round(rerun.estimate, 3), round(rerun.high, 3)
+    (0.504, 0.583, 0.663)
+    """
+    n, k = as_sizes(n, kernel.k)
+    counts = as_counts(c, n).ravel()
+    check_level(level)
+    if counts.size == 0:
+        raise InputError('c is empty: a score needs at least one question')
+    values = value_table(kernel, n)
+    variance = float(expected_variances(kernel, n)[counts].sum())
+    if n >= 2 * k:
+        variance = max(variance, float((values**2 - pair_table(kernel, n))[counts].sum()))
+    estimate, error = float(values[counts].mean()), float(np.sqrt(variance)) / counts.size
+    half = float(stats.norm.ppf((1 + level) / 2)) * error
+    low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
+    return Interval(estimate, error, low, high, level, counts.size)
+
+
+@lru_cache(maxsize=64)
+def expected_variances(kernel: Kernel, n: int) -> Floats:
+    """E[Var(value of n samples | p)] for p ~ Beta(c + ½, n − c + ½), for c = 0 … n."""
+    alphas = np.arange(n + 1) + 0.5
+    means, variances = beta_moments(kernel, alphas, n + 1 - alphas)
+    again = stats.betabinom.pmf(np.arange(n + 1), n, alphas[:, None], (n + 1 - alphas)[:, None])
+    return np.asarray(np.maximum(again @ value_table(kernel, n) ** 2 - variances - means**2, 0.0))
+
+
+def beta_moments(kernel: Kernel, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of a question's true value where its chance p is Beta(alpha, beta).
+
+    The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
+    """
+    ways = _log_ways(kernel)
+    mean = _beta_expectation(ways, alpha, beta)
+    square = _beta_expectation(_log_convolve(ways, ways), alpha, beta)
+    return mean, np.maximum(square - mean**2, 0.0)
+
+
+def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
+    """E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
+    s = np.arange(log_ways.size)
+    alpha, beta = np.atleast_1d(alpha)[:, None], np.atleast_1d(beta)[:, None]
+    terms = log_ways + betaln(alpha + s, beta + log_ways.size - 1 - s) - betaln(alpha, beta)
+    return np.asarray(np.exp(terms).sum(1))
+
+
+def _log_ways(kernel: Kernel) -> Floats:
+    """log(score(a)·C(k, a)) for a = 0 … k; in logs, since C(k, k/2) overflows beyond k = 1,029."""
+    k, a = kernel.k, np.arange(kernel.k + 1)
+    with np.errstate(divide='ignore'):
+        return np.asarray(np.log(kernel.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
+
+
+def _log_convolve(first: Floats, second: Floats) -> Floats:
+    """log of the convolution of the exponentials."""
+    result = np.full(first.size + second.size - 1, -np.inf)
+    for shift, value in enumerate(first):
+        if np.isfinite(value):
+            part = result[shift : shift + second.size]
+            np.logaddexp(part, value + second, out=part)
+    return result
