@@ -6,7 +6,7 @@ import asyncio
 import heapq
 import json
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -79,10 +79,12 @@ class JudgeServer:
 
     Args:
         behave: called in the server's thread with each request; a string is a reply.
+        models: the names that `/v1/models` lists; None: there is no such address.
     """
 
-    def __init__(self, behave: Callable[[Asked], Act]) -> None:
+    def __init__(self, behave: Callable[[Asked], Act], models: Sequence[str] | None = None) -> None:
         self._behave = behave
+        self._models = models
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner: web.AppRunner | None = None
@@ -120,6 +122,8 @@ class JudgeServer:
     async def _start(self) -> None:
         app = web.Application(client_max_size=2**30)
         app.router.add_post('/v1/chat/completions', self._answer)
+        if self._models is not None:
+            app.router.add_get('/v1/models', self._list_models)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.01)
         await self._runner.setup()
         await web.TCPSite(self._runner, '127.0.0.1', self.port).start()
@@ -133,6 +137,9 @@ class JudgeServer:
         for task in others:  # requests that hang
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({'object': 'list', 'data': [{'id': name} for name in self._models or ()]})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

@@ -320,6 +320,38 @@ def test_a_run_without_any_server_ends_in_time() -> None:
     assert not all_dead.reasons
 
 
+@pytest.mark.parametrize(('count', 'servers'), [(1, 1), (1, 2), (3, 8)])
+def test_a_few_requests_without_any_server_end_in_time_too(count: int, servers: int) -> None:
+    """However few requests there are to fail, and however many servers to try them at."""
+    few = Run([dead_url() for _ in range(servers)], count, lambda reply: True, patience=60.0, attempts=1000)
+    with pytest.raises(IncompleteError, match='no judge server answers'):
+        few()
+    assert few.clock.now() <= 60.0 + 8.0
+
+
+def test_a_short_outage_costs_a_short_pause_however_many_requests_met_it() -> None:
+    """32 failures at once are one outage: the server is tried again after a second or so."""
+    with JudgeServer(lambda asked: Fail(503) if asked.number < 34 else 'fine') as server:
+        done = run([server], count=32, patience=10.0)
+    assert len(done.replies) == 32
+
+
+def test_a_slow_reply_is_waited_for_beyond_the_patience() -> None:
+    """The server cannot be reached for a second request, but still works on the first."""
+    asked_twice = threading.Event()
+
+    def behave(asked: Asked) -> Act:
+        if asked.prompt == '0':
+            return Say('fine', delay=0.3)
+        asked_twice.set()
+        return Fail(503) if asked.number < 4 else 'fine'
+
+    with JudgeServer(behave) as server:
+        done = run([server], count=2, patience=1e-6)
+    assert asked_twice.is_set()
+    assert done.replies == {0: 'fine', 1: 'fine'}
+
+
 def test_a_server_that_only_fails_ends_in_time_too() -> None:
     """It listens, but each reply is an error."""
     with JudgeServer(lambda asked: Fail(500, {'message': 'CUDA error'})) as server:

@@ -347,6 +347,15 @@ def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
     assert len(server.asked) == 30
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell starts what runs in its background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures('interruptible')
 def test_an_interrupt_stops_at_once_and_keeps_the_verdicts(tmp_path: Path) -> None:
     """Ctrl-C while the servers hang."""
     main = threading.main_thread().ident

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from loguru import logger
 from tqdm import tqdm
 
 from .exchange import Reply
 from .protocol import Verdict
 from .reply import read_verdict
 from .traffic import Job
+
+_EXCERPT = 200
 
 Bar = Any
 """A tqdm bar, which has no types."""
@@ -30,6 +33,7 @@ class Hearing:
     def __init__(self, keep: Callable[[str, Verdict, str], None], counts: Counter[str], bar: Bar) -> None:
         self._keep, self._counts, self._bar = keep, counts, bar
         self._correct = 0
+        self._shown: set[str] = set()
         self.reasons: dict[str, str] = {}
         """Why a key has no verdict."""
 
@@ -44,7 +48,7 @@ class Hearing:
             self._counts['repeated'] += 1
             return False
         else:
-            self.abandoned(job, 'cut' if reply.cut else 'unparsable')
+            self._without_verdict(job, reply)
         return True
 
     def abandoned(self, job: Job, reason: str) -> None:
@@ -52,6 +56,16 @@ class Hearing:
         self.reasons[job.item] = reason
         self._counts['unjudged'] += 1
         self._move()
+
+    def _without_verdict(self, job: Job, reply: Reply) -> None:
+        reason = 'cut' if reply.cut else 'unparsable'
+        if reason not in self._shown:
+            self._shown.add(reason)
+            why = 'was cut at max_tokens' if reply.cut else r'holds neither \boxed{yes} nor \boxed{no}'
+            logger.warning(
+                f'a reply {why}, twice, so its answer stays unjudged; it ends {reply.text[-_EXCERPT:]!r}'
+            )
+        self.abandoned(job, reason)
 
     def _move(self) -> None:
         self._bar.set_postfix_str(f'correct {self._correct}, unjudged {len(self.reasons)}', refresh=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import Counter
@@ -20,16 +19,13 @@ from .hearing import Hearing, progress_bar
 from .limits import Limits
 from .prompts import Prompts, find_prompts
 from .protocol import Judgement, Pair, Verdict
+from .request import MAX_TOKENS, api_key, completion_request, sampling_fields
 from .routes import endpoints
-from .store import VerdictStore, verdict_key
+from .store import STORE_VARIABLE, VerdictStore, verdict_key
 from .traffic import Job, Traffic
 from .waits import Clock
 
-STORE_VARIABLE = 'GPASSK_VERDICTS'
-"""Environment variable with the folder of a verdict store, e.g. one that a team shares."""
-
 _EXCERPT = 400
-_RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
 _STATISTICS = dict.fromkeys(
     (
         'pairs',
@@ -84,7 +80,7 @@ class LLMJudge:
         store: str | os.PathLike[str] | None = None,
         api_key_env: str = '',
         temperature: float | None = 0.0,
-        max_tokens: int | None = 8192,
+        max_tokens: int | None = MAX_TOKENS,
         extra_body: Mapping[str, Any] | None = None,
         accept_equal: bool = True,
         longest: int = 8000,
@@ -105,7 +101,7 @@ class LLMJudge:
         self._urls = endpoints(urls)
         self._prompts = find_prompts(prompts)
         self._api_key_env = api_key_env
-        self._sampling = _sampling(temperature, max_tokens, extra_body)
+        self._sampling = sampling_fields(temperature, max_tokens, extra_body)
         self._accept_equal, self._longest = accept_equal, longest
         self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience)
         self._progress, self._clock = progress, clock
@@ -116,7 +112,7 @@ class LLMJudge:
             'sampling': self._sampling,
         }
         self._counts: Counter[str] = Counter()
-        _key_of(api_key_env)  # a missing key is found now, not when everything has been generated
+        api_key(api_key_env)  # a missing key is found now, not when everything has been generated
         self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or store)
 
     def identity(self) -> dict[str, Any]:
@@ -188,7 +184,7 @@ class LLMJudge:
                 self._limits,
                 hearing.received,
                 hearing.abandoned,
-                api_key=_key_of(self._api_key_env),
+                api_key=api_key(self._api_key_env),
                 counts=self._counts,
                 clock=self._clock,
                 proven=hits > 0,
@@ -204,8 +200,7 @@ class LLMJudge:
         prompt = self._prompts.fill(
             ask.language, question=ask.question, reference=ask.reference, candidate=ask.text
         )
-        messages = [{'role': 'user', 'content': prompt}]
-        return json.dumps({'model': self._model, 'messages': messages, **self._sampling}).encode()
+        return completion_request(self._model, prompt, self._sampling)
 
     def _keep(self, missing: Mapping[str, Candidate], key: str, verdict: Verdict, reply: str) -> None:
         ask = missing[key]
@@ -219,34 +214,3 @@ class LLMJudge:
             'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
         }
         self._store.put(key, verdict, about)
-
-
-def _sampling(
-    temperature: float | None, max_tokens: int | None, extra_body: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """The fields of a request besides model and messages, as plain JSON."""
-    extra = dict(extra_body or {})
-    if taken := sorted(_RESERVED & set(extra)):
-        raise InputError(f'extra_body holds {taken}, which the judge sets itself; leave them out')
-    if 'max_completion_tokens' in extra:
-        max_tokens = None
-    fields = {'temperature': temperature, 'max_tokens': max_tokens}
-    try:
-        plain: dict[str, Any] = json.loads(
-            json.dumps({**{name: value for name, value in fields.items() if value is not None}, **extra})
-        )
-    except (TypeError, ValueError) as error:
-        raise InputError(f'extra_body = {extra!r} cannot be written as JSON: {error}') from error
-    return plain
-
-
-def _key_of(variable: str) -> str:
-    """The API key. It is read when it is needed and kept nowhere."""
-    if not variable:
-        return ''
-    key = os.environ.get(variable, '')
-    if not key:
-        raise InputError(
-            f'api_key_env = {variable!r}: this environment variable is not set; export the key in it'
-        )
-    return key

@@ -77,6 +77,8 @@ class Route:
         """In a row; a server that works has 0."""
         self.resume_at = float('-inf')
         self._aside = False
+        self._unreachable = False
+        self._pauses = 0
 
     @property
     def load(self) -> int:
@@ -87,6 +89,11 @@ class Route:
     def failing(self) -> bool:
         """Whether nothing but failures came from it lately."""
         return self.failures >= DEAD_AFTER
+
+    @property
+    def silent(self) -> bool:
+        """Whether no reply is to be hoped for: it is failing, or out of reach with nothing under way."""
+        return self.failing or (self._unreachable and not self.in_flight)
 
     def is_free(self, now: float) -> bool:
         """Whether it can be given a request at this time."""
@@ -102,6 +109,8 @@ class Route:
         """A reply came."""
         self.in_flight -= 1
         self.failures = 0
+        self._unreachable = False
+        self._pauses = 0
         self.window = min(self._concurrency, self.window + 1)
         if self._aside:
             self._aside = False
@@ -110,6 +119,7 @@ class Route:
     def failed(self, trouble: Trouble, now: float) -> None:
         """No reply came: pause if the server asked for it, is busy or seems dead."""
         self.in_flight -= 1
+        self._unreachable = trouble.kind is Kind.DOWN
         self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
         if trouble.kind is Kind.BUSY:
             self._slow_down(trouble, now)
@@ -128,9 +138,10 @@ class Route:
         if not self._aside:
             self._aside = True
             logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
-        if self.resume_at <= now:
+        if self.resume_at <= now:  # once for all that were on their way together
             self.window = 1
-            self._pause(now + backoff(self.failures - DEAD_AFTER + 1, _FIRST_PAUSE, _LONGEST_PAUSE))
+            self._pauses += 1
+            self._pause(now + backoff(self._pauses, _FIRST_PAUSE, _LONGEST_PAUSE))
 
     def _pause(self, until: float) -> None:
         self.resume_at = max(self.resume_at, until)

@@ -28,6 +28,9 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from .protocol import Verdict
 
+STORE_VARIABLE = 'GPASSK_VERDICTS'
+"""Environment variable with the folder of a verdict store, e.g. one that a team shares."""
+
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
 
@@ -124,10 +127,7 @@ class VerdictStore:
 
     def lines(self) -> Iterator[Line]:
         """Every sound line of the folder, those under the same key too, in the order in which they count."""
-        for file in self._files():
-            for raw in _complete_lines(file):
-                if (line := _parsed(raw)) is not None:
-                    yield line
+        return (line for file in self._files() for line in read_lines(file) if line is not None)
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine."""
@@ -141,11 +141,7 @@ class VerdictStore:
             self._writer = None
 
     def _files(self) -> list[Path]:
-        if self.folder is None or not self.folder.exists():
-            return []
-        if not self.folder.is_dir():
-            raise InputError(f'{self.folder} is a file; a verdict store is a folder')
-        return sorted(self.folder.glob('*.jsonl'))
+        return [] if self.folder is None else store_files(self.folder)
 
     def _own_writer(self, folder: Path) -> _Writer:
         if (
@@ -168,6 +164,28 @@ class VerdictStore:
             self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
         elif line.strip():
             self._bad_lines += 1
+
+
+def store_files(folder: Path) -> list[Path]:
+    """The files of a store in the order in which they count; none if it does not exist yet.
+
+    Raises:
+        InputError: `folder` is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f'{folder} is a file; a verdict store is a folder')
+    return sorted(folder.glob('*.jsonl'))
+
+
+def read_lines(file: Path) -> Iterator[Line | None]:
+    """Each line of a store's file; None for one that is damaged, of another kind or torn at the end."""
+    end = 0
+    for raw in _complete_lines(file):
+        end += len(raw) + 1
+        if raw.strip():
+            yield _parsed(raw)
+    if file.stat().st_size > end:
+        yield None
 
 
 class _Writer:
@@ -239,6 +257,9 @@ def _is_whole(line: bytes) -> bool:
 def _parsed(line: bytes) -> Line | None:
     if not (_HEAD.match(line) and _is_whole(line)):
         return None
-    about = json.loads(line)
+    try:
+        about = json.loads(line)
+    except (ValueError, RecursionError):  # a right checksum over wrong content: not written by this class
+        return None
     del about['sum']
     return Line(about.pop('key'), Verdict(about.pop('verdict')), about)

@@ -248,7 +248,7 @@ class Traffic:
 
     def _check_hope(self, trouble: Trouble) -> None:
         silent = self._clock.now() - self._last_reply
-        if silent >= self._limits.patience and all(route.failing for route in self._routes):
+        if silent >= self._limits.patience and all(route.silent for route in self._routes):
             raise self._hopeless(f'no reply for {silent:.0f} s, last: {trouble}')
 
     def _check_pauses(self, trouble: Trouble) -> None:

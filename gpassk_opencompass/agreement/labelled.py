@@ -1,0 +1,118 @@
+"""Labelled pairs from a file of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..answers import final_answer
+from ..errors import InputError
+from ..judges.protocol import Pair
+
+FIELDS = {
+    'question': ('question', 'problem', 'prompt'),
+    'reference': ('reference', 'gold', 'ground_truth', 'reference_answer', 'gold_answer'),
+    'answer': ('answer', 'pred', 'prediction', 'candidate', 'model_answer'),
+    'label': ('label', 'correct', 'is_correct'),
+    'language': ('language', 'lang'),
+    'source': ('source', 'dataset'),
+}
+"""What a line says → the names that it may have. Other fields are ignored; the first three and the label
+count, `question`, `language` and `source` may be missing."""
+
+_NEEDED = ('reference', 'answer', 'label')
+_LABELS = {'correct': True, 'incorrect': False, 'true': True, 'false': False, 'yes': True, 'no': False}
+_TAIL_LENGTH = 2000
+
+
+class LabelledPair(NamedTuple):
+    """A pair and what somebody said of it."""
+
+    pair: Pair
+    label: bool
+    source: str
+    line: int
+    """Its line in the file, from 1."""
+    name: str
+    """Its `id`, or ''."""
+
+
+def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> list[LabelledPair]:
+    """Read a file of JSON lines, a pair a line.
+
+    Args:
+        path: each line an object; see `FIELDS` for the names. A label is true or false, 1 or 0, or
+            'correct' or 'incorrect'. Numbers are taken as they are written, null as empty text.
+        responses: the answers are whole responses, to be judged by their final answers as in a run.
+
+    Raises:
+        InputError: names the file and the line.
+    """
+    pairs = [_labelled(f'{path}:{line}', line, row, responses) for line, row in _rows(Path(path))]
+    if not pairs:
+        raise InputError(f'{path} holds no pairs; expected a JSON object a line')
+    return pairs
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        with path.open(encoding='utf-8-sig') as lines:
+            for line, text in enumerate(lines, 1):
+                if text.strip():
+                    yield line, _object(f'{path}:{line}', text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f'cannot read {path}: {error}; expected a UTF-8 file of JSON lines') from error
+
+
+def _object(place: str, text: str) -> Mapping[str, Any]:
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{place} is no JSON: {error}') from error
+    if not isinstance(row, dict):
+        raise InputError(f'{place} holds a {type(row).__name__}; expected an object, {{"answer": …}}')
+    return row
+
+
+def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) -> LabelledPair:
+    values = {name: _field(place, name, row) for name in FIELDS}
+    label = _label(place, values.pop('label'))
+    question, reference, answer, language, source = (
+        _text(place, name, value) for name, value in values.items()
+    )
+    tail = ''
+    if responses:
+        response, answer = answer, final_answer(answer).text
+        tail = '' if answer else response[-_TAIL_LENGTH:]
+    pair = Pair(question, reference, answer, language or 'en', tail)
+    return LabelledPair(pair, label, source, line, str(row.get('id', '')))
+
+
+def _field(place: str, name: str, row: Mapping[str, Any]) -> Any:
+    given = [spelling for spelling in FIELDS[name] if spelling in row]
+    if len(given) > 1:
+        raise InputError(f'{place} has {" and ".join(given)}, both names of the {name}; keep one of them')
+    if not given and name in _NEEDED:
+        raise InputError(
+            f'{place} has no {name}: expected one of {", ".join(FIELDS[name])}; it has {", ".join(row)}'
+        )
+    return row[given[0]] if given else None
+
+
+def _label(place: str, value: Any) -> bool:
+    if isinstance(value, str) and value.strip().lower() in _LABELS:
+        return _LABELS[value.strip().lower()]
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return bool(value)
+    raise InputError(f'{place}: the label is {value!r}; expected true or false, "correct" or "incorrect"')
+
+
+def _text(place: str, name: str, value: Any) -> str:
+    if value is None:
+        return ''
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f'{place}: the {name} is {value!r} ({type(value).__name__}); expected a text')
+    return str(value)

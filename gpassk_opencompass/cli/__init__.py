@@ -1,0 +1,75 @@
+"""The `gpassk` command: one module a subcommand, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from importlib import import_module
+
+from ..errors import GPassKError, IncompleteError
+from ..version import __version__
+
+COMMANDS = {
+    'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
+    'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
+    'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
+    'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
+    'run': ('run', 'run OpenCompass on every config that has no complete result'),
+    'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
+}
+"""Subcommand → (module of this package, one line of help).
+
+A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
+"""
+
+PASSES_ON = frozenset({'run'})
+"""Subcommands that find what follows `--` in `arguments.rest`."""
+
+INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand.
+
+    Returns:
+        The exit code: 0; 1 if something is incomplete or failed; 2 if the input cannot be used; 130 after
+        Ctrl-C. Errors are one message on stderr.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    name = arguments[0] if arguments else ''
+    try:
+        return _run(name, arguments or ['--help'])
+    except GPassKError as error:
+        print(f'gpassk {name}: {error}', file=sys.stderr)
+        return INCOMPLETE if isinstance(error, IncompleteError) else REFUSED
+    except KeyboardInterrupt:
+        print(f'gpassk {name}: stopped', file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # `gpassk verdicts list … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    try:
+        end = arguments.index('--') if name in PASSES_ON and '--' in arguments else len(arguments)
+        rest = list(arguments[end + 1 :])
+        parsed = parser_for(name).parse_args(arguments[:end], Namespace(rest=rest))
+        code: int = import_module(f'.{COMMANDS[name][0]}', __name__).run(parsed)
+        return code
+    finally:
+        sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
+
+
+def parser_for(name: str) -> ArgumentParser:
+    """Of all subcommands, with the arguments of `name`; the modules of the others are not loaded."""
+    parser = ArgumentParser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
+    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    commands = parser.add_subparsers(metavar='command', required=True)
+    for command, (module, line) in COMMANDS.items():
+        subparser = commands.add_parser(command, help=line, description=line[0].upper() + line[1:] + '.')
+        if command == name:
+            import_module(f'.{module}', __name__).add_arguments(subparser)
+    return parser

@@ -1,0 +1,235 @@
+"""`gpassk judge-agreement`: a judge against labels, or the judges of verdict stores against each other."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ..agreement.rates import FEWEST
+from ..errors import InputError
+from ..judges.protocol import Verdict
+from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
+
+_EPILOG = """\
+examples:
+  gpassk judge-agreement pairs.jsonl --judge rule
+  gpassk judge-agreement pairs.jsonl --judge llm --model Qwen2.5-72B-Instruct --url http://node1:23333
+  gpassk judge-agreement pairs.jsonl --judge '{"type": "rule", "timeout": 10}' --disagreements wrong.jsonl
+  gpassk judge-agreement --stores outputs/with_72B outputs/with_7B -o agreement.csv
+
+A line of PAIRS is a JSON object with a reference, an answer and a label (true or false, "correct" or
+"incorrect"), and, if there are, question, language and source. Agreement, precision, recall and the rate of
+false positives are percentages, κ is a number up to 1; in [brackets] the 95 % interval.
+"""
+
+_KINDS = ('rule', 'llm', 'cascade')
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Those of the subcommand."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument('pairs', nargs='?', metavar='PAIRS', help='labelled pairs, a JSON object a line')
+    parser.add_argument(
+        '--stores', nargs='+', metavar='STORE', help='instead of PAIRS: verdict stores or work directories'
+    )
+    parser.add_argument(
+        '--judge',
+        help='rule (the default), llm, cascade (the rule, then the LLM), a class by its dotted path, '
+        'or the judge of a config as JSON: a file or the text itself',
+    )
+    parser.add_argument('--model', help='of --judge llm or cascade: the name its servers know it by')
+    parser.add_argument('--url', nargs='+', help='of --judge llm or cascade: its servers')
+    parser.add_argument(
+        '--store',
+        metavar='FOLDER',
+        help='of --judge llm or cascade: keeps the verdicts (default: <name of PAIRS>.verdicts)',
+    )
+    parser.add_argument(
+        '--responses',
+        action='store_true',
+        help='the answers are whole responses: judge the final answer of each, as a run does',
+    )
+    parser.add_argument(
+        '--only', nargs='+', default=[], metavar='NAME', help='of --stores: judges with this in their name'
+    )
+    parser.add_argument('--disagreements', metavar='FILE', help='write them there, a JSON object a line')
+    parser.add_argument('-o', '--output', metavar='FILE', help='write the table to FILE.csv or FILE.json')
+
+
+def run(arguments: Namespace) -> int:
+    """Compare, print the table, write what was asked for.
+
+    Returns:
+        The exit code: 0, or 1 where nothing could be compared.
+    """
+    _check(arguments)
+    cells, about, disagreements = (_stores if arguments.stores else _labels)(arguments)
+    print(as_markdown(cells))
+    _say(cells, about)
+    if arguments.output:
+        _write_table(Path(arguments.output), cells, about)
+    if arguments.disagreements:
+        lines = [json.dumps(one, ensure_ascii=False) + '\n' for one in disagreements]
+        _write(Path(arguments.disagreements), ''.join(lines))
+    return 0 if any(row['agreement'] is not None for row in cells) else 1
+
+
+Outcome = tuple[list[Cells], dict[str, Any], list[dict[str, Any]]]
+
+
+def _check(arguments: Namespace) -> None:
+    """Everything that can be refused before anybody is asked."""
+    if bool(arguments.pairs) == bool(arguments.stores):
+        raise InputError('give either a file of labelled pairs or --stores with verdict stores')
+    ours = ('judge', 'model', 'url', 'store', 'responses') if arguments.stores else ('only',)
+    if useless := [f'--{name}' for name in ours if getattr(arguments, name)]:
+        raise InputError(
+            f'{", ".join(useless)} does not go with {"--stores" if arguments.stores else "PAIRS"}'
+        )
+    if arguments.output and Path(arguments.output).suffix not in {'.csv', '.json'}:
+        raise InputError(f'-o {arguments.output}: expected a name that ends in .csv or .json')
+    for name in (arguments.output, arguments.disagreements):
+        if name and not Path(name).parent.is_dir():
+            raise InputError(f'there is no folder {Path(name).parent} to write {Path(name).name} to')
+
+
+def _labels(arguments: Namespace) -> Outcome:
+    from ..agreement.labelled import read_labelled
+    from ..agreement.labels import against_labels
+    from ..judges.build import build_judge
+
+    config = judge_config(arguments)
+    labelled = read_labelled(arguments.pairs, responses=arguments.responses)
+    start = time.perf_counter()
+    with closing(build_judge(config)) as judge:
+        compared = against_labels(labelled, judge)
+        statistics, identity = dict(judge.statistics()), dict(judge.identity())
+    unjudged = [one for one in compared.disagreements if one['verdict'] == Verdict.UNJUDGED.value]
+    about = {
+        'pairs': arguments.pairs,
+        'judge': {**identity, 'statistics': statistics},
+        'unjudged_reasons': dict(Counter(one['reason'] or one['origin'] for one in unjudged)),
+        'unanswered': sum(bool(one.pair.tail) for one in labelled),
+        'seconds': round(time.perf_counter() - start, 3),
+    }
+    headers = ('source', 'language')
+    cells = [cells_of(dict(zip(headers, row.group, strict=True)), row.found) for row in compared.rows]
+    return cells, about, compared.disagreements
+
+
+def _stores(arguments: Namespace) -> Outcome:
+    from ..agreement.stores import between_stores
+
+    duels = between_stores(arguments.stores, arguments.only)
+    cells = [
+        cells_of({'first': duel.first, 'second': duel.second, 'language': row.group[0]}, row.found)
+        for duel in duels
+        for row in duel.rows
+    ]
+    counts = [
+        {
+            'first': duel.first,
+            'second': duel.second,
+            'shared': duel.rows[-1].found.pairs if duel.rows else 0,
+            'only_first': duel.only_first,
+            'only_second': duel.only_second,
+        }
+        for duel in duels
+    ]
+    disagreements = [one for duel in duels for one in duel.disagreements]
+    return cells, {'stores': arguments.stores, 'judges': counts}, disagreements
+
+
+def judge_config(arguments: Namespace) -> dict[str, Any]:
+    """The judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
+
+    Raises:
+        InputError: half a judge, or JSON that is none.
+    """
+    kind = arguments.judge or 'rule'
+    given = {'model': arguments.model, 'urls': arguments.url, 'store': arguments.store}
+    if kind not in {'llm', 'cascade'}:
+        if useless := [name for name, value in given.items() if value]:
+            raise InputError(f'--judge {kind} takes no {", ".join(useless)}; use --judge llm or cascade')
+        return {'type': kind} if kind == 'rule' else _from_json(kind)
+    if not (arguments.model and arguments.url):
+        raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
+    given['store'] = given['store'] or f'{Path(arguments.pairs).stem}.verdicts'
+    llm = {'type': 'llm', **given}
+    return llm if kind == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
+
+
+def _from_json(text: str) -> dict[str, Any]:
+    """A judge's config as JSON, a file with it, or the dotted path of a class."""
+    path = Path(text)
+    if not text.lstrip().startswith('{') and path.suffix != '.json':
+        if '.' not in text:
+            raise InputError(f'--judge {text}: expected {", ".join(_KINDS)}, a dotted path, a file or JSON')
+        return {'type': text}
+    try:
+        config = json.loads(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)
+    except (OSError, ValueError) as error:
+        raise InputError(f'--judge {text}: cannot be read as JSON: {error}') from error
+    if not isinstance(config, dict):
+        raise InputError(f'--judge {text}: expected an object like {{"type": "rule"}}, got {config!r}')
+    return config
+
+
+def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
+    """What the table does not: time, what was left out, and where an interval was refused."""
+    for judges in about.get('judges', ()):
+        print(
+            f'{judges["first"]} (first) and {judges["second"]} (second): {judges["shared"]} answers judged '
+            f'by both, {judges["only_first"]} only by the first, {judges["only_second"]} only by the second'
+        )
+    if 'seconds' in about:
+        _say_of_run(cells[-1], about)
+    if any(row[name] is not None and row[f'{name}_low'] is None for row in cells for name in (*RATES, KAPPA)):
+        print(
+            f'[–]: no interval: fewer than {FEWEST} pairs that are worth independent ones, or κ of one label'
+        )
+
+
+def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
+    print(f'{total["pairs"]} pairs in {about["seconds"]:.1f} s')
+    if about['unjudged_reasons']:
+        print(f'unjudged, by reason: {about["unjudged_reasons"]}; the rates are of the others')
+    if about['unanswered']:
+        print(
+            f'{about["unanswered"]} answers hold no final answer; leave out --responses where answers are '
+            'no whole responses'
+        )
+    if total['false_negatives'] + total['false_positives'] and None not in (
+        total['recall'],
+        total['precision'],
+    ):
+        missed, accepted = 1 - total['recall'] / 100, (total['false_positive_rate'] or 0.0) / 100
+        print(
+            f'what such errors do to G-Pass@k: gpassk judge-errors --false-negative {missed:.3g} '
+            f'--false-positive {accepted:.3g}'
+        )
+
+
+def _write_table(path: Path, cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
+    from ..report.table import Table
+
+    if path.suffix == '.json':
+        _write(path, json.dumps({**about, 'rows': cells}, ensure_ascii=False, indent=1, default=str) + '\n')
+    else:
+        headers = list(cells[0]) if cells else []
+        _write(path, Table(headers, [list(row.values()) for row in cells]).to_csv())
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8', errors='replace')
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from error
+    print(f'wrote {path}')

@@ -1,0 +1,115 @@
+"""Verdicts as records of a file that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..errors import InputError
+from ..judges.store import Line
+from .shown import UNSEEN, printable
+
+FORMATS = ('jsonl', 'csv')
+_FIELDS = ('question', 'reference', 'answer', 'language', 'source', 'label', 'judge', 'reply', 'time', 'key')
+
+
+def export(
+    lines: Iterable[Line], output: Path | None, form: str | None, source: str | None, stores: Sequence[Path]
+) -> int:
+    """Write one record a verdict.
+
+    Args:
+        lines: the verdicts.
+        output: a file, which is replaced when all is written; None: standard output.
+        form: 'jsonl' or 'csv'; None: by the ending of `output`, else 'jsonl'.
+        source: of each record; None: the model of its judge.
+        stores: folders that `output` must not be in.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        InputError: `output` cannot be written, lies in a store, or has an ending that says nothing.
+    """
+    form = form or _form_of(output)
+    if output is not None and output.resolve().parent in {store.resolve() for store in stores}:
+        raise InputError(f'{output} would lie in the store that is read; choose another folder')
+    with _opened(output) as file:
+        return _write(file, form, (_record(line, source) for line in lines))
+
+
+def _form_of(output: Path | None) -> str:
+    if output is None or output.suffix in ('.jsonl', ''):
+        return 'jsonl'
+    if output.suffix != '.csv':
+        raise InputError(
+            f'{output}: the ending is neither .jsonl nor .csv; add --format jsonl or --format csv'
+        )
+    return 'csv'
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    if output is None:
+        yield sys.stdout
+        return
+    output = output.resolve()
+    # A device or a pipe is written to as it is; a file appears when it is whole.
+    direct = output.exists() and not output.is_file()
+    target = output if direct else output.with_name(f'.{output.name}.{os.getpid()}.part')
+    try:
+        with target.open('w', encoding='utf-8', newline='') as file:
+            yield file
+        if not direct:
+            target.replace(output)
+    except OSError as error:
+        raise InputError(f'cannot write {output}: {error.strerror}') from error
+    finally:
+        if not direct:
+            target.unlink(missing_ok=True)
+
+
+def _write(file: TextIO, form: str, records: Iterable[Mapping[str, Any]]) -> int:
+    if form == 'csv':
+        table = csv.writer(file, lineterminator='\n')
+        table.writerow(_FIELDS)
+        rows = (table.writerow([_cell(record[name]) for name in _FIELDS]) for record in records)
+    else:
+        rows = (file.write(_json_line(record)) for record in records)
+    return sum(1 for _ in rows)
+
+
+def _record(line: Line, source: str | None) -> dict[str, Any]:
+    about = line.about
+    judge = about.get('judge')
+    model = judge.get('model', '') if isinstance(judge, dict) else ''
+    own = {
+        'source': model if source is None else source,
+        'label': line.verdict.value,
+        'judge': judge,
+        'key': line.key,
+    }
+    return {name: own[name] if name in own else about.get(name, '') for name in _FIELDS}
+
+
+def _json_line(record: Mapping[str, Any]) -> str:
+    """Plain characters stay readable; what could steer a terminal is escaped, which JSON reads back."""
+    return UNSEEN.sub(_json_escape, json.dumps(record, ensure_ascii=False)) + '\n'
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    digits = found[0].encode('utf-16-be', 'surrogatepass').hex()
+    return ''.join(f'\\u{digits[place : place + 4]}' for place in range(0, len(digits), 4))
+
+
+def _cell(value: Any) -> str:
+    """CSV has no escapes; those of Python stand for all but line breaks and tabs."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return printable(text, keep='\n\t')

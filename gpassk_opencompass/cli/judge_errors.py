@@ -1,0 +1,132 @@
+"""`gpassk judge-errors`: what a judge that errs makes of G-Pass@k."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..judge_errors import ErrorRates, by_answers, mean_reported, reported_of_beta
+from ..metrics import mg_pass_name, pass_name
+from ..report.table import SHOWN_THRESHOLDS, Table
+from .true_counts import Truth, read_truth
+
+_EPILOG = """\
+examples:
+  gpassk judge-errors --false-negative 0.01 --k 16
+  gpassk judge-errors --false-negative 0.01 0.05 --false-positive 0 0.01 --k 4 8 16 --beta 0.3 0.3
+  gpassk judge-errors --false-negative 0.02 --k 16 --counts outputs/…/results/<model>/<dataset>.json
+
+The rates are shares from 0 to 1: false negatives of what is correct, false positives of what is not, as
+gpassk judge-agreement measures them. In the table, in percent, what is expected to be reported where the
+verdicts err
+  independent    each for itself: every response is judged anew
+  by answer      alike on equal answers to a question, as in a run (only with --counts of a result file)
+  together       alike on all correct and on all incorrect answers to a question
+and in the first row the true value.
+"""
+
+Case = Callable[[ErrorRates], dict[str, float]]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Those of the subcommand."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    for name, share, default in (
+        ('--false-negative', 'missed share of correct answers', None),
+        ('--false-positive', 'accepted share of incorrect answers (default: 0)', [0.0]),
+    ):
+        parser.add_argument(
+            name, nargs='+', type=float, metavar='RATE', help=share, default=default, required=not default
+        )
+    parser.add_argument('--k', nargs='+', type=int, required=True, metavar='K', help='answers drawn')
+    parser.add_argument(
+        '--threshold',
+        nargs='+',
+        type=float,
+        default=list(SHOWN_THRESHOLDS),
+        metavar='TAU',
+        help='the τ of G-Pass@k_τ (default: %(default)s)',
+    )
+    truth = parser.add_mutually_exclusive_group()
+    truth.add_argument(
+        '--counts',
+        metavar='FILE',
+        help='the truth: a result file, or rows {"n": …, "c": …} as JSON lines; without it and --beta a '
+        'model that is always right',
+    )
+    truth.add_argument(
+        '--beta',
+        nargs=2,
+        type=float,
+        metavar=('A', 'B'),
+        help='the truth: questions whose chance of success is Beta(A, B); below 1 is U-shaped',
+    )
+    parser.add_argument('--n', type=int, help='of --counts: answers a question, where rows do not say it')
+    parser.add_argument('-o', '--output', metavar='FILE', help='write the table to FILE.csv or FILE.json')
+
+
+def run(arguments: Namespace) -> int:
+    """Compute, print the table, write it where it was asked for; returns the exit code 0."""
+    if arguments.n is not None and not arguments.counts:
+        raise InputError('--n goes with --counts: the metrics of a population do not depend on n')
+    if arguments.output and Path(arguments.output).suffix not in {'.csv', '.json'}:
+        raise InputError(f'-o {arguments.output}: expected a name that ends in .csv or .json')
+    table = _table(arguments)
+    print(table.to_markdown())
+    if arguments.output:
+        _write(Path(arguments.output), table)
+    return 0
+
+
+def _table(arguments: Namespace) -> Table:
+    cases = _cases(arguments)
+    rates = [ErrorRates(*both) for both in product(arguments.false_negative, arguments.false_positive)]
+    truth = cases['independent'](ErrorRates(0.0, 0.0))
+    left_out = {pass_name(k) for k in arguments.k} | {mg_pass_name(1)}
+    names = [name for name in truth if name not in left_out]
+    rows: list[list[Any]] = [[0.0, 0.0, 'none', *(100 * truth[name] for name in names)]]
+    for rate in rates:
+        for errors, case in cases.items():
+            values = case(rate)
+            percent = [round(100 * share, 10) for share in rate]  # 7, not 7.000000000000001
+            rows.append([*percent, errors, *(100 * values[name] for name in names)])
+    return Table(['false neg. %', 'false pos. %', 'errors', *names], rows)
+
+
+def _cases(arguments: Namespace) -> dict[str, Case]:
+    """What errs alike → the values reported at some rates."""
+    ks, taus = arguments.k, arguments.threshold
+    if arguments.beta:
+        a, b = arguments.beta
+        population = partial(reported_of_beta, a, b, ks, thresholds=taus)
+        return {'independent': population, 'together': partial(population, together=True)}
+    truth = read_truth(arguments.counts, arguments.n) if arguments.counts else _perfect(ks)
+    counted = partial(mean_reported, truth.counts, ks, thresholds=taus)
+    alike = partial(by_answers, truth.answers, truth.correct, ks, thresholds=taus)
+    return {
+        'independent': counted,
+        **({'by answer': alike} if truth.answers else {}),
+        'together': partial(counted, together=True),
+    }
+
+
+def _perfect(ks: Sequence[int]) -> Truth:
+    n = max(1, *ks)
+    return Truth({n: [n]}, [], [])
+
+
+def _write(path: Path, table: Table) -> None:
+    rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+    text = table.to_csv() if path.suffix == '.csv' else json.dumps(rows, ensure_ascii=False, indent=1) + '\n'
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from error
+    print(f'wrote {path}')

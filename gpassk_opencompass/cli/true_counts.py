@@ -1,0 +1,105 @@
+"""What a model got right, from a file: for `gpassk judge-errors --counts`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..answers import normal_form
+from ..arguments import LARGEST_N, as_whole
+from ..errors import InputError
+
+
+class Truth(NamedTuple):
+    """Counts that are taken for true."""
+
+    counts: dict[int, list[int]]
+    """n → c of each question with n answers."""
+    answers: list[list[str | None]]
+    """The n answers to each question in normal form, None for an empty one; [] where the file has none."""
+    correct: list[list[bool]]
+    """Whether each is correct."""
+
+
+def read_truth(path: str, n: int | None = None) -> Truth:
+    """Read counts from a result file of an evaluation, or from rows with c and n.
+
+    Args:
+        path: a result file, a JSON list of rows, or JSON lines; a row is an object with `c` and `n`.
+        n: the n of rows that have none.
+
+    Raises:
+        InputError: names the file and the row.
+    """
+    found = _parsed(path)
+    if isinstance(found, dict) and 'gpassk' in found:
+        return _of_result(path, found)
+    counts: dict[int, list[int]] = {}
+    for place, row in _rows(path, found):
+        size, c = _count(place, row, n)
+        counts.setdefault(size, []).append(c)
+    return Truth(counts, [], [])
+
+
+def _parsed(path: str) -> Any:
+    """The file as one JSON value, or its lines as a list."""
+    try:
+        text = Path(path).read_text(encoding='utf-8-sig')
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f'cannot read {path}: {error}; expected a result file or JSON lines') from error
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [
+            _line(f'{path}:{number}', line)
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip()
+        ]
+
+
+def _line(place: str, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InputError(f'{place} is no JSON: {error}') from error
+
+
+def _rows(path: str, found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    rows = found if isinstance(found, list) else [found]
+    if not rows:
+        raise InputError(f'{path} holds no counts; expected an object with c and n a question')
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or 'c' not in row:
+            raise InputError(f'{path}, row {number}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
+        yield f'{path}, row {number}', row
+
+
+def _count(place: str, row: Mapping[str, Any], n: int | None) -> tuple[int, int]:
+    size = row.get('n', n)
+    if size is None:
+        raise InputError(f'{place} has no n; add it, or give it for all rows with --n')
+    try:
+        size = as_whole('n', size, 1, LARGEST_N)
+        return size, as_whole('c', row['c'], 0, size, meaning='n = ')
+    except (TypeError, ValueError) as error:
+        raise InputError(f'{place}: {error}') from error
+
+
+def _of_result(path: str, record: Mapping[str, Any]) -> Truth:
+    try:
+        n, counts, details = record['gpassk']['n'], record['gpassk']['counts']['c'], record.get('details', {})
+        answers, verdicts = details.get('answers', []), details.get('verdicts', [])
+        pairs = [
+            _count(f'{path}, question {number}', {'c': c, 'n': n}, None) for number, c in enumerate(counts)
+        ]
+        return Truth(
+            {n: [c for _, c in pairs]},
+            [[normal_form(answer) or None for answer in row] for row in answers],
+            [[verdict == '1' for verdict in row] for row in verdicts] if answers else [],
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(
+            f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
+        ) from error

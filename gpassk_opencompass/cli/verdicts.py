@@ -1,0 +1,158 @@
+"""`gpassk verdicts`: what stands in a verdict store."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from tabulate import tabulate
+
+from ..judges.protocol import Verdict
+from ..judges.store import STORE_VARIABLE, Line
+from ..judges.stored import StoredVerdicts, find_stores
+from .export import FORMATS, export
+from .shown import printable
+
+_SEARCHED = ('question', 'reference', 'answer', 'reply')
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The actions list, count and export."""
+    actions = parser.add_subparsers(metavar='action', required=True)
+    listing = actions.add_parser('list', help='one line a verdict')
+    counting = actions.add_parser('count', help='how many of which judge, and what is wrong with the store')
+    exporting = actions.add_parser('export', help='all of each verdict, fit for `gpassk judge-agreement`')
+    for action, work in ((listing, _list), (counting, _count), (exporting, _export)):
+        action.set_defaults(work=work)
+        action.add_argument(
+            'stores',
+            nargs='*',
+            metavar='STORE',
+            help=f'a verdict store, or a work directory with stores below it; default: ${STORE_VARIABLE}',
+        )
+    for action in (listing, exporting):
+        _add_filters(action)
+    exporting.add_argument('-o', '--output', type=Path, metavar='FILE', help='default: standard output')
+    exporting.add_argument('--format', choices=FORMATS, help="default: by FILE's ending, else jsonl")
+    exporting.add_argument('--source', metavar='NAME', help="the records' source; default: the judge's model")
+
+
+def run(arguments: Namespace) -> int:
+    """Do what was asked; returns the exit code."""
+    verdicts = StoredVerdicts(find_stores(arguments.stores))
+    arguments.work(arguments, verdicts)
+    return 0
+
+
+def _add_filters(parser: ArgumentParser) -> None:
+    parser.add_argument('--verdict', choices=[Verdict.CORRECT.value, Verdict.INCORRECT.value])
+    parser.add_argument('--language', metavar='CODE', help='e.g. en, cn')
+    parser.add_argument('--judge', metavar='TEXT', help='part of the name of model or prompts')
+    parser.add_argument(
+        '--search',
+        metavar='TEXT',
+        help='part of question, reference, answer or reply, or the start of the key',
+    )
+    parser.add_argument('--limit', type=_positive, metavar='N', help='stop after that many')
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
+    return int(text)
+
+
+def _list(arguments: Namespace, verdicts: StoredVerdicts) -> None:
+    shown = 0
+    for line in _chosen(arguments, verdicts):
+        print(_row(line))
+        shown += 1
+    if shown == 0:
+        print('no such verdict', file=sys.stderr)
+    if verdicts.damaged:
+        print(f'{verdicts.damaged} damaged lines were skipped', file=sys.stderr)
+
+
+def _export(arguments: Namespace, verdicts: StoredVerdicts) -> None:
+    lines = _chosen(arguments, verdicts)
+    count = export(lines, arguments.output, arguments.format, arguments.source, verdicts.stores)
+    if arguments.output is not None:
+        print(f'{count} verdicts in {arguments.output}')
+    if verdicts.damaged:
+        print(f'{verdicts.damaged} damaged lines were skipped', file=sys.stderr)
+
+
+def _count(arguments: Namespace, verdicts: StoredVerdicts) -> None:
+    cells: dict[tuple[str, ...], Counter[Verdict]] = defaultdict(Counter)
+    for line in verdicts:
+        cells[_group(line)][line.verdict] += 1
+    columns = (Verdict.CORRECT, Verdict.INCORRECT)
+    rows = [
+        (*map(printable, group), *(counts[verdict] for verdict in columns))
+        for group, counts in sorted(cells.items())
+    ]
+    header = ['model', 'prompts', 'sampling', 'language', *(verdict.value for verdict in columns)]
+    print(tabulate(rows, header, 'github', disable_numparse=True, colalign=(*['left'] * 4, 'right', 'right')))
+    print(
+        f'\n{len(verdicts)} verdicts, {verdicts.repeated} repeated, {len(verdicts.contradictions)} '
+        f'contradictions, {verdicts.damaged} damaged lines; {verdicts.files} files, '
+        f'{len(verdicts.stores)} stores'
+    )
+    _print_contradictions(verdicts)
+
+
+def _print_contradictions(verdicts: StoredVerdicts) -> None:
+    for said in verdicts.contradictions.values():
+        answer, reference = printable(said.answer, 40), printable(said.reference, 40)
+        print(
+            f'{said.key}  both verdicts, {said.counts.value} counts  {answer}  (reference: {reference})  '
+            f'{printable(said.question, 60)}'
+        )
+
+
+def _chosen(arguments: Namespace, verdicts: StoredVerdicts) -> Iterator[Line]:
+    return islice((line for line in verdicts if _fits(arguments, line)), arguments.limit)
+
+
+def _fits(arguments: Namespace, line: Line) -> bool:
+    model, prompts, _, language = _group(line)
+    return (
+        arguments.verdict in (None, line.verdict.value)
+        and arguments.language in (None, language)
+        and (arguments.judge is None or arguments.judge.casefold() in f'{model}\n{prompts}'.casefold())
+        and (arguments.search is None or _is_found(arguments.search.casefold(), line))
+    )
+
+
+def _is_found(text: str, line: Line) -> bool:
+    return line.key.startswith(text) or any(
+        text in str(line.about.get(name, '')).casefold() for name in _SEARCHED
+    )
+
+
+def _group(line: Line) -> tuple[str, str, str, str]:
+    """Model, prompts, sampling and language, '?' where a line does not say."""
+    judge = line.about.get('judge')
+    said = judge if isinstance(judge, dict) else {}
+    sampling = said.get('sampling')
+    settings = sampling.items() if isinstance(sampling, dict) else ()
+    return (
+        str(said.get('model', '?')),
+        str(said.get('prompts', '?')),
+        ', '.join(f'{name}={value}' for name, value in settings) or '?',
+        str(line.about.get('language', '?')),
+    )
+
+
+def _row(line: Line) -> str:
+    model, _, _, language = _group(line)
+    answer, reference, question = (
+        printable(line.about.get(name, '?'), width)
+        for name, width in (('answer', 40), ('reference', 40), ('question', 60))
+    )
+    head = f'{line.key[:8]}  {line.verdict.value:9}  {printable(language, 8)}  {printable(model, 40)}'
+    return f'{head}  {answer}  (reference: {reference})  {question}'

@@ -1,0 +1,125 @@
+"""The `gpassk` command itself: cheap to start, quiet when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judge_server import Asked, Hang, JudgeServer
+
+import gpassk_opencompass
+from gpassk_opencompass import Verdict
+from gpassk_opencompass.cli import COMMANDS, main
+from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+
+# Whoever starts the tests in the background of a shell has them ignore Ctrl-C, and all their children too.
+GPASSK = [
+    sys.executable,
+    '-c',
+    'import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); '
+    'from gpassk_opencompass.cli import main; sys.exit(main())',
+]
+ROOT = Path(gpassk_opencompass.__file__).parent.parent
+
+
+def start(*arguments: str, **settings: Any) -> subprocess.Popen[str]:
+    pipes = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **settings}
+    return subprocess.Popen([*GPASSK, *arguments], text=True, cwd=ROOT, **pipes)
+
+
+def test_help_lists_every_command_and_loads_none() -> None:
+    """Neither the subcommands' modules nor anything that takes long to import."""
+    code = (
+        'import sys; from gpassk_opencompass.cli import main\n'
+        'try: main(["--help"])\n'
+        'except SystemExit as end: print(end.code, *sorted(sys.modules), sep="\\n")'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert all(command in done.stdout for command in COMMANDS)
+    loaded = done.stdout.rpartition('\n0\n')[2].split()
+    own = [name for name in loaded if name.startswith('gpassk_opencompass')]
+    assert own == [
+        'gpassk_opencompass',
+        'gpassk_opencompass.cli',
+        'gpassk_opencompass.errors',
+        'gpassk_opencompass.version',
+    ]
+    foreign = {'opencompass', 'torch', 'numpy', 'scipy', 'pandas', 'aiohttp', 'asyncio', 'tabulate', 'loguru'}
+    assert not foreign & set(loaded)
+
+
+def test_no_command_at_all_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """As for `--help`."""
+    with pytest.raises(SystemExit) as end:
+        main([])
+    assert end.value.code == 0
+    assert 'verdicts' in capsys.readouterr().out
+
+
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the ones that there are."""
+    with pytest.raises(SystemExit) as end:
+        main(['verdict'])
+    assert end.value.code == 2
+    assert "'judge-ping', " in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line."""
+    with pytest.raises(SystemExit):
+        main(['--version'])
+    assert capsys.readouterr().out == f'gpassk {gpassk_opencompass.__version__}\n'
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the module that the table names."""
+    with pytest.raises(SystemExit) as end:
+        main([command, '--help'])
+    assert end.value.code == 0
+    assert f'usage: gpassk {command}' in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path) -> None:
+    """`gpassk verdicts list … | head -1`: more lines than a pipe holds, and none of them missed."""
+    store = VerdictStore(tmp_path)
+    for number in range(2000):
+        store.put(
+            verdict_key({}, str(number)), Verdict.CORRECT, {'answer': str(number), 'question': 'x' * 60}
+        )
+    store.close()
+    process = start('verdicts', 'list', str(tmp_path))
+    assert process.stdout is not None
+    assert 'correct' in process.stdout.readline()
+    process.stdout.close()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, '')
+
+
+def test_a_reader_that_reads_nothing_ends_help_quietly() -> None:
+    """What stands in a buffer when the pipe is gone is not complained about either."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start('--help', stdout=writing)
+    os.close(writing)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, '')
+
+
+def test_ctrl_c_ends_it_with_one_line() -> None:
+    """While it waits for a server that hangs."""
+    process: list[subprocess.Popen[str]] = []
+
+    def interrupt(asked: Asked) -> Hang:
+        process[0].send_signal(signal.SIGINT)
+        return Hang()
+
+    with JudgeServer(interrupt) as server:
+        process.append(start('judge-ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
+        printed, said = process[0].communicate(timeout=60)
+    assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')

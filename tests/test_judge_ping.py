@@ -1,0 +1,309 @@
+"""`gpassk judge-ping` against servers that do what they should, and that do not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
+
+from gpassk_opencompass import InputError, Verdict
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges import ping as module
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.ping import ATTEMPTS, EASY, Health, ping
+from gpassk_opencompass.judges.store import STORE_VARIABLE
+
+YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
+EXPECTED = [YES, NO, YES, NO]
+TOO_LONG = [
+    # vLLM 0.33, older vLLM, lmdeploy 0.18
+    'max_tokens=8192 cannot be greater than max_model_len=4096. Please request fewer output tokens.',
+    "This model's maximum context length is 4096 tokens. However, you requested 8692 tokens.",
+    'Input length (5000) must be smaller than the model context length (4096).',
+]
+
+
+@pytest.fixture(autouse=True)
+def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits between two attempts."""
+    monkeypatch.setattr(module, 'WallClock', SkippingClock)
+
+
+def judge_well(asked: Asked) -> str:
+    """The prompts of this package quote: reference and answer are lines of their own."""
+    quoted = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
+    assert quoted[1] == '56'
+    return r'So \boxed{yes}' if quoted[2] == quoted[1] else r'So \boxed{no}'
+
+
+def ask(*servers: JudgeServer, **settings: Any) -> list[Health]:
+    return ping('judge', [server.url for server in servers], **{'prompts': 'own', **settings})
+
+
+def verdicts(health: Health) -> list[Verdict]:
+    return [echo.verdict for echo in health.echoes]
+
+
+def gpassk(*servers: JudgeServer | str, options: tuple[str, ...] = ()) -> int:
+    addresses = [server if isinstance(server, str) else server.url for server in servers]
+    urls = [part for address in addresses for part in ('--url', address)]
+    return main(['judge-ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
+
+
+def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four pairs, a row each, exit code 0."""
+    with JudgeServer(judge_well) as server:
+        assert gpassk(server) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f'{server.url}/v1/chat/completions: 4 of 4 right'
+    rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if line.startswith('|')][2:]
+    assert [row[:4] for row in rows] == [
+        ['en', '56 for 56', 'correct', 'correct'],
+        ['en', '54 for 56', 'incorrect', 'incorrect'],
+        ['cn', '56 for 56', 'correct', 'correct'],
+        ['cn', '54 for 56', 'incorrect', 'incorrect'],
+    ]
+    assert all(0 <= float(row[4]) < 60 and row[5] == 'right' for row in rows)
+    assert lines[-1] == "1 of 1 servers is fit to judge as 'judge'"
+
+
+def test_each_language_is_asked_in_its_own() -> None:
+    """Two prompts in English, two in Chinese, all different."""
+    with JudgeServer(judge_well) as server:
+        ask(server)
+    prompts = [asked.prompt for asked in server.asked]
+    assert ['学生' in prompt for prompt in prompts] == [False, False, True, True]
+    assert len(set(prompts)) == 4
+
+
+def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte for byte, with any settings; and no verdict of it is kept."""
+    monkeypatch.setenv('JUDGE_KEY', 'secret')
+    settings: dict[str, Any] = {
+        'prompts': 'own',
+        'max_tokens': 99,
+        'extra_body': {'seed': 1},
+        'api_key_env': 'JUDGE_KEY',
+    }
+    with JudgeServer(judge_well) as asked_by_judge, JudgeServer(judge_well) as asked_by_ping:
+        judge = LLMJudge(
+            'judge', asked_by_judge.url, accept_equal=False, concurrency=1, progress=False, **settings
+        )
+        judge.judge(list(EASY.values()))
+        monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'store'))
+        ask(asked_by_ping, **settings)
+    assert [asked.body for asked in asked_by_ping.asked] == [asked.body for asked in asked_by_judge.asked]
+    for mine, its in zip(asked_by_ping.asked, asked_by_judge.asked, strict=True):
+        assert {**mine.headers, 'Host': ''} == {**its.headers, 'Host': ''}
+        assert mine.headers['Authorization'] == 'Bearer secret'
+    assert not (tmp_path / 'store').exists()
+
+
+@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 2)])
+def test_a_judge_with_one_verdict_for_all_is_not_fit(
+    always: str, right: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That is why a wrong pair is asked too."""
+    with JudgeServer(lambda asked: rf'\boxed{{{always}}}') as server:
+        assert gpassk(server) == 1
+    printed = capsys.readouterr().out
+    assert f'{right} of 4 right' in printed
+    assert printed.count('WRONG') == 2
+
+
+def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
+    """The other one's verdicts are shown as right."""
+
+    def behave(asked: Asked) -> Act:
+        return 'I cannot read Chinese.' if '学生' in asked.prompt else judge_well(asked)
+
+    with JudgeServer(behave) as server:
+        [health] = ask(server)
+    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED]
+    assert (health.reachable, health.fit) == (True, False)
+    assert health.echoes[2].problem == 'the reply: no verdict in it, its end: I cannot read Chinese.'
+
+
+def test_a_cut_reply_is_no_verdict() -> None:
+    """Whatever stands in it, as for the judge; also lmdeploy's empty one for a context that is too short."""
+    with JudgeServer(lambda asked: Say(r'\boxed{yes}' if asked.number else '', 'length')) as server:
+        [health] = ask(server)
+    assert verdicts(health) == [UNJUDGED] * 4
+    assert health.echoes[0].problem == 'the reply: cut, max_tokens or the context is too short'
+
+
+def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
+    """One request, since all would fail alike."""
+    missing = Fail(404, {'object': 'error', 'message': "The model 'judge' does not exist.", 'code': 404})
+    with JudgeServer(lambda asked: missing, models=['Qwen2.5-72B', 'qwen-lora']) as server:
+        assert gpassk(server) == 1
+    printed = capsys.readouterr().out
+    assert "HTTP 404: The model 'judge' does not exist." in printed
+    assert "it serves no 'judge' but 'Qwen2.5-72B', 'qwen-lora': give one as --model" in printed
+    assert len(server.asked) == 1
+
+
+def test_a_server_without_a_list_of_models_gets_advice_too() -> None:
+    """A wrong path looks the same."""
+    with JudgeServer(lambda asked: Fail(404, b'Not Found')) as server:
+        [health] = ask(server)
+    assert health.reachable
+    assert health.advice.startswith('check --model and --url')
+
+
+@pytest.mark.parametrize('message', TOO_LONG)
+def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
+    """In the words of several servers."""
+    with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
+        [health] = ask(server)
+    assert health.echoes[0].problem == f'HTTP 400: {message}'
+    assert health.advice.startswith('lower max_tokens (now 8192; here --max-tokens)')
+
+
+def test_max_tokens_can_be_lowered() -> None:
+    """So that the server takes it."""
+
+    def behave(asked: Asked) -> Act:
+        return judge_well(asked) if asked.body['max_tokens'] <= 2048 else Fail(400, {'message': TOO_LONG[0]})
+
+    with JudgeServer(behave) as server:
+        assert gpassk(server) == 1
+        assert gpassk(server, options=('--max-tokens', '2048')) == 0
+
+
+@pytest.mark.parametrize('status', [401, 403])
+def test_a_missing_key_is_asked_for_and_never_shown(
+    status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Even if the server repeats it."""
+    monkeypatch.setenv('JUDGE_KEY', 'sk-secret')
+    with JudgeServer(
+        lambda asked: Fail(status, {'error': f'bad key {asked.headers["Authorization"]}'})
+    ) as server:
+        assert gpassk(server, options=('--api-key-env', 'JUDGE_KEY')) == 1
+    printed = capsys.readouterr().out
+    assert f'HTTP {status}: bad key Bearer ***' in printed
+    assert '--api-key-env' in printed
+    assert 'sk-secret' not in printed
+
+
+def test_a_dead_server_is_told_after_few_attempts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing listens there."""
+    with JudgeServer(judge_well) as server:
+        server.stop()
+        assert gpassk(server) == 1
+    printed = capsys.readouterr().out
+    assert f'{server.url}/v1/chat/completions: NOT REACHABLE' in printed
+    assert 'no connection' in printed
+    assert server.asked == []
+
+
+def test_a_slow_server_is_given_up_after_one_time_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the advice to allow more."""
+    with JudgeServer(lambda asked: Hang()) as server:
+        assert gpassk(server, options=('--timeout', '0.1')) == 1
+    assert (
+        'time-out\n  → is it still loading, or busy? --timeout allows more than 0.1 s'
+        in capsys.readouterr().out
+    )
+    assert len(server.asked) == 1
+
+
+def test_one_good_and_one_bad_server_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table each, in the order given; the exit code is that of the worst."""
+    with JudgeServer(judge_well) as good, JudgeServer(lambda asked: Fail(500)) as bad:
+        assert gpassk(bad, good) == 1
+    printed = capsys.readouterr().out
+    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 4') < printed.index(f'{good.url}/v1/chat')
+    assert f'{good.url}/v1/chat/completions: 4 of 4 right' in printed
+    assert printed.endswith("1 of 2 servers is fit to judge as 'judge'\n")
+
+
+@pytest.mark.parametrize('failure', [Fail(500), Fail(429), Fail(503, headers={'Retry-After': '1'}), Reset()])
+def test_a_failure_that_passes_is_tried_again_and_told(failure: Act) -> None:
+    """The server is fit; that it stumbled is shown."""
+    with JudgeServer(lambda asked: judge_well(asked) if asked.number else failure) as server:
+        [health] = ask(server)
+    assert health.fit
+    assert [bool(echo.problem) for echo in health.echoes] == [True, False, False, False]
+    assert health.echoes[0].problem.startswith('attempt 1 failed: ')
+
+
+@pytest.mark.parametrize(
+    ('failure', 'requests'), [(Fail(500), 4 * ATTEMPTS), (Fail(200, b'{'), 4 * ATTEMPTS)]
+)
+def test_each_pair_is_tried_at_a_server_that_breaks(failure: Act, requests: int) -> None:
+    """Another one might fare better."""
+    with JudgeServer(lambda asked: failure) as server:
+        [health] = ask(server)
+    assert len(server.asked) == requests
+    assert (verdicts(health), health.reachable) == ([UNJUDGED] * 4, True)
+
+
+def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:
+    """It is busy; the user may come back."""
+    with JudgeServer(lambda asked: Fail(429, headers={'Retry-After': '3600'})) as server:
+        [health] = ask(server)
+    assert (len(server.asked), health.reachable, health.fit) == (1, True, False)
+
+
+def test_one_address_in_two_forms_is_one_server() -> None:
+    """As for the judge."""
+    with JudgeServer(judge_well) as server:
+        healths = ping('judge', [server.url, f'{server.url}/v1/'], prompts='own')
+    assert len(healths) == 1
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither its error nor its reply nor the names of its models."""
+    with (
+        JudgeServer(lambda asked: Fail(404, {'message': 'no \x1b[2J'}), models=['\x1b[31m']) as failing,
+        JudgeServer(lambda asked: 'hm \x1b]0;x\x07\n') as talking,
+    ):
+        assert gpassk(failing, talking) == 1
+    printed = capsys.readouterr().out
+    assert {character for character in printed if not character.isprintable()} == {'\n'}
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (['--url', 'ftp://x'], 'expected http://host:port'),
+        (['--url', 'http://x', '--timeout', '-1'], 'timeout = -1.0'),
+        (['--url', 'http://x', '--timeout', 'nan'], 'timeout = nan'),
+        (['--url', 'http://x', '--api-key-env', 'NO_SUCH_KEY'], 'NO_SUCH_KEY'),
+        (['--url', 'http://x', '--extra-body', '{"model": "y"}'], "['model']"),
+        (['--url', 'http://x', '--model', ''], "model = ''"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before any server is asked; exit code 2."""
+    assert main(['judge-ping', '--model', 'm', '--prompts', 'own', *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('text', ['{', '[1]', '"x"'])
+def test_the_extra_body_is_a_json_object(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Anything else is a mistake of the command line."""
+    with pytest.raises(SystemExit) as end:
+        main(['judge-ping', '--model', 'm', '--url', 'http://x', '--extra-body', text])
+    assert end.value.code == 2
+    assert '--extra-body' in capsys.readouterr().err
+
+
+def test_the_extra_body_is_sent() -> None:
+    """E.g. to switch thinking off."""
+    extra = {'chat_template_kwargs': {'enable_thinking': False}}
+    with JudgeServer(judge_well) as server:
+        assert gpassk(server, options=('--extra-body', json.dumps(extra))) == 0
+    assert all(asked.body['chat_template_kwargs'] == {'enable_thinking': False} for asked in server.asked)
+
+
+def test_prompts_are_checked_before_servers() -> None:
+    """As by the judge."""
+    with pytest.raises(InputError, match='prompts'):
+        ping('judge', 'http://x', prompts='mine')
