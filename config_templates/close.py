@@ -1,11 +1,11 @@
 """Models behind an API that speaks OpenAI's protocol, on LiveMathBench.
 
     python dump_configs.py --config_template_file config_templates/close.py
-    export OPENAI_API_KEY=...
+    export OPENAI_API_KEY=... ANTHROPIC_API_KEY=... GEMINI_API_KEY=... DEEPSEEK_API_KEY=...
     opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py
 
-OpenCompass reads the key of every provider from OPENAI_API_KEY: set it to the right one for each run. No
-key belongs in this file. nono1.py explains the other lines.
+No key belongs in this file: key_env names the environment variable (default: OPENAI_API_KEY). nono1.py
+explains the other lines, docs/engines.md the engines.
 """
 
 engine = 'openai'
@@ -18,27 +18,33 @@ llm_infos = [
         path='claude-3-5-sonnet-20241022',
         batch_size=32,
         openai_api_base='https://api.anthropic.com/v1/',
+        key_env='ANTHROPIC_API_KEY',
     ),
     dict(
         path='gemini-2.0-flash',
         batch_size=32,
         openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
+        key_env='GEMINI_API_KEY',
     ),
     dict(
         path='deepseek-chat',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
+        key_env='DEEPSEEK_API_KEY',
     ),
 ]
 
 query_per_second = 8
 retry = 20
 
-# Only these reach the model, so only these are in the names. A seed is never sent: a fixed one would make
-# the samples of a question copies of each other. OpenCompass sends no temperature at all to a model with
-# o1, o3, o4 or gpt-5 in its path: give such models a template without this line.
+# Only these reach the model, so only these are in the names. OpenCompass sends no temperature at all to a
+# model with o1, o3, o4 or gpt-5 in its path: give such models a template without this line.
 temperatures = [0.0, 1.0]
 max_out_lens = [8192]
+
+# No seeds: not every provider takes the field. With [42] each sample is sent a seed of its own, by which
+# vLLM and lmdeploy draw; OpenAI calls it best effort.
+random_seeds = None
 
 k_lists = [[4, 8, 16]]
 replications = [3]

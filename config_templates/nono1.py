@@ -1,18 +1,21 @@
 """Open general and mathematical models that answer without long reasoning, on LiveMathBench.
 
+    python dump_configs.py --config_template_file config_templates/nono1.py --dry_run   # what would it cost?
     python dump_configs.py --config_template_file config_templates/nono1.py
 
 Every line below is one setting. A list is an axis of the sweep: one config is written for each model and
 each combination of the axes; a single value is an axis of one. A sampling setting whose line is removed
 is not passed (the engine's own default holds) and not in the file name; random_seeds, k_lists,
-replications and the lines on data then have the values below.
+replications and the lines on data then have the values below. docs/sweeps.md tells the rest.
 """
 
-# Who runs the models: 'turbomind' (lmdeploy), 'huggingface' (transformers), 'openai' (an API).
+# Who runs the models: 'turbomind' or 'pytorch' (lmdeploy), 'vllm', 'huggingface' (transformers), 'openai'
+# (an API), 'lmdeploy_server'.
 engine = 'turbomind'
 
 # path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.
-# Optional: name (in file names), max_seq_len (context; default: the model's own), engine_config (lmdeploy).
+# Optional: name (in file names), max_seq_len (context; default: the model's own), engine_config (lmdeploy),
+# and any axis below for this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
 llm_infos = [
     # general
     dict(path='meta-llama/Llama-3.1-8B-Instruct', tp=1, batch_size=64),
@@ -32,7 +35,8 @@ llm_infos = [
     dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64),
 ]
 
-# Sampling. Temperature 0.0 is the greedy run: one answer a question, once a model.
+# Sampling. Temperature 0.0 is the greedy run: one answer a question, once a model; it is added where the
+# list has none, unless greedy = False.
 # The paper's tables are for temperature 1.0 with the values below it.
 temperatures = [0.0, 0.3, 1.0]
 top_ps = [0.8]
@@ -48,8 +52,16 @@ random_seeds = [42]
 k_lists = [[4, 8, 16]]
 replications = [3]
 
-# Data: a hub name (ask for access on its page, then export HF_TOKEN) or a folder with
-# <version>/<SPLIT>_<language>.jsonl. The splits of 202412 are CNMO, CCEE, AMC, WLPMC and hard.
+# Combinations to leave out, e.g. [dict(model='*-70B*', temperature=0.3), dict(benchmark='aime*', k=[32])].
+exclude = []
+
+# Which questions: 'livemathbench' (as the lines below say), 'livemathbench-v202412-hard', 'math500-l5',
+# 'aime2024', 'aime2025', 'olymmath-en-hard', …: docs/data.md.
+benchmarks = ['livemathbench']
+
+# LiveMathBench's data: a hub name (ask for access on its page, then export HF_TOKEN) or a folder with
+# <version>/<SPLIT>_<language>.jsonl; for several benchmarks a dict of such: {'math500-l5': '/data/math500'}.
+# The splits of 202412 are CNMO, CCEE, AMC, WLPMC and hard.
 dataset_path = 'opencompass/LiveMathBench'
 version = '202412'
 dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']

@@ -18,7 +18,8 @@ llm_infos = [
     dict(path='deepseek-ai/DeepSeek-R1-Distill-Llama-70B', tp=8, batch_size=64),
 ]
 
-# DeepSeek advises 0.5 to 0.7 for its distilled models, and warns of endless repetition when greedy.
+# DeepSeek advises 0.5 to 0.7 for its distilled models, and warns of endless repetition when greedy: to go
+# without greedy runs remove the 0.0 and write greedy = False.
 temperatures = [0.0, 0.6, 1.0]
 top_ps = [0.8]
 top_ks = [50]
@@ -29,6 +30,8 @@ random_seeds = [42]
 k_lists = [[4, 8, 16]]
 replications = [3]
 
+exclude = []
+benchmarks = ['livemathbench']
 dataset_path = 'opencompass/LiveMathBench'
 version = '202412'
 dataset_splits = ['CNMO', 'CCEE', 'AMC', 'WLPMC']

@@ -11,6 +11,7 @@ from typing import Any
 from .version import __version__
 
 _HOMES = {
+    'BenchmarkDataset': 'plugin',
     'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
     'FunctionJudge': 'judges.function',
@@ -30,7 +31,10 @@ _HOMES = {
     'Samples': 'scoring',
     'SeededGenInferencer': 'plugin',
     'SeededHuggingFace': 'plugin',
+    'SeededOpenAISDK': 'plugin',
     'SeededTurboMind': 'plugin',
+    'SeededTurboMindAPI': 'plugin',
+    'SeededVLLM': 'plugin',
     'TemplateError': 'errors',
     'Verdict': 'judges',
     'VerdictStore': 'judges.store',

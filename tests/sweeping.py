@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import runpy
+import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from gpassk_opencompass.sweep import main
 
@@ -12,12 +16,15 @@ BASE = """
 engine = 'huggingface'
 llm_infos = [dict(path='org/model-7b', tp=2, batch_size=8)]
 temperatures = [0.3]
+greedy = False
 max_out_lens = [100]
 k_lists = [[4, 8, 16]]
 replications = 3
 """
 
 NAME = 'model-7b_t0-3_rs42_l100@LiveMathBench-v202412-k4_8_16-r3.py'
+
+NOT_INSTALLED = 'OpenCompass is not installed in this environment'
 
 Configs = dict[str, dict[str, Any]]
 
@@ -32,12 +39,21 @@ def dump(folder: Path, text: str, *options: str) -> int:
 def expanded(folder: Path, text: str) -> Configs:
     """File name → config of a template given as text."""
     assert dump(folder, text) == 0
-    return {path.name: load(path) for path in (folder / 'configs').iterdir()}
+    return {path.name: load(path) for path in (folder / 'configs').glob('*.py')}
 
 
 def load(path: Path) -> dict[str, Any]:
     """The variables of a config file, run as plain Python."""
     return {name: value for name, value in runpy.run_path(str(path)).items() if name[0] != '_'}
+
+
+def load_with_mmengine(path: Path) -> dict[str, Any]:
+    """The config as OpenCompass reads it."""
+    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        config: dict[str, Any] = import_module('mmengine.config').Config.fromfile(path).to_dict()
+    return config
 
 
 def model_of(configs: Configs) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.question_sets import QUESTION_SETS
 from gpassk_opencompass.sweep import names
-from gpassk_opencompass.sweep.names import DatasetName, ModelName, RunName, Settings
+from gpassk_opencompass.sweep.lengths import check_file_name
+from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
 
 EXAMPLE = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
 
@@ -19,6 +21,7 @@ model_names = st.one_of(
     st.lists(st.sampled_from(['m', '_t', '_p0', '_k', '_rp', '_rs', '_l', '0', '1-0', '-']), min_size=1).map(
         ''.join
     ),
+    st.text('aZ9_-+é模', min_size=80, max_size=400),
 )
 settings = st.builds(
     Settings,
@@ -31,22 +34,26 @@ settings = st.builds(
 )
 
 
+live_math_bench_names = st.builds(
+    LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=8), axis, axis
+) | st.builds(LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=80))
+labels = st.sampled_from([questions.label for questions in QUESTION_SETS.values()]) | (
+    live_math_bench_names.map(str)
+)
+
+
 @st.composite
 def dataset_names(draw: st.DrawFn) -> DatasetName:
     """Any data set name that can be written."""
     ks = tuple(sorted(draw(st.sets(st.integers(1, 64), min_size=1, max_size=4))))
     n = draw(st.integers(max(ks), 300) | st.integers(1, 5).map(lambda r: r * max(ks)))
-    standard = draw(st.booleans())
-    rows = {} if standard else {'splits': draw(axis), 'languages': draw(axis)}
-    return DatasetName(
-        draw(st.text('AZaz09_', min_size=1, max_size=8)), ks, n, cot=draw(st.booleans()), **rows
-    )
+    return DatasetName(draw(labels), ks, n, draw(st.booleans()))
 
 
 def test_the_documented_name() -> None:
     """The example of the documentation comes out letter by letter, and reads back."""
     model = ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, 0.8, 50, 1.0, 42))
-    run = RunName(model, DatasetName('202412', (4, 8, 16), 48))
+    run = RunName(model, DatasetName('LiveMathBench-v202412', (4, 8, 16), 48))
     assert str(run) == EXAMPLE
     assert RunName.parse(EXAMPLE) == run
     assert RunName.parse(EXAMPLE.removesuffix('.py')) == run
@@ -74,42 +81,129 @@ def test_numbers_in_names(settings: Settings, text: str) -> None:
 @pytest.mark.parametrize(
     ('name', 'text'),
     [
-        (DatasetName('202412', (16,), 50), 'LiveMathBench-v202412-k16-n50'),
-        (DatasetName('202412', (1,), 1), 'LiveMathBench-v202412-k1-r1'),
-        (
-            DatasetName('202412', (4,), 12, ('AMC', 'CCEE'), ('en',)),
-            'LiveMathBench-v202412-AMC_CCEE-en-k4-r3',
-        ),
-        (DatasetName('202412', (4,), 12, cot=False), 'LiveMathBench-v202412-nocot-k4-r3'),
-        (DatasetName('x', (4,), 12, ('a',), ('b',), cot=False), 'LiveMathBench-vx-a-b-nocot-k4-r3'),
-        (DatasetName('x', (4,), 12, ('nocot',), ('k4',)), 'LiveMathBench-vx-nocot-k4-k4-r3'),
+        (DatasetName('LiveMathBench-v202412', (16,), 50), 'LiveMathBench-v202412-k16-n50'),
+        (DatasetName('LiveMathBench-v202412', (1,), 1), 'LiveMathBench-v202412-k1-r1'),
+        (DatasetName('LiveMathBench-v202412', (4,), 12, cot=False), 'LiveMathBench-v202412-nocot-k4-r3'),
+        (DatasetName('AIME2024', (4, 8, 16), 48), 'AIME2024-k4_8_16-r3'),
+        (DatasetName('AIME2025-I', (4,), 12), 'AIME2025-I-k4-r3'),
+        (DatasetName('MATH500-L5', (4,), 13, cot=False), 'MATH500-L5-nocot-k4-n13'),
+        (DatasetName('OlymMATH-en-hard', (2,), 4), 'OlymMATH-en-hard-k2-r2'),
     ],
 )
 def test_dataset_names(name: DatasetName, text: str) -> None:
-    """n that is no multiple of max(k) is written itself; rows other than the standard ones are marked."""
+    """n that is no multiple of max(k) is written itself; a prompt without chain of thought is marked."""
     assert str(name) == text
     assert DatasetName.parse(text) == name
 
 
+@pytest.mark.parametrize(
+    ('name', 'text'),
+    [
+        (LiveMathBenchName('202412'), 'LiveMathBench-v202412'),
+        (LiveMathBenchName('202412', ('AMC', 'CCEE'), ('en',)), 'LiveMathBench-v202412-AMC_CCEE-en'),
+        (LiveMathBenchName('202412', ('hard',)), 'LiveMathBench-v202412-hard-cn_en'),
+        (LiveMathBenchName('x', ('nocot',), ('k4',)), 'LiveMathBench-vx-nocot-k4'),
+    ],
+)
+def test_live_math_bench_names(name: LiveMathBenchName, text: str) -> None:
+    """Rows other than the standard ones are marked; words like the ends of a name stay apart from them."""
+    assert str(name) == text
+    assert LiveMathBenchName.parse(text) == name
+    dataset = DatasetName(text, (4,), 12)
+    assert DatasetName.parse(str(dataset)) == dataset
+
+
 def test_another_order_of_splits_is_another_name() -> None:
     """OpenCompass matches predictions by position, so another order must not share an abbreviation."""
-    swapped = DatasetName('202412', (4,), 12, ('CCEE', 'CNMO', 'AMC', 'WLPMC'))
-    assert str(swapped) != str(DatasetName('202412', (4,), 12))
+    swapped = LiveMathBenchName('202412', ('CCEE', 'CNMO', 'AMC', 'WLPMC'))
+    assert str(swapped) != str(LiveMathBenchName('202412'))
 
 
 @given(model_names, settings, dataset_names())
 def test_names_round_trip(model: str, settings: Settings, dataset: DatasetName) -> None:
-    """Whatever can be written reads back as exactly the same settings."""
+    """Whatever can be written reads back as exactly the same settings, a long name as what it was cut to."""
     try:
         run = RunName(ModelName(model, settings), dataset)
     except InputError:
         assume(False)
-    assert RunName.parse(str(run)) == run
+    again = RunName.parse(str(run))
+    assert str(again) == str(run)
+    assert (again.model.settings, again.dataset.ks, again.dataset.n, again.dataset.cot) == (
+        settings,
+        dataset.ks,
+        dataset.n,
+        dataset.cot,
+    )
+    for written, whole, limit in (
+        (again.model.model, model, names.MAX_MODEL),
+        (again.dataset.label, dataset.label, names.MAX_LABEL),
+    ):
+        if len(whole.encode()) <= limit:
+            assert written == whole
+        else:
+            assert len(written.encode()) <= limit
+            assert whole.startswith(written.partition('~')[0])
+
+
+@given(live_math_bench_names)
+def test_live_math_bench_names_round_trip(name: LiveMathBenchName) -> None:
+    """Version, splits and languages read back as they were."""
+    assert LiveMathBenchName.parse(str(name)) == name
+
+
+@given(model_names, settings, dataset_names())
+def test_every_file_of_a_run_has_a_name_of_at_most_255_bytes(
+    model: str, settings: Settings, dataset: DatasetName
+) -> None:
+    """The config, OpenCompass's folder, its predictions, shards, logs and resume files."""
+    try:
+        run = RunName(ModelName(model, settings), dataset)
+        check_file_name(str(run))
+    except InputError:
+        assume(False)
+    files = [str(run), str(run.model), f'{run.dataset}.json', f'tmp_{run.dataset}_9999.jsonl']
+    files += [f'{run.dataset}_9999.json', f'{run.dataset}_9999.out', f'tmp_{run.dataset}_9999.samples']
+    assert max(len(file.encode()) for file in files) <= 255
+
+
+@given(st.text('aé', min_size=97, max_size=300), settings)
+def test_any_model_name_fits_with_usual_settings(model: str, settings: Settings) -> None:
+    """A long name is never in the way: cut, it leaves 159 bytes for the rest."""
+    name = ModelName(model, Settings(8192, 0.7, 0.95, 50, 1.05, 2**64 - 1))
+    assert check_file_name(str(RunName(name, DatasetName('MATH500-L5', (4, 8, 16, 32, 64), 64 * 3))))
+
+
+def test_a_model_has_one_name_in_all_its_runs() -> None:
+    """What a long name is cut to depends neither on settings nor on the benchmark."""
+    model = 'checkpoint-' * 20
+    short, long = ModelName(model, Settings(1)), ModelName(model, Settings(8192, 0.3, 0.8, 50, 1.0, 42))
+    assert ModelName.parse(str(short)).model == ModelName.parse(str(long)).model
+    other = ModelName(model[:-1] + '+', Settings(1))
+    assert str(other)[:80] == str(short)[:80]
+    assert str(other) != str(short)
+
+
+@pytest.mark.parametrize(
+    'text', ['a~12345678_l10', 'a' * 90 + '~1234567g_l10', 'a' * 96 + 'b_l10', 'a~b_l10']
+)
+def test_a_cut_name_that_was_not_cut_is_not_read(text: str) -> None:
+    """The mark of a cut stands only where a cut was due."""
+    with pytest.raises(InputError):
+        ModelName.parse(text)
+
+
+def test_a_cut_label_does_not_tell_its_splits() -> None:
+    """The name of the run still reads; the splits are in the config."""
+    label = str(LiveMathBenchName('202412', tuple(f'split{i}' for i in range(20)), ('en',)))
+    again = DatasetName.parse(str(DatasetName(label, (4,), 4)))
+    assert len(again.label) == names.MAX_LABEL
+    with pytest.raises(InputError, match='is not LiveMathBench'):
+        LiveMathBenchName.parse(again.label)
 
 
 @given(st.tuples(model_names, settings), st.tuples(model_names, settings))
 def test_different_runs_have_different_names(one: tuple[str, Settings], two: tuple[str, Settings]) -> None:
-    """No two model parts are written alike."""
+    """No two model parts are written alike, and none but by a hash is cut to the same."""
     try:
         first, second = ModelName(*one), ModelName(*two)
     except InputError:
@@ -146,16 +240,32 @@ def test_a_setting_in_front_of_another_stays_in_the_model_name() -> None:
 def test_words_that_do_not_go_into_a_dataset_name(words: tuple[str, ...]) -> None:
     """A split or language with a separator in it is refused."""
     with pytest.raises(InputError, match='letters and digits'):
-        DatasetName('202412', (4,), 4, splits=words)
+        LiveMathBenchName('202412', splits=words)
     with pytest.raises(InputError, match='letters and digits'):
-        DatasetName('202412', (4,), 4, languages=words)
+        LiveMathBenchName('202412', languages=words)
+
+
+@pytest.mark.parametrize(
+    'label', ['AIME2023', 'aime2024', '', 'LiveMathBench', 'LiveMathBench-v1-AMC', 'AIME~1']
+)
+def test_a_label_that_is_no_benchmark(label: str) -> None:
+    """Only the benchmarks of the table and LiveMathBench have names."""
+    with pytest.raises(InputError, match='no benchmark'):
+        DatasetName(label, (4,), 4)
 
 
 @pytest.mark.parametrize(('ks', 'n'), [((4, 8), 7), ((0,), 1), ((), 1)])
 def test_k_outside_of_n(ks: tuple[int, ...], n: int) -> None:
     """Every k must be in 1 … n."""
     with pytest.raises(InputError, match='every k'):
-        DatasetName('202412', ks, n)
+        DatasetName('AIME2024', ks, n)
+
+
+def test_a_data_set_name_that_opencompass_could_not_use() -> None:
+    """Its own files add to the abbreviation; with many k they would be too long, and that is said."""
+    name = RunName(ModelName('m', Settings(1)), DatasetName('AIME2024', tuple(range(1, 81)), 80))
+    with pytest.raises(InputError, match='leave out some k'):
+        check_file_name(str(name))
 
 
 @pytest.mark.parametrize(
@@ -167,6 +277,9 @@ def test_k_outside_of_n(ks: tuple[int, ...], n: int) -> None:
         'm_l10@MATH500-k4-r3',
         '@LiveMathBench-v202412-k4-r3',
         'm_l10@LiveMathBench-v202412-k4-r0',
+        'm_l10@AIME2024-k4-n12',
+        'm_t1_l10@AIME2024-k4-r3',
+        'm_l10@LiveMathBench-v202412-CNMO_CCEE_AMC_WLPMC-cn_en-k4-r3',
     ],
 )
 def test_other_names_are_not_read(text: str) -> None:

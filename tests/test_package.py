@@ -78,6 +78,7 @@ def test_plugin_classes_are_registered_beside_opencompass_own() -> None:
     assert registry.ICL_INFERENCERS.get('SeededGenInferencer') is plugin.SeededGenInferencer
     assert registry.MODELS.get('SeededHuggingFace') is plugin.SeededHuggingFace
     assert registry.MODELS.get('SeededTurboMind') is plugin.SeededTurboMind
+    assert registry.LOAD_DATASET.get('GPassKBenchmarkDataset') is plugin.BenchmarkDataset
     assert registry.LOAD_DATASET.get('GPassKLiveMathBenchDataset') is plugin.LiveMathBenchDataset
     assert registry.LOAD_DATASET.get('LiveMathBenchDataset') is datasets.LiveMathBenchDataset
 
@@ -102,12 +103,31 @@ ROOMS = {
     'errors': set(),
     'version': set(),
     'judges': {'answers', 'errors', 'judges'},
+    'agreement': {'agreement', 'answers', 'errors', 'judges'},
+    'judge_errors': {'arguments', 'errors', 'metrics', 'tails'},
     'record': {'judges', 'metrics', 'version'},
+    'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'record', 'replicas'},
-    'report': {'metrics', 'report', 'errors'},
-    'sweep': {'errors', 'judges', 'sweep'},
-    'plugin': {'errors', 'judges', 'metrics', 'plugin', 'report', 'scoring'},
-    'demo': {'demo', 'errors', 'report'},
+    'report': {'errors', 'metrics', 'record', 'report', 'sweep', 'uncertainty'},
+    'question_sets': set(),
+    'configs': {'configs'},
+    'sweep': {'errors', 'judges', 'question_sets', 'sweep'},
+    'plugin': {'errors', 'judges', 'metrics', 'plugin', 'question_sets', 'report', 'scoring'},
+    'runs': {'errors', 'judges', 'runs', 'sweep'},
+    'demo': {'cli', 'demo', 'errors', 'report', 'runs'},
+    'cli': {
+        'agreement',
+        'answers',
+        'arguments',
+        'cli',
+        'errors',
+        'judge_errors',
+        'judges',
+        'metrics',
+        'report',
+        'runs',
+        'version',
+    },
 }
 """Which room may import which; arrows go one way."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from scipy.stats import chisquare
 plugin = import_plugin()
 torch = pytest.importorskip('torch', reason='OpenCompass is not installed in this environment')
 inferencer = import_plugin('.inferencer')
-models = import_plugin('.models')
+models = import_plugin('.models.huggingface')
 seeds = import_plugin('.seeds')
 Sample = seeds.Sample
 
@@ -22,7 +20,7 @@ PROBS = [0.5, 0.0, 0.3, 0.0, 0.2]
 
 
 def draw(probs: Any, of_seeds: list[int], times: int = 1) -> list[list[int]]:
-    with models._SeededMultinomial(of_seeds):
+    with models.SeededMultinomial(of_seeds):
         return [torch.multinomial(probs, num_samples=1).squeeze(1).tolist() for _ in range(times)]
 
 
@@ -107,37 +105,10 @@ def test_the_loader_announces_each_batch_before_it_comes() -> None:
     """Batches of 4, 4 and 2 of ten samples, in step with their announcements."""
     samples = [Sample('q', r) for r in range(10)]
     batch = seeds.SeedsOfBatch(7)
-    loader = inferencer._Announced([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]], samples, batch)
+    loader = inferencer._Announced([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]], samples, batch.announce)
     assert len(loader) == 3
     taken = [batch.take(len(rows)) for rows in loader]
     assert [seed for part in taken for seed in part] == [seeds.sample_seed(7, sample) for sample in samples]
-
-
-def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
-    """A resume file cut by kill -9 keeps its whole lines; a whole file stays as it is."""
-    file = tmp_path / 'tmp_bench.jsonl'
-    lines = [json.dumps({'idx': str(i), 'prediction': 'x' * 50}) + '\n' for i in range(3)]
-    file.write_text(''.join(lines) + '{"idx": "3", "predic')
-    for _ in range(2):
-        inferencer.drop_torn_line(file)
-        assert file.read_text() == ''.join(lines)
-    inferencer.drop_torn_line(tmp_path / 'not there')
-
-
-def test_a_resume_file_of_other_samples_is_refused(tmp_path: Path) -> None:
-    """With another number of workers a shard of the same name has other rows; positions would lie."""
-    from gpassk_opencompass import IncompleteError
-
-    file = tmp_path / 'tmp_bench_1.jsonl'
-    eighth, fourth = ([Sample('q', replica) for replica in rows] for rows in (range(4, 8), range(8, 16)))
-    mark = inferencer.mark_samples(file, eighth)
-    file.write_text('{"idx": "0"}\n')
-    assert inferencer.mark_samples(file, eighth) == mark
-    with pytest.raises(IncompleteError, match='--max-num-workers'):
-        inferencer.mark_samples(file, fourth)
-    mark.unlink()
-    with pytest.raises(IncompleteError, match='other samples'):
-        inferencer.mark_samples(file, eighth)
 
 
 def test_rows_without_uid_and_replica_are_refused() -> None:

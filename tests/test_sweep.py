@@ -9,7 +9,7 @@ import pytest
 from loguru import logger
 from sweeping import BASE, NAME, dataset_of, dump, expanded, model_of
 
-from gpassk_opencompass.sweep import DatasetName, RunName
+from gpassk_opencompass.sweep import DatasetName, LiveMathBenchName, RunName
 
 
 def test_a_huggingface_config_in_full(tmp_path: Path) -> None:
@@ -99,12 +99,17 @@ def test_an_api_model_is_told_only_what_its_name_says(tmp_path: Path) -> None:
         expanded(
             tmp_path,
             "engine = 'openai'\nllm_infos = [dict(path='gpt-4o', batch_size=8, retry=9)]\nretry = 3\n"
+            'greedy = False\n'
             'temperatures = [1]\ntop_ps = [0.8]\ntop_ks = [50]\nmax_out_lens = [100]\n'
             'extra_body = dict(x=1)\n',
         )
     )
     assert model['abbr'] == 'gpt-4o_t1-0_p0-8_k50_l100'
-    assert (model['type'], model['key'], model['temperature']) == ('opencompass.models.OpenAISDK', 'ENV', 1.0)
+    assert (model['type'], model['key'], model['temperature']) == (
+        'gpassk_opencompass.SeededOpenAISDK',
+        'ENV',
+        1.0,
+    )
     assert model['openai_extra_kwargs'] == {'top_p': 0.8}
     assert model['extra_body'] == {'x': 1, 'top_k': 50}
     assert (model['retry'], model['run_cfg']) == (9, {'num_gpus': 0})
@@ -125,6 +130,7 @@ def test_axes_are_crossed(tmp_path: Path) -> None:
         """
 llm_infos = [('org/a', 1, 8), dict(path='org/b', name='b 2.5')]
 temperatures = [0.3, 0.7]
+greedy = False
 top_ps = [0.8, 1]
 top_ks = [0, 50]
 repetition_penalties = [1.0, 1.1]
@@ -151,9 +157,8 @@ dataset_languages = ['en']
         }
         assert model['random_seed'] == run.model.settings.random_seed
         assert model['max_out_len'] == run.model.settings.max_out_len
-        assert run.dataset == DatasetName(
-            dataset['version'], tuple(dataset['k']), dataset['n'], ('hard',), ('en',)
-        )
+        label = str(LiveMathBenchName(dataset['version'], ('hard',), ('en',)))
+        assert run.dataset == DatasetName(label, tuple(dataset['k']), dataset['n'])
         assert dataset['dataset_splits'] == ['hard']
     assert {RunName.parse(name).model.model for name in configs} == {'a', 'b-2-5'}
 
@@ -162,8 +167,8 @@ def test_greedy_is_once_a_model_whatever_the_other_axes_say(tmp_path: Path) -> N
     """Temperature 0: n = 1, k = [1], the largest max_out_len, and no sampling settings."""
     configs = expanded(
         tmp_path,
-        BASE.replace('[0.3]', '[0.3, 0]').replace('[100]', '[50, 100]')
-        + 'top_ps = [0.8, 0.9]\nrandom_seeds = [1, 2]\n',
+        BASE.replace('[0.3]', '[0.3, 0]').replace('[100]', '[50, 100]') + 'greedy = True\n'
+        'top_ps = [0.8, 0.9]\nrandom_seeds = [1, 2]\n',
     )
     greedy = [name for name in configs if RunName.parse(name).model.settings.greedy]
     assert greedy == ['model-7b_t0_l100@LiveMathBench-v202412-k1-r1.py']

@@ -19,7 +19,7 @@ ERRORS = {
     'engine = None': ['None', ', turbomind'],
     'temperatures = []': ['temperatures is empty'],
     'temperatures = [0.3, 0.30]': ['temperatures has 0.3 twice'],
-    'temperatures = [0, -0.0]': ['0.0 twice'],
+    'greedy = True; temperatures = [0, -0.0]': ['0.0 twice'],
     'temperatures = [0.3, -0.1]': ['temperatures[1] is -0.1', 'number >= 0'],
     "temperatures = '0.3'": ["temperatures is '0.3'"],
     'temperatures = {0.3}': ['temperatures is {0.3}'],
@@ -71,6 +71,23 @@ ERRORS = {
     'infer = {1.5: 2}': ['infer', '1.5'],
     'infer = dict(a=lambda: 1)': ['infer.a', 'cannot be written'],
     "infer = dict(a=float('inf'))": ['infer.a is inf'],
+    'exclude = [dict()]': ['exclude[0] is {}', 'conditions'],
+    "exclude = 'Qwen*'": ["exclude is 'Qwen*'", 'list'],
+    "exclude = ['Qwen*']": ["exclude[0] is 'Qwen*'", 'dict(model='],
+    'exclude = dict(temperatures=1.0)': ["field of exclude[0] 'temperatures'", "did you mean 'temperature'?"],
+    'exclude = [dict(top_k=1), dict(n=0)]': ['exclude[1].n is 0'],
+    'exclude = dict(temperature=[])': ['exclude[0].temperature is empty'],
+    'exclude = dict(model=7)': ['exclude[0].model has 7', 'strings'],
+    'exclude = dict(k=[[4], 0])': ['exclude[0].k[1] is 0'],
+    "exclude = dict(model='*')": ['leaves out every combination'],
+    'greedy = 1': ['greedy is 1', 'True or False'],
+    'temperatures = [0.0, 0.3]': ['temperatures has 0.0', 'greedy = False', 'remove one'],
+    'random_seeds = None': ['random_seeds is None', 'whole numbers'],
+    "llm_infos = [dict(path='a/b', max_out_len=9)]": ["did you mean 'max_out_lens'?"],
+    "llm_infos = [dict(path='a/b', max_out_lens=[0])]": ['a/b, with its own max_out_lens', 'is 0'],
+    "llm_infos = [dict(path='a/b', temperatures=[0])]": ['a/b, with its own temperatures', 'greedy = False'],
+    "llm_infos = [dict(path='a/b', n=8)]": ['a/b, with its own n', 'k = 16'],
+    "llm_infos = [dict(path='a/b', n=48, replications=3)]": ['a/b, with its own', 'both n and replications'],
     'del llm_infos': ['llm_infos is missing'],
     'llm_infos = []': ['llm_infos is []'],
     'llm_infos = [1]': ['llm_infos[0] is 1', '(path, tp, batch_size)'],
@@ -81,7 +98,7 @@ ERRORS = {
     "llm_infos = [dict(path='a', batch_size=0)]": ['llm_infos[0].batch_size is 0'],
     "llm_infos = [dict(path='a', model_kwargs=1)]": ['llm_infos[0].model_kwargs', 'int', 'dict'],
     "llm_infos = ['x/a.b', 'y/a-b']": ['llm_infos[0] and llm_infos[1]', "'a-b'", 'name='],
-    "llm_infos = [dict(path='a', name='a' * 300)]": ['255 bytes', 'shorter'],
+    'k_lists = list(range(1, 90))': ['255', 'bytes', 'leave out some k'],
     'max_seq_len = 100': ['max_seq_len 100', 'max_out_len 100'],
     "llm_infos = [dict(path='a', key='sk-abcdefgh')]": ['llm_infos[0].key', 'environment'],
     "eval_model_name = 'x sk-proj-abcdefghijk'": ['eval_model_name', 'API key'],
@@ -142,7 +159,9 @@ def test_a_key_is_not_repeated_in_the_message(
     assert secret not in message
 
 
-OPENAI = "engine = 'openai'\ntemperatures = [1.0]\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
+OPENAI = (
+    "engine = 'openai'\ntemperatures = [1.0]\ngreedy = False\nmax_out_lens = [100]\nllm_infos = ['gpt-4o']\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +169,6 @@ OPENAI = "engine = 'openai'\ntemperatures = [1.0]\nmax_out_lens = [100]\nllm_inf
     [
         ("llm_infos = ['o3-mini']", ['o3-mini', 'no temperature']),
         ("llm_infos = ['gpt-5-nano']", ["'gpt-5'", 'no temperature']),
-        ('random_seeds = [1]', ['random_seeds', 'not pass it on']),
         ("key = 'MY_OWN_KEY'", ["key must be 'ENV'"]),
         ("llm_infos = [dict(path='gpt-4o', tp=1)]", ['needs no GPU']),
         ('extra_body = dict(seed=1)', ["['seed']", 'copies']),
@@ -169,10 +187,10 @@ def test_what_an_api_model_would_not_do(
 @pytest.mark.parametrize(
     ('lines', 'parts'),
     [
-        ('engine_config = dict(tp=8)', ['engine_config has tp']),
+        ('engine_config = dict(tp=8)', ["engine_config has ['tp']"]),
         ("llm_infos = [dict(path='a', tp=0)]", ['tp is 0']),
         ('temperatures = [2.5]', ['at most 2']),
-        ('model_kwargs = {}', ["engine 'huggingface'"]),
+        ('model_kwargs = {}', ["'huggingface'; engine 'turbomind' would ignore it"]),
         ("llm_infos = [dict(path='a', model_kwargs={})]", ['model_kwargs']),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweeping import BASE, NAME, dump, load
+from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
 from gpassk_opencompass.errors import TemplateError
-from gpassk_opencompass.sweep import main
-from gpassk_opencompass.sweep.cli import config_texts
+from gpassk_opencompass.sweep import main, read_manifest, signature
+from gpassk_opencompass.sweep.cli import expand_template
+from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.source import config_source
+from gpassk_opencompass.sweep.template import read_template
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,6 +37,37 @@ def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureF
     assert dump(tmp_path, BASE) == 2
     assert '--output_dir' in capsys.readouterr().err
     assert (tmp_path / 'configs').read_text() == 'mine'
+
+
+@pytest.mark.parametrize(
+    ('options', 'part'),
+    [
+        ([], '-tc/--config_template_file'),
+        (['-tc', 'template.py', '--prun_e'], '--prun_e'),
+        (['-tc', 'template.py', 'other.py'], 'other.py'),
+        (['-tc', 'template.py', '--override'], '--override'),
+    ],
+)
+def test_a_wrong_command_line(capsys: pytest.CaptureFixture[str], options: list[str], part: str) -> None:
+    """The usage, what is wrong, exit code 2."""
+    with pytest.raises(SystemExit) as stopped:
+        main(options)
+    assert stopped.value.code == 2
+    assert part in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_folder_is_no_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One message, not a traceback."""
+    assert main(['-tc', str(tmp_path), '--output_dir', str(tmp_path / 'out')]) == 2
+    assert 'cannot read the template' in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
+    """`dump_configs.py … --list | head -1`, with more names than a pipe holds."""
+    (tmp_path / 'my.py').write_text(BASE + 'random_seeds = range(2000)\n')
+    command = f'{sys.executable} dump_configs.py -tc {tmp_path / "my.py"} --list | head -1'
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, '')
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
@@ -67,14 +101,46 @@ def test_only_what_differs_is_written(tmp_path: Path) -> None:
     assert {name for name, stamp in stamps(folder).items() if stamp != before[name]} == {broken.name}
 
 
-def test_a_dry_run_lists_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--dry_run names each file and what would happen."""
-    folder = tmp_path / 'configs'
-    assert dump(tmp_path, BASE, '--dry_run') == 0
+def cells(line: str) -> list[str]:
+    """Of a row of a table."""
+    return [cell.strip() for cell in line.split('|')[1:-1]]
+
+
+def test_a_dry_run_says_what_a_sweep_costs_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row a model and benchmark: n × 238 samples a config, and no response longer than max_out_len."""
+    text = BASE.replace('greedy = False', '').replace('[100]', '[100, 1000]') + "llm_infos = ['x/a', 'x/b']\n"
+    assert dump(tmp_path, text, '--dry_run') == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == str(folder / NAME)
-    assert lines[-1].startswith(f'1 config for {folder}: 1 to write, 0 unchanged')
-    assert not folder.exists()
+    samples, tokens = 238 * (48 + 48 + 1), 238 * (48 * 100 + 48 * 1000 + 1000)
+    counts = [f'{samples:,}', f'{samples:,}', f'{tokens:,}']
+    assert [cells(line) for line in lines[2:5]] == [
+        ['a', 'LiveMathBench-v202412', '3', '238', *counts],
+        ['b', 'LiveMathBench-v202412', '3', '238', *counts],
+        ['total', '', '6', '', f'{2 * samples:,}', f'{2 * samples:,}', f'{2 * tokens:,}'],
+    ]
+    assert lines[-1].startswith(f'6 configs for {tmp_path / "configs"}: 6 to write, 0 unchanged')
+    assert not (tmp_path / 'configs').exists()
+
+
+def test_a_dry_run_does_not_guess_the_size_of_a_benchmark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the number of questions is not known, a question mark stands for it and for what follows."""
+    rows = "version = '1'\ndataset_splits = 'mine'\ndataset_languages = 'en'\n"
+    assert dump(tmp_path, f"{BASE}benchmarks = ['livemathbench', 'aime2024']\n{rows}", '--dry_run') == 0
+    unknown, known, total = capsys.readouterr().out.splitlines()[2:5]
+    assert cells(unknown)[3:] == ['?', '?', '?', '?']
+    assert cells(known)[3:] == ['30', '1,440', '1,440', '144,000']
+    assert cells(total)[4:] == ['1,440 + ?', '1,440 + ?', '144,000 + ?']
+
+
+def test_a_list_is_the_paths_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--list prints what a shell can loop over, and writes nothing."""
+    assert dump(tmp_path, BASE, '--list') == 0
+    assert capsys.readouterr().out == f'{tmp_path / "configs" / NAME}\n'
+    assert not (tmp_path / 'configs').exists()
 
 
 def test_configs_are_the_same_every_time(tmp_path: Path) -> None:
@@ -84,7 +150,7 @@ def test_configs_are_the_same_every_time(tmp_path: Path) -> None:
         template = tmp_path / place / 'template.py'
         template.parent.mkdir()
         template.write_text(BASE)
-        texts.append(config_texts(template))
+        texts.append(expand_template(template).texts)
     assert texts[0] == texts[1]
 
 
@@ -125,7 +191,7 @@ def test_the_command(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, '')
-    assert [path.name for path in (tmp_path / 'opencompass_configs').iterdir()] == [NAME]
+    assert [path.name for path in (tmp_path / 'opencompass_configs').glob('*.py')] == [NAME]
     (tmp_path / 'my.py').write_text('x = 1')
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, '')
@@ -160,6 +226,36 @@ def test_source_evaluates_to_the_same_values(value: Any) -> None:
     names: dict[str, Any] = {}
     exec(config_source({'models': value}, 'x.py'), names)
     assert names['models'] == value
+
+
+CROSSED = """
+llm_infos = [
+    ('org/a', 1, 8),
+    dict(path='org/b', name='b 2.5', max_out_lens=[32768], engine_config=dict(cache_max_entry_count=0.5)),
+]
+temperatures = [0.3, 1]
+top_ps = [0.8, 1]
+max_out_lens = [10, 20]
+k_lists = [[4, 8], [2, 1]]
+benchmarks = ['livemathbench', 'math500-l5']
+judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', model='"m\\n', urls=('http://x',)))
+exclude = dict(model='a', k=[1, 2])
+infer = dict(partitioner=dict(type='opencompass.partitioners.NumWorkerPartitioner', num_worker=8))
+"""
+
+
+def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
+    """Texts that configs share are written out once, and each config still has all of its own."""
+    assert dump(tmp_path, CROSSED) == 0
+    configs = expand(read_template(tmp_path / 'template.py'))
+    assert len(configs) == 2 * (1 + 2 * 2 * 2) + 2 * (1 + 2 * 2 * 2)
+    for name, config in configs.items():
+        loaded = load_with_mmengine(tmp_path / 'configs' / name)
+        assert loaded == json.loads(json.dumps(config))
+        assert signature(loaded) == signature(config)
+    signatures = {entry.file: entry.signature for entry in read_manifest(tmp_path / 'configs')}
+    assert signatures == {name: signature(config) for name, config in configs.items()}
+    assert len(set(signatures.values())) == len(configs)
 
 
 def test_source_fits_the_page() -> None:

@@ -6,38 +6,25 @@ import inspect
 import json
 import sys
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hosts import import_plugin, run_opencompass
+from sweeping import NOT_INSTALLED, load_with_mmengine
 
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, SPLITS
-from gpassk_opencompass.sweep import DatasetName, RunName, main
+from gpassk_opencompass.sweep import DatasetName, LiveMathBenchName, RunName, main
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 
 TEMPLATES = Path(__file__).resolve().parents[1] / 'config_templates'
-NOT_INSTALLED = 'OpenCompass is not installed in this environment'
 NAMES = sorted(path.stem for path in TEMPLATES.glob('*.py'))
 
 
-def load_with_mmengine(path: Path) -> dict[str, Any]:
-    """The config as OpenCompass reads it."""
-    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        config: dict[str, Any] = import_module('mmengine.config').Config.fromfile(path).to_dict()
-    return config
-
-
 def openaisdk() -> Any:
-    """OpenCompass's class for API models; the import warns of many things."""
-    pytest.importorskip('mmengine', reason=NOT_INSTALLED)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        return import_module('opencompass.models').OpenAISDK
+    """The class that asks API models, a child of OpenCompass's."""
+    return import_plugin().SeededOpenAISDK
 
 
 def expansion(name: str) -> dict[str, dict[str, Any]]:
@@ -55,7 +42,7 @@ def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_p
     """What OpenCompass loads is what was expanded, and its abbreviations are the file's name."""
     assert main(['-tc', str(TEMPLATES / f'{name}.py'), '--output_dir', str(tmp_path)]) == 0
     configs = expansion(name)
-    assert {path.name for path in tmp_path.iterdir()} == set(configs)
+    assert {path.name for path in tmp_path.glob('*.py')} == set(configs)
     for file, config in configs.items():
         assert load_with_mmengine(tmp_path / file) == config
         assert file == f'{config["models"][0]["abbr"]}@{config["datasets"][0]["abbr"]}.py'
@@ -84,12 +71,15 @@ def test_o1_gives_long_answers_room() -> None:
 @pytest.mark.opencompass
 def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
     """Regression for the published template, whose `max_completion_tokens` the class does not know."""
-    accepted = inspect.signature(openaisdk()).parameters
+    seeded = openaisdk()
+    accepted = {name for cls in (seeded, seeded.__mro__[1]) for name in inspect.signature(cls).parameters}
     for config in expansion('close').values():
         (model,) = config['models']
         # OpenCompass takes these out before it builds the model.
-        assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= set(accepted)
-        assert model['key'] == 'ENV'
+        assert set(model) - {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'} <= accepted
+        assert ('key' in model) is (model['path'].startswith('gpt'))
+        assert model.get('key', 'ENV') == 'ENV'
+        assert model.get('key_env', 'SOME_API_KEY').endswith('_API_KEY')
 
 
 class RecordingClient:
@@ -109,7 +99,8 @@ class RecordingClient:
 def test_what_reaches_an_api_is_what_the_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the real OpenAISDK: temperature and length of the request are those of the name, no seed."""
     sdk, client = openaisdk(), RecordingClient()
-    monkeypatch.setenv('OPENAI_API_KEY', 'none')
+    for provider in ('OPENAI', 'ANTHROPIC', 'GEMINI', 'DEEPSEEK'):
+        monkeypatch.setenv(f'{provider}_API_KEY', 'none')
     monkeypatch.setattr(sdk, '_init_tokenizer', lambda self: None)
     monkeypatch.setattr(sdk, 'get_token_len', lambda self, prompt: len(str(prompt)))
     monkeypatch.setattr(sdk, '_create_fresh_client', lambda self: client)
@@ -132,7 +123,8 @@ def test_demo_runs_the_shipped_model_on_the_shipped_questions() -> None:
     configs = expansion('demo')
     names = [RunName.parse(name) for name in configs]
     assert [name.model.settings.temperature for name in names] == [0.0, 0.3, 1.0]
-    sampled = DatasetName('demo', (4, 8, 16), 48, tuple(SPLITS), tuple(LANGUAGES))
+    label = str(LiveMathBenchName('demo', tuple(SPLITS), tuple(LANGUAGES)))
+    sampled = DatasetName(label, (4, 8, 16), 48)
     assert [name.dataset for name in names[1:]] == [sampled, sampled]
     for config in configs.values():
         assert config['models'][0]['path'] == str(MODEL)
@@ -173,7 +165,7 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
         warnings.simplefilter('ignore')
         assert main(['-tc', str(template), '--output_dir', str(folder)]) == 0
     names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in (0.5, 1.0)}
-    assert {path.name for path in folder.iterdir()} == names
+    assert {path.name for path in folder.glob('*.py')} == names
     config = load_with_mmengine(folder / 'a_t0.5@LiveMathBench-k4_8-n16.py')
     assert set(config) == {'models', 'datasets'}
     assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'

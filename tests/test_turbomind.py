@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hosts import import_plugin
 
+from gpassk_opencompass import InputError
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
@@ -52,16 +53,24 @@ def pipe(lmdeploy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> RecordingPipe
     return pipe
 
 
-def build_model(**gen_config: Any) -> Any:
-    return plugin.SeededTurboMind(path=MODEL, max_seq_len=512, random_seed=42, gen_config=gen_config)
+def build_model(backend: str = 'turbomind', engine_config: Any = None, **gen_config: Any) -> Any:
+    return plugin.SeededTurboMind(
+        path=MODEL,
+        backend=backend,
+        engine_config=engine_config or {},
+        max_seq_len=512,
+        random_seed=42,
+        gen_config=gen_config,
+    )
 
 
 @pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('backend', ['turbomind', 'pytorch'])
 def test_each_prompt_gets_its_own_seed_and_the_same_settings(
-    pipe: RecordingPipe, lmdeploy: ModuleType
+    pipe: RecordingPipe, lmdeploy: ModuleType, backend: str
 ) -> None:
     """Two replicas of one question: two GenerationConfigs that differ in the seed alone."""
-    model = build_model(do_sample=True, temperature=0.3, top_p=0.8, top_k=50, repetition_penalty=1.0)
+    model = build_model(backend, do_sample=True, temperature=0.3, top_p=0.8, top_k=50, repetition_penalty=1.0)
     model.seeds.announce(SAMPLES)
     texts = model.generate(['1+1?', '1+1?'], max_out_len=8)
     first, second = pipe.calls[0]
@@ -87,3 +96,31 @@ def test_lmdeploy_takes_one_generation_config_a_prompt(lmdeploy: ModuleType) -> 
     annotation = str(inspect.signature(Pipeline.infer).parameters['gen_config'].annotation)
     assert 'list[GenerationConfig]' in annotation
     assert lmdeploy.GenerationConfig(random_seed=2**53 - 1).random_seed == 2**53 - 1
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'do_sample': True, 'random_seed': 42}, 'same random numbers'),
+        ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
+        ({'do_sample': True, 'top_pp': 0.5}, r"\['top_pp'\].*GenerationConfig does not know"),
+        ({'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+        ({'do_sample': True, 'engine_config': {'cache_max_entry': 1}}, 'TurbomindEngineConfig does not know'),
+        ({'backend': 'pytorch', 'engine_config': {'cp': 2}}, 'PytorchEngineConfig does not know'),
+    ],
+)
+def test_what_opencompass_would_drop_is_refused(
+    pipe: RecordingPipe, settings: dict[str, Any], message: str
+) -> None:
+    """Against the classes of the installed lmdeploy, in a config written by hand too."""
+    with pytest.raises(InputError, match=message):
+        build_model(**settings)
+
+
+def test_seeds_stay_different_in_the_32_bits_of_the_pytorch_backend() -> None:
+    """It masks a seed; 238 questions × 48 replicas, as in the paper, keep different ones a question."""
+    for question in range(238):
+        samples = [seeds.Sample(f'202412/AMC_en/{question}', replica) for replica in range(48)]
+        assert len({seeds.sample_seed(42, sample) & 0xFFFFFFFF for sample in samples}) == 48
+        assert len({seeds.sample_seed(42, sample, seeds.SERVER_BITS) for sample in samples}) == 48

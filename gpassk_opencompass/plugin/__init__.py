@@ -1,16 +1,21 @@
 """Everything that touches OpenCompass; importing it registers the classes with OpenCompass's registries."""
 
+from .benchmark_dataset import BenchmarkDataset
 from .dataset import LiveMathBenchDataset
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
-from .models import SeededHuggingFace, SeededTurboMind
+from .models import SeededHuggingFace, SeededOpenAISDK, SeededTurboMind, SeededTurboMindAPI, SeededVLLM
 from .summarizer import GPassKSummarizer
 
 __all__ = [
+    'BenchmarkDataset',
     'GPassKEvaluator',
     'GPassKSummarizer',
     'LiveMathBenchDataset',
     'SeededGenInferencer',
     'SeededHuggingFace',
+    'SeededOpenAISDK',
     'SeededTurboMind',
+    'SeededTurboMindAPI',
+    'SeededVLLM',
 ]

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from datasets import Dataset, concatenate_datasets, load_dataset
-from datasets.exceptions import DatasetNotFoundError
+from datasets import Dataset, concatenate_datasets
 from opencompass.datasets.base import BaseDataset
 from opencompass.datasets.livemathbench import LiveMathBenchDataset as ProtocolDataset
 from opencompass.registry import LOAD_DATASET
 
 from ..errors import InputError
+from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
+from .question_files import HUB_NAME, Lines, is_hub_copy, read_hub, read_lines, text_of
 
-HUB_NAME = re.compile(r'[\w.-]+/[\w.-]+')
+
+class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
+    """A data set with n rows a question, each row knowing which sample it is.
+
+    Rows lie replica by replica (row = replica × Q + question). To the columns of `load` come `replica`, and
+    OpenCompass's subdivision and idx.
+    """
+
+    def __init__(
+        self,
+        reader_cfg: Mapping[str, Any] | None = None,
+        k: int | Sequence[int] = 1,
+        n: int = 1,
+        abbr: str = 'dataset',
+        **kwargs: Any,
+    ) -> None:
+        _check_k_and_n(k, n)
+        rows = self.load(**kwargs)
+        rows = rows.add_column('subdivision', [abbr] * len(rows))
+        rows = rows.add_column('idx', list(range(len(rows))))
+        self.dataset = concatenate_datasets(
+            [rows.add_column('replica', [replica] * len(rows)) for replica in range(n)]
+        )
+        self._init_reader(**(reader_cfg or {}))
 
 
 # OpenCompass has a class of this name, which must stay what it is for those who use it.
 @LOAD_DATASET.register_module(name='GPassKLiveMathBenchDataset')
-class LiveMathBenchDataset(BaseDataset):  # type: ignore[misc]
+class LiveMathBenchDataset(ReplicatedDataset):
     """LiveMathBench, n rows a question, each row knowing which sample it is.
 
     Takes the config fields of OpenCompass's own class. Rows lie replica by replica (row = replica × Q +
@@ -46,29 +70,12 @@ class LiveMathBenchDataset(BaseDataset):  # type: ignore[misc]
         InputError: naming the file, line or field, and what was expected.
     """
 
-    def __init__(
-        self,
-        reader_cfg: Mapping[str, Any] | None = None,
-        k: int | Sequence[int] = 1,
-        n: int = 1,
-        abbr: str = 'LiveMathBench',
-        **kwargs: Any,
-    ) -> None:
-        _check_k_and_n(k, n)
-        rows = self.load(**kwargs)
-        rows = rows.add_column('subdivision', [abbr] * len(rows))
-        rows = rows.add_column('idx', list(range(len(rows))))
-        self.dataset = concatenate_datasets(
-            [rows.add_column('replica', [replica] * len(rows)) for replica in range(n)]
-        )
-        self._init_reader(**(reader_cfg or {}))
-
     @staticmethod
     def load(
         path: str,
         version: str = '202412',
-        dataset_splits: Sequence[str] = ('CNMO', 'CCEE', 'AMC', 'WLPMC'),
-        dataset_languages: Sequence[str] = ('cn', 'en'),
+        dataset_splits: Sequence[str] = STANDARD_SPLITS,
+        dataset_languages: Sequence[str] = STANDARD_LANGUAGES,
         cot: bool = True,
     ) -> Dataset:
         """The questions, one row each."""
@@ -96,6 +103,7 @@ class LiveMathBenchDataset(BaseDataset):  # type: ignore[misc]
         return Dataset.from_list(rows)
 
 
+@cache
 def protocol_prompt(language: str, cot: bool) -> str:
     """The question prompt of the published protocol, `{question}` standing for the question.
 
@@ -114,68 +122,36 @@ def protocol_prompt(language: str, cot: bool) -> str:
 
 
 def _read(path: str, version: str, split: str, language: str) -> list[dict[str, Any]]:
+    return [_example(row, where) for where, row in _lines(path, version, split, language)]
+
+
+def _lines(path: str, version: str, split: str, language: str) -> Lines:
     root = Path(path).expanduser()
-    subset = f'v{version}_{split}_{language}'
     file = root / version / f'{split}_{language}.jsonl'
     if path and (root / version).is_dir():
-        return _read_file(file)
+        return read_lines(file)
     if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
         raise InputError(
             f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
             'or a hub name such as opencompass/LiveMathBench'
         )
-    if root.is_dir() and not (root / 'README.md').is_file():
+    if root.is_dir() and not is_hub_copy(root):
         raise InputError(f'{file} does not exist: expected one question a line, as JSON')
-    return _read_hub(str(root) if root.is_dir() else path, subset)
+    return read_hub(
+        str(root) if root.is_dir() else path,
+        f'v{version}_{split}_{language}',
+        'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.',
+    )
 
 
-def _read_file(file: Path) -> list[dict[str, Any]]:
-    if not file.is_file():
-        there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
-        raise InputError(f'{file} does not exist; its folder holds {there}')
-    examples = []
-    with file.open('rb') as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line.decode('utf-8-sig'))
-            except ValueError as error:
-                raise InputError(f'{file}, line {number}: no JSON ({error}); expected an object') from None
-            examples.append(_example(row, f'{file}, line {number}'))
-    if not examples:
-        raise InputError(f'{file} is empty: expected one question a line, as JSON')
-    return examples
-
-
-def _read_hub(path: str, subset: str) -> list[dict[str, Any]]:
-    try:
-        rows = load_dataset(path, subset, split='test')
-    except (DatasetNotFoundError, ValueError, OSError) as error:
-        raise InputError(
-            f'cannot load subset {subset!r}, split test, of {path!r}: {error}\n'
-            'What is no folder here is taken for a hub name. If the data set is gated, ask for access on its '
-            'hub page, then run `hf auth login` or set HF_TOKEN. Without a network, give path= a folder that '
-            'holds <version>/<SPLIT>_<lang>.jsonl.'
-        ) from error
-    if not len(rows):
-        raise InputError(f'subset {subset!r} of {path!r} is empty')
-    return [_example(row, f'{path}, {subset}, row {number}') for number, row in enumerate(rows)]
-
-
-def _example(row: Any, where: str) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise InputError(f'{where}: expected an object with question and answer, got {type(row).__name__}')
-    for field in ('question', 'answer'):
-        value = row.get(field)
-        if not isinstance(value, str) or not value.strip():
-            raise InputError(f'{where}: {field!r} must be a text that is not empty, got {value!r:.80}')
+def _example(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    question, answer = (text_of(row, [field], where) for field in ('question', 'answer'))
     options = row.get('options') or []
     if not isinstance(options, list):
         raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
     return {
-        'question': row['question'],
-        'answer': row['answer'],
+        'question': question,
+        'answer': answer,
         'question_type': str(row.get('question_type') or 'problem-solving'),
         'options': [str(option) for option in options],
     }

@@ -9,6 +9,9 @@ from typing import NamedTuple
 SEED_BITS = 53
 """Seeds stay below 2^53: exact in JSON numbers and in every engine's 64-bit integer."""
 
+SERVER_BITS = 31
+"""Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
+
 
 class Sample(NamedTuple):
     """Which sample a prompt is for."""
@@ -17,15 +20,15 @@ class Sample(NamedTuple):
     replica: int
 
 
-def sample_seed(random_seed: int, sample: Sample) -> int:
-    """The seed of one sample, uniform in [0, 2^53).
+def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS) -> int:
+    """The seed of one sample, uniform in [0, 2^bits); with fewer bits it is the upper ones of the other.
 
     >>> sample_seed(42, Sample('202412/AMC_en/3', 0)) == sample_seed(42, Sample('202412/AMC_en/3', 1))
     False
     """
     name = f'{random_seed}\0{sample.uid}\0{sample.replica}'.encode()
     digest = hashlib.blake2b(name, digest_size=8).digest()
-    return int.from_bytes(digest, 'big') >> (64 - SEED_BITS)
+    return int.from_bytes(digest, 'big') >> (64 - bits)
 
 
 class SeedsOfBatch:
@@ -35,8 +38,9 @@ class SeedsOfBatch:
     prompts come next, and the model takes the seeds when it generates.
     """
 
-    def __init__(self, random_seed: int) -> None:
+    def __init__(self, random_seed: int, bits: int = SEED_BITS) -> None:
         self._random_seed = random_seed
+        self._bits = bits
         self._announced: list[Sample] | None = None
 
     def announce(self, samples: Sequence[Sample]) -> None:
@@ -57,4 +61,4 @@ class SeedsOfBatch:
                 "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
                 "SeededGenInferencer'))"
             )
-        return [sample_seed(self._random_seed, sample) for sample in announced]
+        return [sample_seed(self._random_seed, sample, self._bits) for sample in announced]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from operator import index
@@ -59,6 +59,22 @@ SAMPLING_AXES: dict[str, tuple[str, Number]] = {
 }
 """Template variable: the field of `names.Settings` that it varies, and its values."""
 
+MODEL_LINES = frozenset({*SAMPLING_AXES, 'benchmarks', 'greedy', 'k_lists', 'n', 'replications', 'version'})
+"""Lines of a template that a model of `llm_infos` may have for itself."""
+
+SAMPLE_COUNTS = frozenset({'n', 'replications'})
+"""Two ways to say one thing: a line with the one takes the place of the other."""
+
+
+def with_lines(variables: Mapping[str, Any], lines: Mapping[str, Any]) -> dict[str, Any]:
+    """A template's variables with other lines in place of its own.
+
+    >>> with_lines({'replications': 3, 'top_ps': 0.8}, {'n': 64})
+    {'top_ps': 0.8, 'n': 64}
+    """
+    replaced = SAMPLE_COUNTS if SAMPLE_COUNTS & set(lines) else frozenset()
+    return {**{name: value for name, value in variables.items() if name not in replaced}, **lines}
+
 
 def read_axis(name: str, raw: Any, number: Number) -> tuple[Any, ...]:
     """The values of a numeric axis; TemplateError if it is empty, repeats itself or holds something else."""
@@ -68,16 +84,15 @@ def read_axis(name: str, raw: Any, number: Number) -> tuple[Any, ...]:
     return distinct(name, values)
 
 
-def read_k_lists(raw: Any) -> tuple[tuple[int, ...], ...]:
+def read_k_lists(raw: Any, name: str = 'k_lists') -> tuple[tuple[int, ...], ...]:
     """One k list as `[4, 8, 16]`, several as `[[4, 8, 16], [32]]`; each comes back sorted."""
-    items = as_list('k_lists', raw)
+    items = as_list(name, raw)
     if not any(isinstance(item, (list, tuple)) for item in items):
         items = [items]
     lists = [
-        read_axis(f'k_lists[{i}]' if len(items) > 1 else 'k_lists', item, POSITIVE)
-        for i, item in enumerate(items)
+        read_axis(f'{name}[{i}]' if len(items) > 1 else name, item, POSITIVE) for i, item in enumerate(items)
     ]
-    return distinct('k_lists', [tuple(sorted(ks)) for ks in lists])
+    return distinct(name, [tuple(sorted(ks)) for ks in lists])
 
 
 def read_words(name: str, raw: Any) -> tuple[str, ...]:

@@ -1,36 +1,50 @@
-"""The data set part of a config: LiveMathBench with n samples a question, and how it is judged."""
+"""The data set part of a config: which questions, n samples of each, and how they are judged."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import InputError, TemplateError
 from ..judges.build import judge_config
+from ..question_sets import (
+    LIVE_MATH_BENCH,
+    LIVE_MATH_BENCH_HUB,
+    LIVE_MATH_BENCH_ROWS,
+    QUESTION_SETS,
+    live_math_bench_questions,
+)
 from .axes import Number, read_axis, read_words
-from .names import DEFAULT_LANGUAGES, DEFAULT_SPLITS, DatasetName
+from .names import DatasetName, LiveMathBenchName
+from .spelling import unknown
 
-HUB_PATH = 'opencompass/LiveMathBench'
+ANY_VERSION = LIVE_MATH_BENCH.lower()
+"""The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
-STANDARD: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    '202412': (DEFAULT_SPLITS, DEFAULT_LANGUAGES),
-    '202505': (('all',), ('en',)),
-}
-"""The splits and languages of a version, for templates that do not say."""
+NAMES = (ANY_VERSION, *LIVE_MATH_BENCH_ROWS, *QUESTION_SETS)
+"""What a template's `benchmarks` may hold."""
 
 SHARE = Number(least=0, most=1)
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """LiveMathBench as a template wants it.
+    """One benchmark of a template; of LiveMathBench, one version.
 
-    `rows` are the splits and languages of each version, `evaluator` the arguments of `GPassKEvaluator`.
+    Args:
+        key: its word in the template's `benchmarks`.
+        label: its part of names.
+        questions: how many it has, None where that is not known before it is loaded.
+        type: its data set class.
+        rows: the arguments of that class that say which questions.
+        cot: whether the prompts ask for step-by-step reasoning.
+        evaluator: arguments of `GPassKEvaluator`.
     """
 
     VARIABLES: ClassVar[tuple[str, ...]] = (
+        'benchmarks',
         'version',
         'dataset_path',
         'dataset_splits',
@@ -43,30 +57,24 @@ class Benchmark:
         'unjudged_tolerance',
     )
 
-    path: str
-    rows: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    key: str
+    label: str
+    questions: int | None
+    type: str
+    rows: Mapping[str, Any]
     cot: bool
     evaluator: Mapping[str, Any]
 
-    @property
-    def versions(self) -> tuple[str, ...]:
-        """The axis of versions."""
-        return tuple(self.rows)
-
-    def name(self, version: str, ks: tuple[int, ...], n: int) -> DatasetName:
-        """The name of a version with these k and n."""
-        splits, languages = self.rows[version]
-        return DatasetName(version, ks, n, splits, languages, self.cot)
+    def name(self, ks: tuple[int, ...], n: int) -> DatasetName:
+        """The name with these k and n."""
+        return DatasetName(self.label, ks, n, self.cot)
 
     def config(self, name: DatasetName, max_out_len: int) -> dict[str, Any]:
         """The data set of one run, as OpenCompass takes it."""
         return {
-            'type': 'gpassk_opencompass.LiveMathBenchDataset',
+            'type': self.type,
             'abbr': str(name),
-            'path': self.path,
-            'version': name.version,
-            'dataset_splits': list(name.splits),
-            'dataset_languages': list(name.languages),
+            **self.rows,
             'cot': name.cot,
             'k': list(name.ks),
             'n': name.n,
@@ -83,32 +91,123 @@ class Benchmark:
         }
 
 
-def read_benchmark(variables: Mapping[str, Any]) -> Benchmark:
-    """Read `Benchmark.VARIABLES` of a template.
+def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
+    """Read `Benchmark.VARIABLES` of a template: one entry a benchmark, of LiveMathBench one a version.
 
     Raises:
-        TemplateError: a value of the wrong type, or an unknown version without splits and languages.
+        TemplateError: a value of the wrong type, a name that is no benchmark's, two entries that are the
+            same, a path that no benchmark would read, or an unknown version without splits and languages.
     """
-    path = variables.get('dataset_path', HUB_PATH)
     cot = variables.get('cot', True)
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise TemplateError(f'dataset_path is {path!r}; expected {HUB_PATH!r} or a folder')
     if not isinstance(cot, bool):
         raise TemplateError(f'cot is {cot!r}; expected True or False')
-    versions = read_words('version', variables.get('version', '202412'))
-    rows = {version: (_splits(variables, version, 0), _splits(variables, version, 1)) for version in versions}
-    return Benchmark(os.fspath(path), rows, cot, _read_evaluator(variables))
+    keys = tuple(key.lower() for key in read_words('benchmarks', variables.get('benchmarks', ANY_VERSION)))
+    for key in keys:
+        if key not in NAMES:
+            raise unknown('benchmark', key, NAMES)
+    paths = _read_paths(variables, keys)
+    evaluator = _read_evaluator(variables)
+    benchmarks = tuple(
+        Benchmark(key, *fields, cot, evaluator)
+        for key in keys
+        for fields in _questions_of(key, _path(paths, key), variables)
+    )
+    _check_labels(benchmarks)
+    return benchmarks
 
 
-def _splits(variables: Mapping[str, Any], version: str, part: int) -> tuple[str, ...]:
-    name = ('dataset_splits', 'dataset_languages')[part]
-    if name in variables:
-        return read_words(name, variables[name])
-    if version not in STANDARD:
-        raise TemplateError(
-            f'{name} is missing: version {version!r} has no standard ones, only {", ".join(STANDARD)} have'
+def _questions_of(
+    key: str, path: str | None, variables: Mapping[str, Any]
+) -> Iterator[tuple[str, int | None, str, dict[str, Any]]]:
+    """(label, questions, type, rows) of one word of `benchmarks`."""
+    if key in QUESTION_SETS:
+        questions = QUESTION_SETS[key]
+        rows = {'benchmark': key, 'path': path or questions.source}
+        yield questions.label, questions.questions, 'gpassk_opencompass.BenchmarkDataset', rows
+        return
+    for version, splits, languages in _live_math_bench_rows(key, variables):
+        yield (
+            str(LiveMathBenchName(version, splits, languages)),
+            live_math_bench_questions(version, splits, languages),
+            'gpassk_opencompass.LiveMathBenchDataset',
+            {
+                'path': path or LIVE_MATH_BENCH_HUB,
+                'version': version,
+                'dataset_splits': list(splits),
+                'dataset_languages': list(languages),
+            },
         )
-    return STANDARD[version][part]
+
+
+def _live_math_bench_rows(
+    key: str, variables: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    if key in LIVE_MATH_BENCH_ROWS:
+        yield LIVE_MATH_BENCH_ROWS[key]
+        return
+    given = {
+        name: read_words(name, variables[name])
+        for name in ('dataset_splits', 'dataset_languages')
+        if name in variables
+    }
+    for version in read_words('version', variables.get('version', '202412')):
+        _, splits, languages = LIVE_MATH_BENCH_ROWS.get(f'{ANY_VERSION}-v{version}', (version, (), ()))
+        splits = given.get('dataset_splits', splits)
+        languages = given.get('dataset_languages', languages)
+        for name, words in (('dataset_splits', splits), ('dataset_languages', languages)):
+            if not words:
+                raise TemplateError(
+                    f'{name} is missing: version {version!r} has no standard ones, only '
+                    f'{", ".join(sorted({rows[0] for rows in LIVE_MATH_BENCH_ROWS.values()}))} have'
+                )
+        yield version, splits, languages
+
+
+def _read_paths(variables: Mapping[str, Any], keys: Sequence[str]) -> dict[str, str]:
+    """Benchmark, or the beginning of its name up to a `-`: folder, file or hub name."""
+    raw = variables.get('dataset_path', {})
+    if isinstance(raw, dict):
+        return {_path_key(key): _read_path(path, f'dataset_path[{key!r}]') for key, path in raw.items()}
+    path = _read_path(raw, 'dataset_path')
+    if path != LIVE_MATH_BENCH_HUB and not any(key.startswith(ANY_VERSION) for key in keys):
+        raise TemplateError(
+            f'dataset_path is {path!r}, which is for LiveMathBench, and benchmarks does not have it; for '
+            f'another write dataset_path = {{{keys[0]!r}: {path!r}}}'
+        )
+    return {ANY_VERSION: path}
+
+
+def _read_path(path: Any, where: str) -> str:
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise TemplateError(
+            f'{where} is {path!r}; expected a hub name such as {LIVE_MATH_BENCH_HUB!r}, a folder, or a dict '
+            'of them by benchmark'
+        )
+    return os.fspath(path)
+
+
+def _path_key(key: Any) -> str:
+    known = {name.rsplit('-', cuts)[0] for name in NAMES for cuts in range(name.count('-') + 1)}
+    if not isinstance(key, str) or key.lower() not in known:
+        raise unknown('benchmark in dataset_path', key, sorted(known))
+    return key.lower()
+
+
+def _path(paths: Mapping[str, str], key: str) -> str | None:
+    """The path of the longest beginning of the name that has one."""
+    hits = [part for part in paths if f'{key}-'.startswith(f'{part}-')]
+    return paths[max(hits, key=len)] if hits else None
+
+
+def _check_labels(benchmarks: Sequence[Benchmark]) -> None:
+    seen: dict[str, str] = {}
+    for benchmark in benchmarks:
+        if benchmark.label in seen:
+            raise TemplateError(
+                f'benchmarks has {seen[benchmark.label]!r} and {benchmark.key!r}, which are both '
+                f'{benchmark.label}; remove one'
+            )
+        seen[benchmark.label] = benchmark.key
 
 
 def _read_evaluator(variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import GPassKError
-from .computed import expand_computed, is_computed
-from .grid import expand
-from .source import config_source
+from .computed import check_overrides, computed_runs, is_computed
+from .estimate import estimate_table
+from .grid import Run, runs
+from .manifest import Entry, digest
+from .overrides import read_overrides
+from .signatures import Known, signature
+from .source import Written, config_source
 from .template import read_template
-from .writer import changed, write
+from .writer import Changes, apply, changes
+
+NAMED = 20
+"""Files that a message names before it only counts them."""
+
+
+class Expansion(NamedTuple):
+    """The runs of a template, and file name → text of the config of each."""
+
+    runs: list[Run]
+    texts: dict[str, str]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,30 +36,70 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0, or 2 with one message on stderr if the template cannot be expanded. Then no file
-        was written.
+        was written or removed.
     """
     arguments = _parse(argv)
     try:
-        texts = config_texts(arguments.config_template_file)
-        names = changed(arguments.output_dir, texts)
-        if not arguments.dry_run:
-            write(arguments.output_dir, {name: texts[name] for name in names})
+        print(*_run(arguments), sep='\n', flush=True)
     except GPassKError as error:
         print(f'{arguments.config_template_file}: {error}', file=sys.stderr)
         return 2
-    _report(arguments, list(texts), len(names))
+    except BrokenPipeError:  # dump_configs.py … --list | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def config_texts(template: Path) -> dict[str, str]:
-    """File name → text of each config of a template.
+def _run(arguments: Namespace) -> list[str]:
+    """Do what was asked; the lines to print."""
+    template, folder = arguments.config_template_file, arguments.output_dir
+    expansion = expand_template(template, arguments.override)
+    if arguments.list:
+        return [str(folder / name) for name in expansion.texts]
+    found = changes(folder, expansion.texts, entries(expansion, template.name), template.name)
+    if arguments.dry_run:
+        return [estimate_table(expansion.runs), '', *_report(arguments, len(expansion.runs), found)]
+    apply(folder, expansion.texts, found, arguments.prune)
+    return _report(arguments, len(expansion.runs), found)
+
+
+def expand_template(template: Path, overrides: Sequence[str] = ()) -> Expansion:
+    """Run a template, with lines of `--override` in place of its own.
 
     Raises:
         InputError: the template cannot be expanded.
     """
-    variables = read_template(template)
-    configs = expand_computed(variables) if is_computed(variables) else expand(variables)
-    return {name: config_source(config, template.name) for name, config in configs.items()}
+    lines = read_overrides(overrides)
+    variables = read_template(template, lines)
+    if is_computed(variables):
+        check_overrides(lines)
+        found = computed_runs(variables)
+    else:
+        found = runs(variables)
+    written: Written = {}
+    return Expansion(found, {run.file: config_source(run.config, template.name, written) for run in found})
+
+
+def entries(expansion: Expansion, template: str) -> list[Entry]:
+    """What the manifest says of each config."""
+    known: Known = {}
+    return [
+        Entry(
+            file=run.file,
+            template=template,
+            model=run.model,
+            path=run.path,
+            model_abbr=run.config['models'][0]['abbr'],
+            dataset_abbr=run.config['datasets'][0]['abbr'],
+            settings=run.settings,
+            benchmark=run.benchmark,
+            k=run.k,
+            n=run.n,
+            questions=run.questions,
+            signature=signature(run.config, known),
+            sha256=digest(expansion.texts[run.file].encode()),
+        )
+        for run in expansion.runs
+    ]
 
 
 def _parse(argv: Sequence[str] | None) -> Namespace:
@@ -52,15 +108,48 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
     )
     parser.add_argument('-tc', '--config_template_file', type=Path, required=True, metavar='TEMPLATE')
     parser.add_argument('--output_dir', type=Path, default=Path('opencompass_configs'), metavar='FOLDER')
-    parser.add_argument('--dry_run', action='store_true', help='list what would be written, write nothing')
+    parser.add_argument(
+        '--override',
+        action='append',
+        default=[],
+        metavar='NAME=VALUE',
+        help='a line in place of that of the template, e.g. temperatures=[0.3,0.7]; repeatable',
+    )
+    parser.add_argument(
+        '--dry_run', action='store_true', help='say what would be written and what it costs, write nothing'
+    )
+    parser.add_argument('--list', action='store_true', help='print the path of each config, write nothing')
+    parser.add_argument(
+        '--prune',
+        action='store_true',
+        help='remove the configs of an earlier expansion that the template no longer gives, unless edited',
+    )
     return parser.parse_args(argv)
 
 
-def _report(arguments: Namespace, names: Sequence[str], new: int) -> None:
-    folder, same = arguments.output_dir, len(names) - new
-    count = f'{len(names)} config{"" if len(names) == 1 else "s"}'
+def _report(arguments: Namespace, count: int, found: Changes) -> list[str]:
+    folder, template = arguments.output_dir, arguments.config_template_file.name
+    new, same = len(found.written), count - len(found.written)
     if arguments.dry_run:
-        print(*(folder / name for name in names), sep='\n')
-        print(f'{count} for {folder}: {new} to write, {same} unchanged (dry run: nothing written)')
+        line = f'{_configs(count)} for {folder}: {new} to write, {same} unchanged (dry run: nothing written)'
     else:
-        print(f'{count} in {folder}: {new} written, {same} unchanged')
+        line = f'{_configs(count)} in {folder}: {new} written, {same} unchanged'
+    removed = 'would be removed' if arguments.dry_run else 'removed'
+    stale = removed if arguments.prune else 'still there, --prune removes them'
+    notes = {
+        'overwriting a file that was not as dump_configs.py had left it': found.replaced,
+        f'of an earlier expansion of {template}, {stale}': found.stale,
+        f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
+    }
+    return [line, *(part for note, names in notes.items() for part in _named(note, names))]
+
+
+def _named(note: str, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    rest = [f'  … and {len(names) - NAMED} more'] if len(names) > NAMED else []
+    return [f'{_configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED]), *rest]
+
+
+def _configs(count: int) -> str:
+    return f'{count} config{"" if count == 1 else "s"}'

@@ -8,8 +8,8 @@ from typing import Any
 from loguru import logger
 
 from ..errors import TemplateError
-from .grid import PARTS
-from .names import check_file_name
+from .grid import PARTS, Run
+from .lengths import check_file_name
 
 
 def is_computed(variables: Mapping[str, Any]) -> bool:
@@ -17,8 +17,8 @@ def is_computed(variables: Mapping[str, Any]) -> bool:
     return not {'models', 'datasets'}.isdisjoint(variables)
 
 
-def expand_computed(variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """File name → config, for each model × data set, named by their abbreviations.
+def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
+    """A run for each model × data set, named by their abbreviations.
 
     Everything else that the template assigns helped to compute them and is left out, but for
     `summarizer`, `infer` and `eval`.
@@ -29,18 +29,42 @@ def expand_computed(variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     models, datasets = _entries(variables, 'models'), _entries(variables, 'datasets')
     parts = {name: variables[name] for name in PARTS if name in variables}
-    configs: dict[str, dict[str, Any]] = {}
+    runs: dict[str, Run] = {}
     for model in models:
         for dataset in datasets:
-            name = check_file_name(f'{model["abbr"]}@{dataset["abbr"]}.py')
-            if name in configs:
-                raise TemplateError(f'two pairs of models and datasets would both be written to {name}')
-            configs[name] = {'models': [model], 'datasets': [dataset], **parts}
+            file = check_file_name(f'{model["abbr"]}@{dataset["abbr"]}.py')
+            if file in runs:
+                raise TemplateError(f'two pairs of models and datasets would both be written to {file}')
+            runs[file] = _run(file, model, dataset, parts)
     for dataset in datasets:
         _check_samples(dataset)
     if any(dataset.get('n', 1) != 1 for dataset in datasets):
         _warn_of_fixed_seeds(models)
-    return configs
+    return list(runs.values())
+
+
+def check_overrides(lines: Mapping[str, Any]) -> None:
+    """TemplateError for a line that would come too late: the template has computed its models already."""
+    late = sorted(set(lines) - set(PARTS))
+    if late:
+        raise TemplateError(
+            f'--override {late[0]}: this template computes models and datasets itself, so only '
+            f'{", ".join(PARTS)} can be given; change the template'
+        )
+
+
+def _run(file: str, model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
+    k, n, length = dataset.get('k'), dataset.get('n'), model.get('max_out_len')
+    return Run(
+        file=file,
+        config={'models': [model], 'datasets': [dataset], **parts},
+        model=model['abbr'],
+        path=str(model.get('path', '')),
+        benchmark=dataset['abbr'],
+        settings={'max_out_len': length} if isinstance(length, int) else {},
+        k=tuple(k) if isinstance(k, (list, tuple)) else (k,) if isinstance(k, int) else (),
+        n=n if isinstance(n, int) else None,
+    )
 
 
 def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cache, partial
 from typing import Any
 
-from ..errors import TemplateError
-from .axes import POSITIVE, SAMPLING_AXES, read_axis, read_k_lists
-from .benchmark import Benchmark, read_benchmark
+from ..errors import InputError, TemplateError
+from .axes import MODEL_LINES, with_lines
+from .benchmark import Benchmark, read_benchmarks
 from .engines import ENGINES, Engine, model_config
+from .exclude import Exclude, Facts, read_exclude
+from .lengths import check_file_name
 from .llms import OPTIONS, Llm, read_llms, read_option
-from .names import ModelName, RunName, Settings, check_file_name
+from .names import DatasetName, ModelName, RunName, Settings
+from .sampling import Sampling, read_sampling, read_settings
 from .spelling import unknown
 
 DEFAULT_ENGINE = 'turbomind'
-DEFAULT_RANDOM_SEED = 42
-DEFAULT_K_LISTS = ((4, 8, 16),)
-DEFAULT_REPLICATIONS = (3,)
 DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 PARTS = ('summarizer', 'infer', 'eval')
 """Parts of an OpenCompass config that a template may give as they are."""
 
-VARIABLES = frozenset(
-    {'engine', 'llm_infos', *SAMPLING_AXES, 'k_lists', 'replications', 'n', *Benchmark.VARIABLES, *PARTS}
-)
+VARIABLES = frozenset({'engine', 'llm_infos', 'exclude', *MODEL_LINES, *Benchmark.VARIABLES, *PARTS})
 """What a template may assign, beside the options of its engine."""
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """How many answers a question gets: n = replication × max(k) for every k list, or these n."""
+class Run:
+    """One config of a sweep, and what it says in short.
 
-    k_lists: tuple[tuple[int, ...], ...]
-    replications: tuple[int, ...]
-    ns: tuple[int, ...]
+    `model` and `benchmark` are their names in the template, `settings` what is passed, `questions` the
+    size of the benchmark where it is known.
+    """
 
-    def runs(self, settings: Settings) -> Iterator[tuple[tuple[int, ...], int]]:
-        """(k list, n) of each run; a greedy run has one answer a question."""
-        if settings.greedy:
-            yield (1,), 1
-            return
-        for ks in self.k_lists:
-            for n in self.ns or (replication * max(ks) for replication in self.replications):
-                yield ks, n
+    file: str
+    config: Mapping[str, Any]
+    model: str
+    path: str
+    benchmark: str
+    settings: Mapping[str, Any]
+    k: tuple[int, ...]
+    n: int | None
+    questions: int | None = None
 
 
-def expand(variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """File name → config, for each model × version × setting × k list × n.
+def runs(variables: Mapping[str, Any]) -> list[Run]:
+    """A run for each model × benchmark × setting × k list × n that `exclude` leaves.
 
-    A temperature of 0 gives one greedy run a model and version, with n = 1 and the largest max_out_len,
-    whatever the other axes say. An axis that is not given is not passed to the model; `random_seeds`
-    (42), `k_lists` ([4, 8, 16]) and `replications` (3) have defaults.
+    A temperature of 0 is the greedy run: one a model and benchmark, with n = 1 and the largest
+    max_out_len, whatever the other axes say. It is there without a 0 in `temperatures` too, unless
+    `greedy = False`. An axis that is not given is not passed to the model; `random_seeds` (42), `k_lists`
+    ([4, 8, 16]) and `replications` (3) have defaults. A line that a model of `llm_infos` has for itself
+    stands for that model in place of the template's.
 
     Args:
         variables: of the template, see `VARIABLES` and the `options` of `ENGINES`.
@@ -63,24 +64,81 @@ def expand(variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     engine = _read_engine(variables)
     llms = _read_llms(engine, variables)
-    settings = _read_settings(engine, variables)
-    sampling = _read_sampling(variables)
-    benchmark = read_benchmark(variables)
+    exclude = read_exclude(variables.get('exclude', ()))
     parts = _read_parts(variables)
-    configs: dict[str, dict[str, Any]] = {}
-    for llm, version, setting in product(llms, benchmark.versions, settings):
-        model = ModelName(llm.name, setting)
-        for ks, n in sampling.runs(setting):
-            name = RunName(model, benchmark.name(version, ks, n))
-            file_name = check_file_name(str(name))
-            if file_name in configs:
-                raise TemplateError(f'two combinations would both be written to {file_name}')
-            configs[file_name] = {
-                'models': [model_config(engine, model, llm)],
-                'datasets': [benchmark.config(name.dataset, setting.max_out_len)],
-                **parts,
-            }
-    return configs
+    found: dict[str, Run] = {}
+    for llm in llms:
+        for run in _runs_of(llm, engine, with_lines(variables, llm.lines), exclude, parts):
+            if run.file in found:
+                raise TemplateError(f'two combinations would both be written to {run.file}')
+            found[run.file] = run
+    if not found:
+        raise TemplateError('exclude leaves out every combination of the template')
+    exclude.warn_of_unused()
+    return list(found.values())
+
+
+def expand(variables: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """File name → config of each run of a template, see `runs`."""
+    return {run.file: run.config for run in runs(variables)}
+
+
+def _runs_of(
+    llm: Llm, engine: Engine, variables: Mapping[str, Any], exclude: Exclude, parts: Mapping[str, Any]
+) -> Iterator[Run]:
+    """Parts that several configs share are one object, which is then written out once."""
+    sampling, settings, benchmarks = _read_own(llm, engine, variables)
+    models = cache(lambda setting: [model_config(engine, ModelName(llm.name, setting), llm)])
+    for benchmark in benchmarks:
+        datasets = cache(partial(_datasets, benchmark))
+        for setting in settings:
+            for k, n in sampling.runs(setting):
+                if not exclude.leaves_out(_facts(llm, benchmark, setting, k, n)):
+                    name = RunName(ModelName(llm.name, setting), benchmark.name(k, n))
+                    dataset = datasets(name.dataset, setting.max_out_len)
+                    yield Run(
+                        file=check_file_name(str(name)),
+                        config={'models': models(setting), 'datasets': dataset, **parts},
+                        model=llm.name,
+                        path=llm.path,
+                        benchmark=benchmark.label,
+                        settings=_passed(setting),
+                        k=k,
+                        n=n,
+                        questions=benchmark.questions,
+                    )
+
+
+def _datasets(benchmark: Benchmark, name: DatasetName, max_out_len: int) -> list[dict[str, Any]]:
+    return [benchmark.config(name, max_out_len)]
+
+
+def _facts(llm: Llm, benchmark: Benchmark, setting: Settings, k: tuple[int, ...], n: int) -> Facts:
+    return Facts(
+        model=frozenset({llm.name, llm.path, llm.path.rstrip('/').rpartition('/')[2]}),
+        benchmark=frozenset({benchmark.key, benchmark.label}),
+        values={**_passed(setting), 'k': k, 'n': n},
+    )
+
+
+def _passed(setting: Settings) -> dict[str, float | int]:
+    return {name: value for name, value in vars(setting).items() if value is not None}
+
+
+def _read_own(
+    llm: Llm, engine: Engine, variables: Mapping[str, Any]
+) -> tuple[Sampling, list[Settings], Sequence[Benchmark]]:
+    """What the axes are for one model; an error says which, if it has lines of its own."""
+    try:
+        return (
+            read_sampling(variables),
+            read_settings(engine, variables),
+            read_benchmarks(variables),
+        )
+    except InputError as error:
+        if not llm.lines:
+            raise
+        raise TemplateError(f'{llm.path}, with its own {", ".join(llm.lines)}: {error}') from error
 
 
 def _read_engine(variables: Mapping[str, Any]) -> Engine:
@@ -102,48 +160,6 @@ def _read_llms(engine: Engine, variables: Mapping[str, Any]) -> tuple[Llm, ...]:
         raise TemplateError('llm_infos is missing: a list of dict(path=…, tp=…, batch_size=…)')
     shared = {name: read_option(name, raw, name) for name, raw in variables.items() if name in engine.options}
     return read_llms(variables['llm_infos'], engine.options, shared, engine.default_tp)
-
-
-def _read_settings(engine: Engine, variables: Mapping[str, Any]) -> list[Settings]:
-    axes = {}
-    for name, (field, number) in SAMPLING_AXES.items():
-        if name in variables and field not in engine.axes:
-            raise TemplateError(f'{name}: this engine would not pass it on to the model; remove the line')
-        if name in variables:
-            axes[field] = read_axis(name, variables[name], number)
-    if 'max_out_len' not in axes:
-        raise TemplateError('max_out_lens is missing: how many tokens may a response have? e.g. [8192]')
-    if engine.needs_temperature and 'temperature' not in axes:
-        raise TemplateError('temperatures is missing: e.g. [0.0, 1.0]; 0 is one greedy answer a question')
-    if 'random_seed' in engine.axes:
-        axes.setdefault('random_seed', (DEFAULT_RANDOM_SEED,))
-    return list(_cross(axes))
-
-
-def _cross(axes: dict[str, tuple[Any, ...]]) -> Iterator[Settings]:
-    if 0 in axes.get('temperature', ()):
-        yield Settings(max(axes['max_out_len']), temperature=0.0)
-        axes = {**axes, 'temperature': tuple(t for t in axes['temperature'] if t)}
-    for values in product(*axes.values()):
-        yield Settings(**dict(zip(axes, values, strict=True)))
-
-
-def _read_sampling(variables: Mapping[str, Any]) -> Sampling:
-    if {'n', 'replications'} <= set(variables):
-        raise TemplateError('both n and replications are given; n = replication × max(k): give one of them')
-    k_lists = read_k_lists(variables['k_lists']) if 'k_lists' in variables else DEFAULT_K_LISTS
-    ns = read_axis('n', variables['n'], POSITIVE) if 'n' in variables else ()
-    largest = max(map(max, k_lists))
-    if ns and largest > min(ns):
-        raise TemplateError(
-            f'k_lists has k = {largest}, but n = {min(ns)}: at most n of n samples can be drawn'
-        )
-    replications = (
-        read_axis('replications', variables['replications'], POSITIVE)
-        if 'replications' in variables
-        else DEFAULT_REPLICATIONS
-    )
-    return Sampling(k_lists, replications, ns)
 
 
 def _read_parts(variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TemplateError
-from .axes import NOT_NEGATIVE, POSITIVE, Number
+from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number
 from .names import clean
 from .spelling import unknown
 
@@ -16,9 +16,12 @@ BATCH_SIZE = 64
 """Requests at a time, unless a template says otherwise."""
 
 OPTIONS: dict[str, Number | type | tuple[type, ...]] = {
+    'api_addr': str,
+    'chat_template_kwargs': dict,
     'engine_config': dict,
     'extra_body': dict,
     'key': str,
+    'key_env': str,
     'max_seq_len': POSITIVE,
     'max_workers': POSITIVE,
     'model_kwargs': dict,
@@ -34,13 +37,17 @@ OPTIONS: dict[str, Number | type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Llm:
-    """One model: where it is, what it is called, its GPUs, its batch, and options of its engine."""
+    """One model: where it is, what it is called, its GPUs, its batch, and options of its engine.
+
+    `lines` are those of `axes.MODEL_LINES` that it has for itself, as they stand in the template.
+    """
 
     path: str
     name: str
     tp: int
     batch_size: int
     options: Mapping[str, Any]
+    lines: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_llms(
@@ -50,7 +57,7 @@ def read_llms(
 
     Args:
         raw: a list of `dict(path=…, name=…, tp=…, batch_size=…, …)`, of `(path, tp, batch_size)` or of
-            paths.
+            paths; a dict may also have lines of the template that hold for this model alone.
         options: what the engine takes beside these.
         shared: options given for all models; a model's own go before them, dicts are merged.
         default_tp: GPUs of a model that does not say.
@@ -96,17 +103,18 @@ def _as_dict(info: Any, where: str) -> dict[str, Any]:
 def _read(fields: Mapping[str, Any], where: str, options: Collection[str], shared: Mapping[str, Any]) -> Llm:
     own = {'path', 'name', 'tp', 'batch_size'}
     for key in fields:
-        if key not in own | set(options):
-            raise unknown(f'key of {where}', key, own | set(options))
+        if key not in own | set(options) | MODEL_LINES:
+            raise unknown(f'key of {where}', key, own | set(options) | MODEL_LINES)
     path = _text(fields.get('path'), f'{where}.path')
     name = clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name'))
-    given = {key: read_option(key, fields[key], f'{where}.{key}') for key in fields if key not in own}
+    given = {key: read_option(key, fields[key], f'{where}.{key}') for key in fields if key in options}
     return Llm(
         path=path,
         name=name,
         tp=NOT_NEGATIVE.read(fields['tp'], f'{where}.tp'),
         batch_size=POSITIVE.read(fields['batch_size'], f'{where}.batch_size'),
         options=_merged(shared, given),
+        lines={key: fields[key] for key in fields if key in MODEL_LINES},
     )
 
 

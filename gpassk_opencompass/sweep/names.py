@@ -1,12 +1,17 @@
 """Names of runs: this module writes them and reads them back, for files, abbreviations and result folders.
 
     [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
-    @LiveMathBench-v[VERSION]-k[K_LIST]-r[REPLICATION].py
+    @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
 
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
-there only for what was passed. Numbers are written with `-` for the point, lists joined by `_`. The
-standard splits and languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3`
-(OpenCompass remembers the size of a data set by its abbreviation alone, so other rows need another name).
+there only for what was passed. Numbers are written with `-` for the point, lists joined by `_`. A benchmark
+is `AIME2024` or another label of `question_sets`, or `LiveMathBench-v202412`; there the standard splits and
+languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the
+size of a data set by its abbreviation alone, so other rows need another name).
+
+A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
+8 hexadecimal digits that stand for the whole. What they are cut to depends on nothing else, so a model has
+one name in all its runs, and file, abbreviations and folders agree.
 """
 
 from __future__ import annotations
@@ -14,15 +19,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from ..errors import InputError
+from ..question_sets import LIVE_MATH_BENCH, QUESTION_SETS, STANDARD_LANGUAGES, STANDARD_SPLITS
+from .lengths import CUT, cut, is_cut
 
-DEFAULT_SPLITS = ('CNMO', 'CCEE', 'AMC', 'WLPMC')
-DEFAULT_LANGUAGES = ('cn', 'en')
-
-MAX_FILE_NAME = 255
-"""Bytes that usual file systems allow for one name."""
+MAX_MODEL, MAX_LABEL = 96, 64
+"""Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
 
 _FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]+'
 
@@ -40,9 +45,13 @@ _MODEL = re.compile(
     '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
 )
 
-_WORD = r'[A-Za-z0-9]+'
+_Name = TypeVar('_Name')
+
+_WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
+_ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<languages>{_WORDS}))?'
+_LABELS = '|'.join(re.escape(questions.label) for questions in QUESTION_SETS.values())
 _DATASET = re.compile(
-    rf'LiveMathBench-v(?P<version>\w+)(?:-(?P<splits>{_WORD}(?:_{_WORD})*)-(?P<languages>{_WORD}(?:_{_WORD})*))?'
+    rf'(?P<label>{_LABELS}|{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{CUT})'
     r'(?P<direct>-nocot)?-k(?P<ks>[0-9]+(?:_[0-9]+)*)-(?P<unit>[rn])(?P<count>[0-9]+)',
     re.ASCII,
 )
@@ -73,8 +82,12 @@ class Settings:
 class ModelName:
     """The left part of a name, OpenCompass's model abbreviation.
 
+    A long `model` is cut when it is written (see above); read back, it is the cut one.
+
     >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
     'deepseek-math-7b-rl_t0-3_k50_rs42_l8192'
+    >>> ModelName.parse(str(ModelName(96 * 'a' + 'b', Settings(8192)))).model[80:]
+    'aaaaaaa~4d70064f'
 
     Raises:
         InputError: the model name has characters that do not go into a name (see `clean`), or ends in
@@ -86,7 +99,8 @@ class ModelName:
 
     def __post_init__(self) -> None:
         match = _MODEL.fullmatch(str(self))
-        if clean(self.model) != self.model or match is None or match['model'] != self.model:
+        allowed = clean(self.model) == self.model or is_cut(self.model, MAX_MODEL)
+        if not allowed or match is None or match['model'] != cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
                 "give the model another one: name='…'"
@@ -98,7 +112,7 @@ class ModelName:
             for field, (tag, pattern) in _TAGS.items()
             if (value := getattr(self.settings, field)) is not None
         )
-        return self.model + ''.join(parts)
+        return cut(self.model, MAX_MODEL) + ''.join(parts)
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
@@ -111,53 +125,90 @@ class ModelName:
             for field, (_, pattern) in _TAGS.items()
             if match[field] is not None
         }
-        return cls(match['model'], Settings(**values))
+        return _as_written(text, cls(match['model'], Settings(**values)))
 
 
 @dataclass(frozen=True)
-class DatasetName:
-    """The right part of a name, OpenCompass's data set abbreviation.
+class LiveMathBenchName:
+    """LiveMathBench's label: which of its questions a data set has.
 
-    >>> str(DatasetName('202412', (4, 8, 16), n=48))
-    'LiveMathBench-v202412-k4_8_16-r3'
-    >>> str(DatasetName('202412', (4, 8, 16), n=50, splits=('hard',), cot=False))
-    'LiveMathBench-v202412-hard-cn_en-nocot-k4_8_16-n50'
+    >>> str(LiveMathBenchName('202412')), str(LiveMathBenchName('202412', ('hard',)))
+    ('LiveMathBench-v202412', 'LiveMathBench-v202412-hard-cn_en')
 
     Raises:
-        InputError: a k that is not in 1 … n, or words that cannot stand in a name.
+        InputError: words that cannot stand in a name.
     """
 
     version: str
-    ks: tuple[int, ...]
-    n: int
-    splits: tuple[str, ...] = DEFAULT_SPLITS
-    languages: tuple[str, ...] = DEFAULT_LANGUAGES
-    cot: bool = True
+    splits: tuple[str, ...] = STANDARD_SPLITS
+    languages: tuple[str, ...] = STANDARD_LANGUAGES
 
     def __post_init__(self) -> None:
-        if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
-            raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
-        if _dataset_fields(str(self)) != vars(self):
+        if _rows(str(self)) != (self.version, self.splits, self.languages):
             raise InputError(
                 f'version {self.version!r}, splits {list(self.splits)}, languages {list(self.languages)} do '
                 'not go into a name: write each with letters and digits only (a version may have "_")'
             )
 
     def __str__(self) -> str:
-        standard = (self.splits, self.languages) == (DEFAULT_SPLITS, DEFAULT_LANGUAGES)
+        standard = (self.splits, self.languages) == (STANDARD_SPLITS, STANDARD_LANGUAGES)
         rows = '' if standard else f'-{"_".join(self.splits)}-{"_".join(self.languages)}'
+        return f'{LIVE_MATH_BENCH}-v{self.version}{rows}'
+
+    @classmethod
+    def parse(cls, text: str) -> LiveMathBenchName:
+        """Read what `str` wrote; InputError for anything else, and for a label that was cut."""
+        rows = _rows(text)
+        if rows is None:
+            raise InputError(
+                f'{text!r} is not LiveMathBench-v[VERSION] or LiveMathBench-v…-[SPLITS]-[LANGUAGES]'
+            )
+        return _as_written(text, cls(*rows))
+
+
+@dataclass(frozen=True)
+class DatasetName:
+    """The right part of a name, OpenCompass's data set abbreviation.
+
+    A long `label` is cut when it is written (see above); read back, it is the cut one.
+
+    >>> str(DatasetName('LiveMathBench-v202412', (4, 8, 16), n=48))
+    'LiveMathBench-v202412-k4_8_16-r3'
+    >>> str(DatasetName('MATH500-L5', (4, 8, 16), n=50, cot=False))
+    'MATH500-L5-nocot-k4_8_16-n50'
+
+    Raises:
+        InputError: a k that is not in 1 … n, or a label that is no benchmark's.
+    """
+
+    label: str
+    ks: tuple[int, ...]
+    n: int
+    cot: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
+            raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
+        fields = {**vars(self), 'label': cut(self.label, MAX_LABEL)}
+        if _dataset_fields(str(self)) != fields or not _is_label(self.label):
+            raise InputError(
+                f'{self.label!r} is no benchmark: expected LiveMathBench-v[VERSION] or one of '
+                f'{", ".join(questions.label for questions in QUESTION_SETS.values())}'
+            )
+
+    def __str__(self) -> str:
         direct = '' if self.cot else '-nocot'
         replication, rest = divmod(self.n, max(self.ks))
         count = f'n{self.n}' if rest else f'r{replication}'
-        return f'LiveMathBench-v{self.version}{rows}{direct}-k{"_".join(map(str, self.ks))}-{count}'
+        return f'{cut(self.label, MAX_LABEL)}{direct}-k{"_".join(map(str, self.ks))}-{count}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
         """Read what `str` wrote; InputError for anything else."""
         fields = _dataset_fields(text)
         if fields is None:
-            raise InputError(f'{text!r} is not LiveMathBench-v[VERSION]-k[K_LIST]-r[REPLICATION]')
-        return cls(**fields)
+            raise InputError(f'{text!r} is not [BENCHMARK]-k[K_LIST]-r[REPLICATION]')
+        return _as_written(text, cls(**fields))
 
 
 @dataclass(frozen=True)
@@ -194,13 +245,10 @@ def clean(model: str) -> str:
     return re.sub(r'[^\w+-]', '-', model)
 
 
-def check_file_name(name: str) -> str:
-    """The name itself, if a file and the folders of OpenCompass can be called so."""
-    if '/' in name or '\0' in name or len(name.encode()) > MAX_FILE_NAME:
-        raise InputError(
-            f'{name!r} ({len(name.encode())} bytes) cannot be a file name: those have no "/" and at most '
-            f"{MAX_FILE_NAME} bytes; give the model a shorter one: name='…'"
-        )
+def _as_written(text: str, name: _Name) -> _Name:
+    """The name that was read, if it is written so: one run has one name."""
+    if str(name) != text:
+        raise InputError(f'{text!r} is not how this name is written: {str(name)!r} is')
     return name
 
 
@@ -216,17 +264,29 @@ def _read(text: str, pattern: str) -> float | int:
     return int(text) if pattern is _INT else float(text.replace('-', '.'))
 
 
+def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
+    """Version, splits and languages of a LiveMathBench label."""
+    match = re.fullmatch(_ROWS, label, re.ASCII)
+    if match is None:
+        return None
+    splits = tuple(match['splits'].split('_')) if match['splits'] else STANDARD_SPLITS
+    languages = tuple(match['languages'].split('_')) if match['languages'] else STANDARD_LANGUAGES
+    return match['version'], splits, languages
+
+
+@lru_cache
+def _is_label(label: str) -> bool:
+    rows = _rows(label)
+    if rows is not None:
+        return str(LiveMathBenchName(*rows)) == label
+    return label.lower() in QUESTION_SETS or is_cut(label, MAX_LABEL)
+
+
 def _dataset_fields(text: str) -> dict[str, Any] | None:
     match = _DATASET.fullmatch(text)
     if match is None:
         return None
     ks = tuple(map(int, match['ks'].split('_')))
     count = int(match['count'])
-    return {
-        'version': match['version'],
-        'ks': ks,
-        'n': count * max(ks) if match['unit'] == 'r' else count,
-        'splits': tuple(match['splits'].split('_')) if match['splits'] else DEFAULT_SPLITS,
-        'languages': tuple(match['languages'].split('_')) if match['languages'] else DEFAULT_LANGUAGES,
-        'cot': match['direct'] is None,
-    }
+    n = count * max(ks) if match['unit'] == 'r' else count
+    return {'label': match['label'], 'ks': ks, 'n': n, 'cot': match['direct'] is None}

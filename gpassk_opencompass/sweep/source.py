@@ -11,13 +11,17 @@ from ..errors import TemplateError
 
 WIDTH = 100
 
+Written = dict[tuple[str, int], tuple[Any, str]]
+"""(name, identity) of a part of a config → the part, which keeps its identity taken, and its text."""
 
-def config_source(config: Mapping[str, Any], template: str) -> str:
+
+def config_source(config: Mapping[str, Any], template: str, written: Written | None = None) -> str:
     """The text of a config file; the same config gives the same text.
 
     Args:
-        config: what `expand` made; classes and importable functions become dotted paths, tuples lists.
+        config: what `runs` made; classes and importable functions become dotted paths, tuples lists.
         template: the file name of the template, for the first line.
+        written: kept from config to config, so that a part that several share is written out once.
 
     Raises:
         TemplateError: a value that has no literal form, naming where it is.
@@ -28,14 +32,21 @@ def config_source(config: Mapping[str, Any], template: str) -> str:
     models = [{'type': 'builtins.int', 'k': [4, 8]}]
     <BLANKLINE>
     """
-    parts = [
-        f'{name} = {_rendered(_plain(value, name), len(name) + 3, 0)}\n' for name, value in config.items()
-    ]
+    known: Written = {} if written is None else written
+    for name, value in config.items():
+        if (name, id(value)) not in known:
+            text = _rendered(plain(value, name), len(name) + 3, 0)
+            known[name, id(value)] = (value, f'{name} = {text}\n')
     head = f'# Written by dump_configs.py from {template!r}: change the template, not this file.\n'
-    return '\n'.join([head, *parts])
+    return '\n'.join([head, *(known[name, id(value)][1] for name, value in config.items())])
 
 
-def _plain(value: Any, where: str) -> Any:
+def plain(value: Any, where: str) -> Any:
+    """The value in literals alone: classes and functions as dotted paths, tuples as lists.
+
+    Raises:
+        TemplateError: a value that has no such form; `where` says which.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -44,9 +55,9 @@ def _plain(value: Any, where: str) -> Any:
         if isinstance(value, kind):
             return kind(value)
     if isinstance(value, dict):
-        return {_key(key, where): _plain(item, f'{where}.{key}') for key, item in value.items()}
+        return {_key(key, where): plain(item, f'{where}.{key}') for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
+        return [plain(item, f'{where}[{i}]') for i, item in enumerate(value)]
     if isinstance(value, (type, FunctionType)) and '<' not in f'{value.__module__}{value.__qualname__}':
         return f'{value.__module__}.{value.__qualname__}'
     raise TemplateError(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from collections.abc import Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
+from .axes import with_lines
 
 SECRET = re.compile(
     r'(?<![A-Za-z0-9])(?:sk|gsk|xai)-[\w-]{8,}'
@@ -23,8 +25,8 @@ KEY_FIELDS = frozenset({'key', 'api_key', 'openai_api_key', 'token', 'hf_token'}
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
 
-def read_template(path: Path) -> dict[str, Any]:
-    """Run the template and return its lower-case variables.
+def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Run the template and return its lower-case variables, with other `lines` in place of its own.
 
     Modules, functions, classes and names that start with `_` or have an upper-case letter are helpers,
     not variables. A template with mmengine's `read_base` is loaded by mmengine.
@@ -39,7 +41,7 @@ def read_template(path: Path) -> dict[str, Any]:
     except (SyntaxError, ValueError) as error:
         raise TemplateError(f'the template is not valid Python: {error}') from error
     with_base = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
-    variables = _run(path, with_base)
+    variables = with_lines(_run(path, with_base), lines or {})
     _refuse_secrets(variables)
     return variables
 

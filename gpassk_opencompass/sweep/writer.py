@@ -1,37 +1,93 @@
-"""Config files, written once: what has not changed is not touched."""
+"""A folder of configs: what has not changed is not touched, and nothing of others is removed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
+from .manifest import MANIFEST, Entry, digest, manifest_text, merged, read_manifest
 
 
-def changed(folder: Path, texts: Mapping[str, str]) -> list[str]:
-    """The names whose file in the folder is missing or says something else."""
-    return [name for name, text in texts.items() if _content(folder / name) != text.encode()]
+@dataclass(frozen=True)
+class Changes:
+    """What an expansion would do to its folder.
+
+    Names of files: `written` are missing or say something else, `replaced` are those of them that are there
+    and not as they were written (edited by hand, or another's), `stale` come from an earlier expansion of
+    the template and are as they were written, `edited` are stale and not as they were written.
+    """
+
+    written: Sequence[str]
+    replaced: Sequence[str]
+    stale: Sequence[str]
+    edited: Sequence[str]
+    entries: Sequence[Entry]
+    """Of the manifest afterwards, if nothing is removed."""
 
 
-def write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write each text under its name; a reader sees the old file or the new one, never a part.
+def changes(folder: Path, texts: Mapping[str, str], current: Sequence[Entry], template: str) -> Changes:
+    """Compare a folder with the configs that a template gives.
+
+    Raises:
+        InputError: the manifest of the folder cannot be read.
+    """
+    earlier = {entry.file: entry for entry in read_manifest(folder)}
+    contents = {name: _content(folder / name) for name in texts}
+    written = [name for name, text in texts.items() if contents[name] != text.encode()]
+    entries = []
+    stale: dict[bool, list[str]] = {False: [], True: []}
+    for entry in merged(list(earlier.values()), current, template):
+        content = _content(folder / entry.file) if entry.stale else None
+        if content is not None and entry.template == template:
+            stale[digest(content) != entry.sha256].append(entry.file)
+        if content is not None or not entry.stale:
+            entries.append(entry)
+    return Changes(
+        written=written,
+        replaced=[name for name in written if _is_foreign(contents[name], earlier.get(name))],
+        stale=stale[False],
+        edited=stale[True],
+        entries=entries,
+    )
+
+
+def apply(folder: Path, texts: Mapping[str, str], changes: Changes, prune: bool) -> None:
+    """Write what differs, then the manifest; with `prune` remove what is stale and unedited.
+
+    A reader of a file sees the old one or the new one, never a part.
 
     Raises:
         InputError: the folder cannot be made or written to.
     """
+    removed = frozenset(changes.stale if prune else ())
+    manifest = manifest_text(entry for entry in changes.entries if entry.file not in removed)
     part = folder / f'.writing-{os.getpid()}'
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            part.write_bytes(text.encode())
-            part.replace(folder / name)
+        for name in changes.written:
+            _write(folder / name, texts[name], part)
+        for name in removed:
+            (folder / name).unlink()
+        if _content(folder / MANIFEST) != manifest.encode():
+            _write(folder / MANIFEST, manifest, part)
     except OSError as error:
         raise InputError(f'cannot write configs to {folder}: {error}; choose another --output_dir') from error
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _write(path: Path, text: str, part: Path) -> None:
+    part.write_bytes(text.encode())
+    part.replace(path)
+
+
+def _is_foreign(content: bytes | None, entry: Entry | None) -> bool:
+    return content is not None and (entry is None or entry.sha256 != digest(content))
 
 
 def _content(path: Path) -> bytes | None:

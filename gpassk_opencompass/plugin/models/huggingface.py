@@ -1,18 +1,20 @@
-"""OpenCompass's chat models, drawing each sample from its own seed."""
+"""transformers: `HuggingFacewithChatTemplate` with a seed a sample."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from opencompass.models import HuggingFacewithChatTemplate, TurboMindModelwithChatTemplate
+from opencompass.models import HuggingFacewithChatTemplate
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
-from .seeds import SeedsOfBatch
+from ..seeds import SeedsOfBatch
+from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
+
+RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
 
 
 @MODELS.register_module()
@@ -27,21 +29,36 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
 
     Args:
         random_seed: the seed of the run; those of the samples are derived from it.
-        kwargs: as for the base class. Sampling settings go into `generation_kwargs`.
+        generation_kwargs: sampling settings.
+        kwargs: as for the base class.
+
+    Raises:
+        InputError: generation_kwargs has what would be overruled or ignored.
     """
 
-    def __init__(self, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        path: str,
+        *args: Any,
+        generation_kwargs: Mapping[str, Any] | None = None,
+        random_seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        settings = dict(generation_kwargs or {})
+        refuse('generation_kwargs', settings, RULED)
+        if settings.get('do_sample') is False:
+            refuse_greedy('generation_kwargs', settings, 'do_sample=True')
+        super().__init__(path, *args, generation_kwargs=settings, **kwargs)
         self.seeds = SeedsOfBatch(random_seed)
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""
-        with _SeededMultinomial(self.seeds.take(len(inputs))):
+        with SeededMultinomial(self.seeds.take(len(inputs))):
             texts: list[str] = super().generate(inputs, *args, **kwargs)
         return texts
 
 
-class _SeededMultinomial(TorchFunctionMode):
+class SeededMultinomial(TorchFunctionMode):
     """Within this context `torch.multinomial` draws row i with the generator of seed i.
 
     transformers samples a batch with one call on the global generator. A uniform number a row and the
@@ -70,30 +87,3 @@ class _SeededMultinomial(TorchFunctionMode):
         # a token of probability 0 is never drawn.
         target = uniform.to(probs.device)[:, None] * cumulative[:, -1:]
         return torch.searchsorted(cumulative, target, right=True)
-
-
-@MODELS.register_module()
-class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
-    """`TurboMindModelwithChatTemplate` with a seed a sample.
-
-    lmdeploy initialises every request's generator with the `random_seed` of its `GenerationConfig`; a
-    list of them, one a prompt, gives each sample its own. A sample's random numbers then depend on its
-    seed alone.
-
-    Args:
-        random_seed: the seed of the run; those of the samples are derived from it.
-        kwargs: as for the base class. Sampling settings go into `gen_config`, with `do_sample=True`.
-    """
-
-    def __init__(self, *args: Any, random_seed: int = 0, **kwargs: Any) -> None:
-        self.seeds = SeedsOfBatch(random_seed)
-        super().__init__(*args, **kwargs)
-
-    def _build_pipe(self, *args: Any, **kwargs: Any) -> Any:
-        pipe = super()._build_pipe(*args, **kwargs)
-
-        def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
-            seeds = self.seeds.take(len(prompts))
-            return pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
-
-        return seeded

@@ -1,0 +1,128 @@
+"""What one fixed seed for all requests does to G-Pass@k, on the shipped model.
+
+    python -m benchmarks.fixed_seed
+
+Both ways draw n = 48 samples a question in one run, with the same model, settings and judge: each sample
+from its own seed, and every request initialised with the same one, as the published templates have it
+(`random_seed=42` in every GenerationConfig). About a minute on a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+N = 48
+K = 16
+BATCH = 256
+MAX_OUT_LEN = 40
+
+
+class Arm(NamedTuple):
+    """One way of seeding: its responses (replica-major) and what they score."""
+
+    name: str
+    responses: list[str]
+    scores: dict[str, Any]
+    seconds: float
+
+
+class FixedSeed:
+    """Stands where a model keeps its seeds: all requests get this one."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def announce(self, samples: Sequence[Any]) -> None:
+        """Whose they are changes nothing."""
+
+    def take(self, count: int) -> list[int]:
+        """The same seed for each."""
+        return [self._seed] * count
+
+
+def run(temperature: float, seed: int) -> list[Arm]:
+    """Both ways of seeding."""
+    from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, SPLITS, VERSION
+    from gpassk_opencompass.plugin import LiveMathBenchDataset, SeededHuggingFace
+    from gpassk_opencompass.plugin.seeds import SeedsOfBatch
+
+    rows = LiveMathBenchDataset(
+        path=QUESTIONS,
+        version=VERSION,
+        dataset_splits=list(SPLITS),
+        dataset_languages=list(LANGUAGES),
+        k=K,
+        n=N,
+        reader_cfg={'input_columns': ['prompt'], 'output_column': 'answer'},
+    ).test
+    model = SeededHuggingFace(
+        MODEL,
+        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        generation_kwargs={'do_sample': True, 'temperature': temperature},
+        max_seq_len=4096,
+    )
+    ways: dict[str, Callable[[], Any]] = {
+        'a seed a sample': lambda: SeedsOfBatch(seed),
+        f'random_seed={seed} for all': lambda: FixedSeed(seed),
+    }
+    return [_arm(name, model, make(), rows) for name, make in ways.items()]
+
+
+def _arm(name: str, model: Any, seeds: Any, rows: Any) -> Arm:
+    from gpassk_opencompass.plugin import GPassKEvaluator
+    from gpassk_opencompass.plugin.seeds import Sample
+
+    start = time.monotonic()
+    model.seeds = seeds
+    samples = [Sample(*pair) for pair in zip(rows['uid'], rows['replica'], strict=True)]
+    prompts, responses = rows['prompt'], []
+    for first in range(0, len(prompts), BATCH):
+        seeds.announce(samples[first : first + BATCH])
+        responses += model.generate(prompts[first : first + BATCH], max_out_len=MAX_OUT_LEN)
+    seconds = time.monotonic() - start
+    scores = GPassKEvaluator().evaluate([K], N, rows, predictions=responses, references=rows['answer'])
+    return Arm(name, responses, scores, seconds)
+
+
+def distinct(arm: Arm) -> float:
+    """Different texts among the n responses to a question, on average."""
+    questions = len(arm.responses) // N
+    return sum(len(set(arm.responses[q::questions])) for q in range(questions)) / questions
+
+
+def report(arms: Sequence[Arm]) -> str:
+    """A Markdown table."""
+    keys = ['accuracy', f'G-Pass@{K}_0.5', f'G-Pass@{K}_1.0', f'mG-Pass@{K}']
+    head = ['requests', f'different responses of {N}', 'duplicates', *keys, 'seconds']
+    lines = [head, ['---'] * len(head)]
+    for arm in arms:
+        different = distinct(arm)
+        scores = [f'{arm.scores[key]:.2f}' for key in keys]
+        share = f'{1 - different / N:.1%}'
+        lines.append([arm.name, f'{different:.1f}', share, *scores, f'{arm.seconds:.0f}'])
+    return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--temperature', type=float, default=1.0)
+    parser.add_argument('--random_seed', type=int, default=42)
+    arguments = parser.parse_args()
+    warnings.simplefilter('ignore')
+    arms = run(arguments.temperature, arguments.random_seed)
+    print(report(arms))
+    for arm in arms:
+        for warning in arm.scores['gpassk']['replicas']['warnings']:
+            print(f'{arm.name}: {warning}', file=sys.stderr)
+
+
+if __name__ == '__main__':
+    main()

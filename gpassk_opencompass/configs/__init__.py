@@ -1,0 +1,1 @@
+"""Configs to import into OpenCompass configs, or to name on its command line with `--config-dir`."""

@@ -1,0 +1,1 @@
+"""Several data sets under one name."""

@@ -1,0 +1,1 @@
+"""One data set a file; k, n and the judge are there to be changed."""

@@ -1,0 +1,52 @@
+"""What a model class of OpenCompass would drop or overrule without a word, refused before it loads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ...errors import InputError
+
+SEED = (
+    'one fixed value would give all samples of a question the same random numbers; write random_seed=… '
+    'beside path, each sample then gets its own'
+)
+LENGTH = "the inferencer's max_out_len decides; remove it"
+COUNT = 'a sample is one request; let the data set draw n of them'
+
+SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
+"""Settings that mean nothing to an engine that takes the likeliest token."""
+
+
+def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+    """InputError for the first key that has a reason.
+
+    >>> refuse('gen_config', {'random_seed': 42}, {'random_seed': 'each sample has its own.'})
+    Traceback (most recent call last):
+    gpassk_opencompass.errors.InputError: gen_config has random_seed = 42: each sample has its own.
+    """
+    for key, reason in reasons.items():
+        if key in given:
+            raise InputError(f'{where} has {key} = {given[key]!r}: {reason}')
+
+
+def refuse_unknown(where: str, given: Collection[str], kind: type) -> None:
+    """InputError for keys that the class does not have: OpenCompass leaves them out without a word."""
+    unknown = sorted(key for key in given if not hasattr(kind, key))
+    if unknown:
+        raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
+
+
+def refuse_greedy(where: str, given: Mapping[str, Any], switch: str) -> None:
+    """InputError for sampling settings that the engine would not use; `switch` is what turns them on."""
+    if idle := [key for key in SAMPLING if key in given]:
+        raise InputError(f'{where} has {idle}, but without {switch} the engine is greedy and ignores them')
+
+
+def key_from(variable: str) -> str:
+    """The API key in an environment variable; InputError if it is not there."""
+    key = os.environ.get(variable, '')
+    if not key:
+        raise InputError(f'key_env={variable!r}: this environment variable is empty; export {variable}=…')
+    return key

@@ -1,0 +1,106 @@
+"""`manifest.jsonl`: what the configs of a folder are, a line each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+
+MANIFEST = 'manifest.jsonl'
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One config of a folder.
+
+    `model_abbr` and `dataset_abbr` are those of OpenCompass: the result of the config is
+    `<work_dir>/<time>/results/<model_abbr>/<dataset_abbr>.json`.
+    """
+
+    file: str
+    """Name in the folder of the manifest."""
+    template: str
+    """File name of the template that gives it."""
+    model: str
+    path: str
+    """Name and path of the model."""
+    model_abbr: str
+    dataset_abbr: str
+    settings: Mapping[str, float | int]
+    """What is passed to the model: temperature, top_p, …, max_out_len."""
+    benchmark: str
+    k: tuple[int, ...]
+    n: int | None
+    """Samples a question; None if a template of the older style does not say."""
+    questions: int | None
+    """Of the benchmark; None where that is not known before it is loaded."""
+    signature: str
+    """Hash of what determines the numbers, see `signatures.signature`."""
+    sha256: str
+    """Of the file as it was written."""
+    stale: bool = field(default=False)
+    """The template no longer gives it, and the file is still there."""
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """The entries of a folder's manifest, stale ones too; none if it has no manifest.
+
+    Raises:
+        InputError: the file cannot be read, or a line is not an entry.
+    """
+    path = folder / MANIFEST
+    try:
+        lines = path.read_text(encoding='utf-8').splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except (OSError, ValueError) as error:
+        raise InputError(f'cannot read the manifest {path}: {error}') from error
+    return tuple(_entry(line, f'{path}:{number}') for number, line in enumerate(lines, start=1))
+
+
+def manifest_text(entries: Iterable[Entry]) -> str:
+    """What `read_manifest` reads."""
+    return ''.join(json.dumps(vars(entry), ensure_ascii=False) + '\n' for entry in entries)
+
+
+def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) -> list[Entry]:
+    """The entries of a folder after a template was expanded into it.
+
+    Those of other templates stay as they are, unless this one now writes their file; those of this
+    template that it no longer gives become stale. Templates come in the order of their names.
+    """
+    files = {entry.file for entry in current}
+    left = [entry for entry in earlier if entry.file not in files]
+    stale = [replace(entry, stale=True) for entry in left if entry.template == template]
+    others = [entry for entry in left if entry.template != template]
+    return sorted([*current, *stale, *others], key=lambda entry: entry.template)
+
+
+def digest(content: bytes) -> str:
+    """As in `Entry.sha256`."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _entry(line: str, where: str) -> Entry:
+    try:
+        fields: Any = json.loads(line)
+        fields['k'] = tuple(fields['k'])
+        entry = Entry(**fields)
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f'{where} is not an entry of a manifest ({error}); if it was changed by hand, remove the file: '
+            'the next expansion writes it anew'
+        ) from error
+    _check_file(entry.file, where)
+    return entry
+
+
+def _check_file(name: Any, where: str) -> None:
+    """A manifest names files to remove: none outside its folder."""
+    if not isinstance(name, str) or name in ('', '.', '..') or '/' in name or not name.endswith('.py'):
+        raise InputError(f'{where} names the file {name!r}; expected the name of a config in its folder')

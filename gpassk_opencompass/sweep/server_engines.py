@@ -1,0 +1,182 @@
+"""Engines that ask a server: OpenAI's protocol, and lmdeploy's own server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import TemplateError
+from .engine import Engine, check_temperature, chosen, passed, refuse_keys
+from .llms import Llm
+from .lmdeploy_fields import CHAT_REQUEST, VERSION
+from .names import Settings
+from .spelling import nearest
+
+NO_KEYS = frozenset({'ENV', 'EMPTY'})
+"""What OpenAISDK may be given as key: $OPENAI_API_KEY, or the placeholder that local servers ignore."""
+
+KEY_VARIABLE = re.compile('[A-Z][A-Z0-9_]*')
+
+NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
+"""OpenAISDK leaves the temperature out for a model whose path contains one of these."""
+
+REASONING_HOSTS = ('openai.com', 'azure.com')
+"""Who refuses a temperature for these models."""
+
+PROMPT_ROOM = 8192
+"""Tokens beside the response in the default context of an API model; with fewer it is shortened."""
+
+SEEDS = frozenset({'seed', 'random_seed', 'n'})
+AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})
+OWN = frozenset(
+    {'max_tokens', 'max_completion_tokens', 'messages', 'model', 'stream', 'input_ids', 'session_id'}
+)
+
+
+def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
+    roles = [{'role': 'HUMAN', 'api_role': 'HUMAN'}, {'role': 'BOT', 'api_role': 'BOT', 'generate': True}]
+    # Fields that the OpenAI client does not know reach a server in the body alone.
+    body = {**llm.options.get('extra_body', {}), **passed(settings, 'top_k', 'repetition_penalty')}
+    always = passed(settings, 'top_p', *(['temperature'] if _reasoning_part(llm) else []))
+    return {
+        **({} if 'key_env' in llm.options else {'key': 'ENV'}),
+        'meta_template': {'round': roles},
+        # Only counts tokens; without it OpenCompass looks the model up on the hub.
+        'tokenizer_path': 'gpt-4o',
+        'max_seq_len': settings.max_out_len + PROMPT_ROOM,
+        # Else as few requests at a time as the machine has cores.
+        'max_workers': llm.batch_size,
+        **{name: value for name, value in llm.options.items() if name != 'extra_body'},
+        **passed(settings, 'temperature'),
+        **({'openai_extra_kwargs': always} if always else {}),
+        **({'extra_body': body} if body else {}),
+        **passed(settings, 'random_seed'),
+    }
+
+
+def _check_openai(llm: Llm, settings: Settings) -> None:
+    check_temperature(llm, settings)
+    _check_server(llm)
+    if llm.options.get('key', 'ENV') not in NO_KEYS:
+        raise TemplateError(
+            f"{llm.path}: key must be 'ENV' (OpenAISDK reads $OPENAI_API_KEY) or 'EMPTY' (a server that "
+            'needs none); anything else would be sent and written down as the key itself. For another '
+            "variable write key_env='NAME'"
+        )
+    if {'key', 'key_env'} <= set(llm.options):
+        raise TemplateError(f'{llm.path}: both key and key_env are given; give one of them')
+    for url in _bases(llm):
+        _check_url(llm, 'openai_api_base', url, '/chat/completions')
+    part = _reasoning_part(llm)
+    if part and settings.temperature is not None and not _own_server(llm):
+        raise TemplateError(
+            f'{llm.path}: OpenAISDK sends no temperature to a model with {part!r} in its path, and OpenAI '
+            'takes none; put such models into a template of their own without temperatures. For a server '
+            'of your own, give its openai_api_base'
+        )
+
+
+def _reasoning_part(llm: Llm) -> str | None:
+    return next((part for part in NO_TEMPERATURE if part in llm.path), None)
+
+
+def _own_server(llm: Llm) -> bool:
+    hosts = [urlsplit(url).hostname or '' for url in _bases(llm)]
+    return bool(hosts) and not any(host.endswith(REASONING_HOSTS) for host in hosts)
+
+
+def _bases(llm: Llm) -> list[Any]:
+    bases = llm.options.get('openai_api_base', [])
+    return [bases] if isinstance(bases, str) else list(bases)
+
+
+def _lmdeploy_server(llm: Llm, settings: Settings) -> dict[str, Any]:
+    return {
+        **chosen(llm, 'api_addr', 'key_env', 'retry', 'timeout'),
+        **_server_sampling(llm, settings),
+        **passed(settings, 'random_seed'),
+    }
+
+
+def _server_sampling(llm: Llm, settings: Settings) -> dict[str, Any]:
+    body = llm.options.get('extra_body', {})
+    if settings.greedy:
+        # The server always samples; this is what lmdeploy itself makes of a greedy GenerationConfig.
+        neutral = {'repetition_penalty': 1.0}
+        return {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1, 'gen_config': {**body, **neutral}}
+    config = {**body, **passed(settings, 'repetition_penalty')}
+    return {**passed(settings, 'temperature', 'top_p', 'top_k'), **({'gen_config': config} if config else {})}
+
+
+def _check_lmdeploy_server(llm: Llm, settings: Settings) -> None:
+    check_temperature(llm, settings)
+    _check_server(llm)
+    if 'api_addr' not in llm.options:
+        raise TemplateError(f"{llm.path}: api_addr is missing: where is the server? 'http://node1:23333'")
+    _check_url(llm, 'api_addr', llm.options['api_addr'], '/v1')
+    for key in llm.options.get('extra_body', {}):
+        if key not in CHAT_REQUEST:
+            near = nearest(str(key), CHAT_REQUEST)
+            raise TemplateError(
+                f'{llm.path}: extra_body has {key!r}, which a server of lmdeploy {VERSION} would ignore'
+                + (f'; did you mean {near!r}?' if near else '')
+            )
+
+
+def _check_server(llm: Llm) -> None:
+    if llm.tp:
+        raise TemplateError(f'{llm.path}: tp is {llm.tp}, but an API model needs no GPU here; leave tp out')
+    refuse_keys(
+        llm,
+        'extra_body',
+        SEEDS,
+        'a fixed seed would make the n samples of a question copies of each other; random_seeds = [42] '
+        'gives each its own',
+    )
+    refuse_keys(llm, 'extra_body', AXES_OF_BODY, 'write them as axes, so that they are in the name')
+    refuse_keys(llm, 'extra_body', OWN, 'these are set for each request; remove them')
+    variable = llm.options.get('key_env', 'KEY')
+    if not KEY_VARIABLE.fullmatch(variable):
+        # Not repeated: it may be the key itself.
+        raise TemplateError(f"{llm.path}: key_env must name an environment variable, such as 'MY_API_KEY'")
+
+
+def _check_url(llm: Llm, option: str, url: Any, added: str) -> None:
+    if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
+        raise TemplateError(f'{llm.path}: {option} has {url!r}; expected http://… or https://…')
+    if url.rstrip('/').endswith(added):
+        raise TemplateError(f'{llm.path}: {option} is {url!r}; leave out {added!r}, it is added to it')
+
+
+OPENAI = Engine(
+    type='gpassk_opencompass.SeededOpenAISDK',
+    options=frozenset(
+        {
+            'extra_body',
+            'key',
+            'key_env',
+            'max_seq_len',
+            'max_workers',
+            'openai_api_base',
+            'query_per_second',
+            'retry',
+            'timeout',
+            'tokenizer_path',
+        }
+    ),
+    arguments=_openai,
+    check=_check_openai,
+    needs_temperature=False,
+    default_tp=0,
+    default_seed=None,
+    may_be_unseeded=True,
+)
+LMDEPLOY_SERVER = Engine(
+    type='gpassk_opencompass.SeededTurboMindAPI',
+    options=frozenset({'api_addr', 'extra_body', 'key_env', 'retry', 'timeout'}),
+    arguments=_lmdeploy_server,
+    check=_check_lmdeploy_server,
+    default_tp=0,
+    may_be_unseeded=True,
+)

@@ -1,0 +1,169 @@
+"""Stand-ins for what needs a GPU or a provider, as near to it as can be: they record what arrives.
+
+Each is a context that gives the engine's lines of a template. lmdeploy's own classes, transformers and HTTP
+are real; vLLM knows the fields that `recorded/vllm.json` has of it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hosts import import_plugin
+from judge_server import JudgeServer
+
+from gpassk_opencompass.demo import MODEL
+
+LMDEPLOY = Path(sys.prefix) / 'lmdeploy-wheel'
+VLLM = json.loads((Path(__file__).parent / 'recorded' / 'vllm.json').read_text())
+"""Of each recorded version: the fields of `SamplingParams` and of the server's `ChatCompletionRequest`."""
+
+Record = Callable[[Any, Any, dict[str, Any]], None]
+"""Called with the prompt, the seed and the other settings of each request."""
+
+
+@contextmanager
+def _huggingface(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+    """transformers itself, on the shipped model."""
+    module = import_plugin('.models.huggingface')
+    mixin = import_module('transformers').GenerationMixin
+    plain, drawn, batch = mixin.generate, module.SeededMultinomial, {}
+    names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')
+
+    def seeded(seeds: list[int]) -> Any:
+        batch['seeds'] = seeds
+        return drawn(seeds)
+
+    def generate(self: Any, **kwargs: Any) -> Any:
+        tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+        for ids, seed in zip(kwargs['input_ids'], batch['seeds'], strict=True):
+            text = tokenizer.decode(ids, skip_special_tokens=False)
+            record(text, seed, {name: kwargs[name] for name in names if name in kwargs})
+        return plain(self, **kwargs)
+
+    patch.setattr(module, 'SeededMultinomial', seeded)
+    patch.setattr(mixin, 'generate', generate)
+    yield {
+        'llm_infos': [{'path': MODEL, 'name': 'm', 'tp': 0, 'batch_size': 4}],
+        'model_kwargs': {'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+    }
+
+
+@contextmanager
+def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+    """lmdeploy's own classes; its pipeline, which needs a GPU, is recorded."""
+    patch.syspath_prepend(str(LMDEPLOY))
+    lmdeploy = import_module('lmdeploy')
+    names = ('do_sample', 'temperature', 'top_p', 'top_k', 'repetition_penalty', 'max_new_tokens')
+
+    def pipeline(path: str, backend_config: Any, **_: Any) -> Any:
+        backend = type(backend_config).__name__
+
+        def pipe(prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
+            for prompt, config in zip(prompts, gen_config, strict=True):
+                assert isinstance(config, lmdeploy.GenerationConfig)
+                settings = {name: getattr(config, name) for name in names}
+                record(prompt, config.random_seed, {**settings, 'backend_config': backend})
+            return [_lmdeploy_reply(config.random_seed) for config in gen_config]
+
+        return pipe
+
+    patch.setattr(lmdeploy, 'pipeline', pipeline)
+    yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
+
+
+def _lmdeploy_reply(seed: int) -> Any:
+    return SimpleNamespace(text=f'seed {seed}', input_token_len=1, generate_token_len=1)
+
+
+class RecordedSamplingParams:
+    """Takes the recorded fields of vLLM's class and refuses others, as that does."""
+
+    fields: frozenset[str] = frozenset()
+
+    def __init__(self, **given: Any) -> None:
+        if unknown := set(given) - self.fields:
+            raise TypeError(f'Unexpected keyword argument {sorted(unknown)}')
+        vars(self).update(given)
+
+    def clone(self) -> RecordedSamplingParams:
+        return copy.deepcopy(self)
+
+
+@contextmanager
+def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2') -> Iterator[dict[str, Any]]:
+    """vLLM's two names in the wrapper's module, with the recorded fields of one version."""
+    (known,) = [entry['SamplingParams'] for entry in VLLM if entry['version'] == version]
+    params = type('SamplingParams', (RecordedSamplingParams,), {'fields': frozenset(known['fields'])})
+
+    class LLM:
+        def __init__(self, path: str, **model_kwargs: Any) -> None:
+            self.path, self.model_kwargs = path, model_kwargs
+
+        def get_tokenizer(self) -> Any:
+            return import_module('transformers').AutoTokenizer.from_pretrained(self.path)
+
+        def generate(self, prompts: list[Any], sampling_params: list[Any]) -> list[Any]:
+            for prompt, given in zip(prompts, sampling_params, strict=True):
+                settings = {key: value for key, value in vars(given).items() if key not in ('seed', 'stop')}
+                record(prompt['prompt'], given.seed, settings)
+            return [
+                SimpleNamespace(prompt='', outputs=[SimpleNamespace(text=f'seed {given.seed}')])
+                for given in sampling_params
+            ]
+
+    import_plugin()
+    wrapper = import_module('opencompass.models.vllm_with_tf_above_v4_33')
+    ray = ModuleType('ray')
+    vars(ray)['is_initialized'] = lambda: False
+    patch.setitem(sys.modules, 'ray', ray)
+    patch.setattr(wrapper, 'LLM', LLM)
+    patch.setattr(wrapper, 'SamplingParams', params)
+    yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
+
+
+@contextmanager
+def _server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+    """A real server on the loopback that keeps the bodies of the requests."""
+    with JudgeServer(lambda asked: f'seed {asked.body.get("seed")}') as server:
+        yield {'url': server.url}
+        for asked in server.asked:
+            body = {key: value for key, value in asked.body.items() if key not in ('messages', 'seed')}
+            record(asked.prompt, asked.body.get('seed'), body)
+
+
+@contextmanager
+def _openai(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+    with _server(patch, record) as there:
+        yield {
+            'llm_infos': [{'path': 'm', 'batch_size': 4}],
+            'openai_api_base': f'{there["url"]}/v1',
+            'key': 'EMPTY',
+            'tokenizer_path': MODEL,
+            'query_per_second': 1000,
+        }
+
+
+@contextmanager
+def _lmdeploy_server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
+    with _server(patch, record) as there:
+        yield {'llm_infos': [{'path': 'm', 'batch_size': 4}], 'api_addr': there['url']}
+
+
+ENGINES: dict[str, Any] = {
+    'turbomind': _lmdeploy,
+    'pytorch': _lmdeploy,
+    'vllm': fake_vllm,
+    'huggingface': _huggingface,
+    'openai': _openai,
+    'lmdeploy_server': _lmdeploy_server,
+}
+SERVERS = ('openai', 'lmdeploy_server')

@@ -1,0 +1,189 @@
+"""What each engine sends for one sample, recorded behind OpenCompass's own inference task.
+
+    python tests/engine_requests.py     # prints the tables of docs/engines.md
+
+The path is the real one: template → config → `OpenICLInferTask` → model class. Recorded is what arrives where
+a GPU or a provider would be: lmdeploy's pipeline, vLLM's `LLM.generate`, an HTTP server; transformers runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from engine_fakes import ENGINES, SERVERS
+from hosts import import_plugin, write_bench
+
+from gpassk_opencompass.sweep.grid import expand
+
+QUESTIONS = [('What is 7 + 5?', '12'), ('What is 8 + 6?', '14'), ('What is 9 + 4?', '13')]
+REPLICAS = 4
+SAMPLING = {
+    'temperatures': [0.8],
+    'top_ps': [0.95],
+    'top_ks': [40],
+    'repetition_penalties': [1.05],
+    'max_out_lens': [16],
+    'random_seeds': [42],
+    'greedy': False,
+    'k_lists': [[4]],
+    'n': REPLICAS,
+}
+
+
+class Sent(NamedTuple):
+    """One request: the question that it asks, its seed, and its other settings."""
+
+    question: int
+    seed: int | None
+    settings: dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """A whole inference: what was sent, in order of arrival, and the predictions in order of rows."""
+
+    sent: list[Sent]
+    predictions: list[str]
+
+
+def question_in(text: Any) -> int:
+    """Which question a prompt asks."""
+    (found,) = [i for i, (question, _) in enumerate(QUESTIONS) if question in str(text)]
+    return found
+
+
+def config_of(engine: str, folder: Path, options: dict[str, Any], sampling: dict[str, Any]) -> dict[str, Any]:
+    """The only config of a template for this engine, on three questions."""
+    data = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
+    rows = {'dataset_path': str(data), 'dataset_splits': ['AMC'], 'dataset_languages': ['en']}
+    (config,) = expand({'engine': engine, **options, **sampling, **rows}).values()
+    return dict(config)
+
+
+@contextmanager
+def recorded(engine: str, sent: list[Sent]) -> Iterator[dict[str, Any]]:
+    """Within this context the engine notes its requests in `sent`; gives its lines of a template."""
+
+    def record(prompt: Any, seed: Any, settings: dict[str, Any]) -> None:
+        sent.append(Sent(question_in(prompt), seed, settings))
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        with ENGINES[engine](patch, record) as options:
+            yield options
+
+
+def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sampling: Any) -> Outcome:
+    """Sample 3 questions × 4 replicas; `killed`: the second batch fails, and the run is then resumed."""
+    sent: list[Sent] = []
+    with recorded(engine, sent) as options:
+        config = config_of(engine, folder, options, {**SAMPLING, **sampling})
+        tasks = _tasks(config, folder / 'work', shards)
+        if killed:
+            with pytest.MonkeyPatch.context() as breaking:
+                _break_second_batch(breaking, config['models'][0]['type'])
+                with pytest.raises(KeyboardInterrupt):
+                    tasks[0].run()
+            _close(tasks)
+            tasks = _tasks(config, folder / 'work', shards)
+        for task in tasks:
+            task.run()
+        _close(tasks)
+    return Outcome(sent, _predictions(folder / 'work'))
+
+
+def _tasks(config: dict[str, Any], work: Path, shards: int) -> list[Any]:
+    """The tasks that OpenCompass's own partitioner makes of a run."""
+    from mmengine.config import ConfigDict
+
+    task = import_module('opencompass.tasks').OpenICLInferTask
+    partitioner = import_module('opencompass.partitioners').NumWorkerPartitioner(
+        str(work), num_worker=shards, min_task_size=1, dataset_size_path='', force_rebuild=True
+    )
+    dataset = ConfigDict(copy.deepcopy(config['datasets'][0]))
+    parts = partitioner.split_dataset(dataset) if shards > 1 else [dataset]
+    model = ConfigDict(copy.deepcopy(config['models'][0]))
+    return [task(ConfigDict(models=[model], datasets=[[part]], work_dir=str(work))) for part in parts]
+
+
+def _close(tasks: list[Any]) -> None:
+    """OpenCompass leaves the connections of its clients open to the end of the process."""
+    for task in tasks:
+        chatbot = getattr(task.model, 'chatbot', None)
+        client = getattr(task.model, 'openai_client', None) or getattr(chatbot, 'openai_client', None)
+        if client is not None:
+            client.close()
+
+
+def _break_second_batch(patch: pytest.MonkeyPatch, kind: str) -> None:
+    model = getattr(import_plugin(), kind.rpartition('.')[2])
+    generate, calls = model.generate, []
+
+    def breaking(self: Any, inputs: list[Any], max_out_len: int, **kwargs: Any) -> Any:
+        calls.append(inputs)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return generate(self, inputs, max_out_len, **kwargs)
+
+    patch.setattr(model, 'generate', breaking)
+
+
+def _predictions(work: Path) -> list[str]:
+    rows: list[str] = []
+    for file in sorted(work.glob('predictions/*/*.json')):
+        shard = json.loads(file.read_text(encoding='utf-8'))
+        rows += [shard[str(i)]['prediction'] for i in range(len(shard))]
+    return rows
+
+
+def tables() -> str:
+    """For each engine what one request got and whether the seeds stay; and the seeds themselves."""
+    rows = [
+        '| engine | one request | seeds | killed, resumed | 2 shards |',
+        '| --- | --- | --- | --- | --- |',
+    ]
+    seeds: dict[str, list[Sent]] = {}
+    for engine in ENGINES:
+        with tempfile.TemporaryDirectory() as folder:
+            whole = infer(engine, Path(folder, 'whole')).sent
+            others = (
+                infer(engine, Path(folder, 'killed'), killed=True),
+                infer(engine, Path(folder, 'shards'), shards=2),
+            )
+        same = ['the same' if _pairs(other.sent) == _pairs(whole) else 'OTHERS' for other in others]
+        different = f'{len({sent.seed for sent in whole})} of {len(whole)} differ'
+        rows.append(f'| `{engine}` | {_shown(whole)} | {different} | {" | ".join(same)} |')
+        seeds['servers' if engine in SERVERS else 'in process'] = whole
+    return '\n'.join([*rows, '', *_seed_rows(seeds)])
+
+
+def _shown(sent: list[Sent]) -> str:
+    first = min(sent, key=lambda one: (one.question, one.seed or 0))
+    return (
+        '`' + ', '.join(f'{key}={value!r}' for key, value in first.settings.items()) + f', seed={first.seed}`'
+    )
+
+
+def _seed_rows(seeds: dict[str, list[Sent]]) -> list[str]:
+    rows = ['| question | engines | seeds of the four samples, in numerical order |', '| --- | --- | --- |']
+    for question, (text, _) in enumerate(QUESTIONS):
+        for where, sent in seeds.items():
+            own = sorted(one.seed or 0 for one in sent if one.question == question)
+            rows.append(f'| {text} | {where} | {", ".join(map(str, own))} |')
+    return rows
+
+
+def _pairs(sent: list[Sent]) -> list[tuple[int, int]]:
+    return sorted((one.question, one.seed or 0) for one in sent)
+
+
+if __name__ == '__main__':
+    print(tables())

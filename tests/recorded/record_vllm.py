@@ -1,0 +1,56 @@
+"""Record what vLLM and its server take, from wheels, whose package imports only with CUDA.
+
+pip download --no-deps --only-binary :all: vllm==0.33.0
+python tests/recorded/record_vllm.py vllm-*.whl > tests/recorded/vllm.json
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+SAMPLING = 'vllm/sampling_params.py'
+REQUEST = ('vllm/entrypoints/openai/chat_completion/protocol.py', 'vllm/entrypoints/openai/protocol.py')
+"""Where the server's request is, in newer and in older versions."""
+
+
+def fields_of(source: str, name: str) -> dict[str, str]:
+    """Name → annotation and default of each public field of a class, as written."""
+    (cls,) = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    return {
+        node.target.id: f'{ast.unparse(node.annotation)} = {ast.unparse(node.value) if node.value else "?"}'
+        for node in cls.body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and not node.target.id.startswith('_')
+    }
+
+
+def record(wheel: Path) -> dict[str, object]:
+    """Version, source and fields of one wheel."""
+    version = wheel.name.split('-')[1]
+    archive = zipfile.ZipFile(wheel)
+    request = next(path for path in REQUEST if path in archive.namelist())
+    source = f'https://github.com/vllm-project/vllm/blob/v{version}'
+    return {
+        'version': version,
+        'wheel': wheel.name,
+        'SamplingParams': {
+            'source': f'{source}/{SAMPLING}',
+            'fields': fields_of(archive.read(SAMPLING).decode('utf-8'), 'SamplingParams'),
+        },
+        'ChatCompletionRequest': {
+            'source': f'{source}/{request}',
+            'fields': fields_of(archive.read(request).decode('utf-8'), 'ChatCompletionRequest'),
+        },
+    }
+
+
+if __name__ == '__main__':
+    json.dump([record(Path(wheel)) for wheel in sys.argv[1:]], sys.stdout, indent=1)
+    print()

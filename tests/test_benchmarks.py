@@ -1,0 +1,535 @@
+"""Benchmarks beside LiveMathBench: their questions, the template's axis, and the importable configs."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import warnings
+from argparse import Namespace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import READER, SHARED, import_plugin
+from sweeping import BASE, dump, expanded
+
+import gpassk_opencompass.configs
+from gpassk_opencompass import InputError
+from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
+from gpassk_opencompass.sweep import RunName
+from gpassk_opencompass.sweep.benchmark import NAMES, read_benchmarks
+
+CONFIGS = Path(gpassk_opencompass.configs.__path__[0])
+DATA = SHARED / 'data'
+PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'data.md'
+
+SIZES = {
+    'math500-l5': 134,
+    'aime2024': 30,
+    'aime2025': 30,
+    'aime2025-i': 15,
+    'olymmath-en-easy': 100,
+    'olymmath-en-hard': 100,
+    'olymmath-zh-easy': 100,
+    'olymmath-zh-hard': 100,
+    'olymmath-easy': 200,
+    'olymmath-hard': 200,
+}
+"""MATH500-L5, AIME: sections F.2 to F.4 of arXiv 2412.13147 and the contests; OlymMATH: arXiv 2503.21380."""
+
+AIME2025_I = [70, 588, 16, 117, 279, 504, 821, 77, 62, 81, 259, 510, 204, 60, 735]
+"""The answer key of the contest's first part."""
+
+Rows = list[dict[str, Any]]
+
+
+def write(file: Path, rows: Rows) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('\n'.join(json.dumps(row) for row in rows), encoding='utf-8')
+    return file
+
+
+def aime(year: int, count: int = 30) -> Rows:
+    return [{'question': f'What is {i} in {year}?', 'answer': i} for i in range(count)]
+
+
+def math500() -> Rows:
+    subjects = ('Algebra', 'Counting & Probability')
+    return [
+        {
+            'problem': f'Say {i}.',
+            'answer': rf'\frac{{{i}}}{{7}}',
+            'subject': subjects[i % 2],
+            'level': 5 if i < 134 else i % 4 + 1,
+            'unique_id': f'test/{i}.json',
+        }
+        for i in range(500)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """All benchmarks, made up, in one folder."""
+    data = tmp_path / 'data'
+    write(data / 'aime2024.jsonl', aime(2024))
+    write(data / 'aime2025.jsonl', aime(2025))
+    write(data / 'test.jsonl', math500())
+    for language, word in (('EN', 'Solve'), ('ZH', '求')):
+        for level in ('EASY', 'HARD'):
+            rows = [
+                {
+                    'problem': f'{word} {level} {i}',
+                    'answer': str(i),
+                    'unique_id': f'OlymMATH-{level}-{i}-{language}',
+                }
+                for i in range(100)
+            ]
+            write(data / f'OlymMATH-{language}-{level}.jsonl', rows)
+    return data
+
+
+def build(benchmark: str, path: Path | str, **settings: Any) -> Any:
+    plugin = import_plugin()
+    return plugin.BenchmarkDataset(
+        benchmark=benchmark, path=str(path), reader_cfg=READER, abbr='bench', **settings
+    ).test
+
+
+def real(benchmark: str) -> Path:
+    folder = DATA / {'math500': 'math500', 'olymmath': 'olymmath'}.get(benchmark.partition('-')[0], 'aime')
+    if not folder.is_dir():
+        pytest.skip(f'no real data here: {folder} is missing')
+    return folder
+
+
+@pytest.mark.parametrize('benchmark', SIZES)
+def test_each_benchmark_has_its_questions_n_times(benchmark: str, folder: Path) -> None:
+    """n rows a question, with the columns that seeds, scoring and intervals need."""
+    rows = build(benchmark, folder, n=3, k=[1, 3])
+    size = QUESTION_SETS[benchmark].questions
+    assert (len(rows), len(set(rows['uid']))) == (3 * size, size) == (3 * SIZES[benchmark], SIZES[benchmark])
+    assert rows['replica'] == [0] * size + [1] * size + [2] * size
+    columns = {
+        'question',
+        'answer',
+        'prompt',
+        'uid',
+        'problem',
+        'split',
+        'language',
+        'subdivision',
+        'idx',
+        'replica',
+    }
+    assert set(rows.column_names) == columns
+
+
+@pytest.mark.parametrize('benchmark', SIZES)
+def test_each_benchmark_builds_from_the_real_data(benchmark: str) -> None:
+    """The published number of questions; no question twice; no answer empty; AIME's from 0 to 999."""
+    rows = build(benchmark, real(benchmark))
+    assert len(rows) == SIZES[benchmark]
+    assert len(set(rows['uid'])) == len(set(rows['question'])) == len(rows)
+    assert all(answer.strip() for answer in rows['answer'])
+    assert not any(re.search(r'\\boxed\s*{\s*}', question) for question in rows['question'])
+    assert all(prompt.count(r'\boxed{}') == 1 for prompt in rows['prompt'])
+    if benchmark.startswith('aime'):
+        assert all(0 <= int(answer) <= 999 for answer in rows['answer'])
+
+
+def test_part_one_of_the_real_aime2025_is_part_one() -> None:
+    """By its answer key."""
+    assert list(map(int, build('aime2025-i', real('aime'))['answer'])) == AIME2025_I
+
+
+def test_translations_are_one_problem(folder: Path) -> None:
+    """English and Chinese versions count as one cluster; the judge is told the language."""
+    rows = build('olymmath-hard', folder)
+    assert len(set(rows['problem'])) == 100
+    assert set(zip(rows['split'], rows['language'], strict=True)) == {('hard', 'en'), ('hard', 'cn')}
+    assert rows['problem'][0] == rows['problem'][100]
+    assert '逐步推理' in rows['prompt'][100]
+    assert '逐步推理' not in build('olymmath-zh-hard', folder, cot=False)['prompt'][0]
+
+
+def test_translations_without_ids_are_one_problem_by_their_line(folder: Path) -> None:
+    """The files are parallel."""
+    for file in folder.glob('OlymMATH-*-EASY.jsonl'):
+        write(file, [{**json.loads(line), 'unique_id': None} for line in file.read_text().splitlines()])
+    rows = build('olymmath-easy', folder)
+    assert rows['uid'][0] != rows['uid'][100]
+    assert rows['problem'][0] == rows['problem'][100] != rows['problem'][1]
+
+
+def test_a_question_has_one_uid_in_every_benchmark_that_has_it(folder: Path) -> None:
+    """So its samples have the same seeds, and runs can be compared question by question."""
+    part, whole = build('aime2025-i', folder), build('aime2025', folder)
+    assert part['uid'] == whole['uid'][:15]
+    assert whole['split'] == ['I'] * 15 + ['II'] * 15
+    assert set(build('olymmath-en-easy', folder)['uid']) < set(build('olymmath-easy', folder)['uid'])
+
+
+def test_math500_l5_is_the_questions_of_level_5(folder: Path) -> None:
+    """In the file's order, by their own ids, broken down by subject."""
+    rows = build('math500-l5', folder)
+    assert rows['uid'] == [f'MATH500/test/{i}.json' for i in range(134)]
+    assert rows['split'][:2] == ['Algebra', 'Counting-Probability']
+
+
+def test_levels_as_words_and_a_file_of_only_level_5(folder: Path) -> None:
+    """'Level 5' is level 5; who filtered before has the same questions with the same uids."""
+    rows = [{**row, 'level': f'Level {row["level"]}'} for row in math500()[:134]]
+    whole = build('math500-l5', folder)
+    assert build('math500-l5', write(folder / 'filtered.jsonl', rows))['uid'] == whole['uid']
+
+
+def test_an_instruction_in_the_question_is_not_given_twice(tmp_path: Path) -> None:
+    """A last line with an empty box is how to answer; boxes in the question stay."""
+    ask = '\nPlease reason step by step, and put your final answer within \\boxed{}.'
+    rows = [{'prompt': f'Which {i} is in \\boxed{{x}}?\nTell.{ask}', 'answer': f'{i:03}'} for i in range(30)]
+    built = build('aime2024', write(tmp_path / 'a.jsonl', rows))
+    assert built['question'][2] == 'Which 2 is in \\boxed{x}?\nTell.'
+    assert built['answer'][2] == '2'
+    assert built['prompt'][2].count(r'\boxed{}') == 1
+
+
+def test_prompts_are_those_of_live_math_bench(folder: Path) -> None:
+    """Word for word those of the installed OpenCompass."""
+    prompts = import_module('opencompass.datasets.livemathbench.prompts')
+    row = build('olymmath-en-easy', folder)[0]
+    assert row['prompt'] == prompts.PROMPT_EN.format(question=row['question'])
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'answer': 1000}, r"line 4: 'answer' is 1000; expected a whole number from 0 to 999"),
+        ({'answer': -1}, 'line 4: .*whole number'),
+        ({'answer': 2.5}, 'line 4: .*whole number'),
+        ({'answer': True}, 'line 4: .*whole number'),
+        ({'answer': None}, 'line 4: .*whole number'),
+        ({'question': ' '}, "line 4: 'question' must be a text"),
+        ({'question': 'What is 1 in 2024?'}, r'line 4: the same question as in .*line 2'),
+        ({'unique_id': 'x'}, r'line 5: the same uid as in .*line 4'),
+    ],
+)
+def test_a_bad_line_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
+    """File, line, what was there and what was expected."""
+    rows = aime(2024)
+    rows[3] = {**rows[3], **change}
+    if 'unique_id' in change:
+        rows[4] = {**rows[4], **change}
+    write(folder / 'aime2024.jsonl', rows)
+    with pytest.raises(InputError, match=rf'aime2024\.jsonl, {message}'):
+        build('aime2024', folder)
+
+
+@pytest.mark.parametrize('level', [None, 6, 'hard'])
+def test_math500_needs_levels(folder: Path, level: Any) -> None:
+    """Without a level nobody knows which questions belong to the benchmark."""
+    rows = math500()
+    rows[7]['level'] = level
+    write(folder / 'test.jsonl', rows)
+    with pytest.raises(InputError, match=r"test\.jsonl, line 8: 'level' is .*expected 1 … 5"):
+        build('math500-l5', folder)
+
+
+def test_an_answer_that_is_no_text(folder: Path) -> None:
+    """Only AIME's answers are numbers."""
+    rows = math500()
+    rows[0]['answer'] = 3
+    write(folder / 'test.jsonl', rows)
+    with pytest.raises(InputError, match="line 1: 'answer' must be a text"):
+        build('math500-l5', folder)
+
+
+@pytest.mark.parametrize(('benchmark', 'count'), [('aime2024', 29), ('aime2024', 45), ('aime2025', 15)])
+def test_another_number_of_questions_is_another_benchmark(folder: Path, benchmark: str, count: int) -> None:
+    """A file that was cut off, or has other questions, would give numbers under a wrong name."""
+    file = write(folder / f'{benchmark}.jsonl', aime(2024, count))
+    with pytest.raises(InputError, match=f'the last of {count} questions; AIME202. expects 30'):
+        build(benchmark, file)
+
+
+def test_too_few_questions_of_a_level(folder: Path) -> None:
+    """500 lines, but not the 134 of level 5."""
+    rows = math500()
+    rows[0]['level'] = 4
+    write(folder / 'test.jsonl', rows)
+    with pytest.raises(InputError, match='133 questions are of MATH500-L5, expected 134'):
+        build('math500-l5', folder)
+
+
+def test_part_one_alone_is_enough_for_part_one(folder: Path) -> None:
+    """A file of its 15 questions gives the same rows as the file of all 30."""
+    alone = build('aime2025-i', write(folder / 'one.jsonl', aime(2025, 15)))
+    assert alone['uid'] == build('aime2025-i', folder)['uid']
+
+
+def test_where_questions_may_lie(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a file, relative or not; several files only as a folder; anything else is explained."""
+    monkeypatch.chdir(folder.parent)
+    assert len(build('aime2024', 'data')) == len(build('aime2024', 'data/aime2024.jsonl')) == 30
+    with pytest.raises(InputError, match=r'OlymMATH-hard has several files.*OlymMATH-EN-HARD\.jsonl'):
+        build('olymmath-hard', 'data/OlymMATH-EN-HARD.jsonl')
+    with pytest.raises(
+        InputError, match=r'missing\.jsonl does not exist; its folder holds .*aime2024\.jsonl'
+    ):
+        build('aime2024', 'data/missing.jsonl')
+    with pytest.raises(InputError, match=r'no data at path=.*aime2024\.jsonl, such a file, or a hub name'):
+        build('aime2024', 'no-such-thing')
+    (folder.parent / 'README.md').write_text('What lies here.\n')
+    with pytest.raises(InputError, match=r'aime2024\.jsonl does not exist; its folder holds no \.jsonl'):
+        build('aime2024', folder.parent)
+    with pytest.raises(InputError, match="benchmark = 'aime2023': expected one of"):
+        build('aime2023', folder)
+
+
+def test_a_copy_of_a_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None:
+    """Subsets by their names on the hub, and the only split if none is called test."""
+    for language in ('EN', 'ZH'):
+        rows = [{'problem': f'{language} {i}', 'answer': str(i)} for i in range(100)]
+        write(tmp_path / 'files' / f'{language}.jsonl', rows)
+    subsets = ''.join(
+        f'- config_name: {language.lower()}-hard\n  data_files:\n'
+        f'  - split: train\n    path: files/{language}.jsonl\n'
+        for language in ('EN', 'ZH')
+    )
+    (tmp_path / 'README.md').write_text(f'---\nconfigs:\n{subsets}---\n')
+    rows = build('olymmath-hard', tmp_path)
+    assert rows['question'][:101:100] == ['EN 0', 'ZH 0']
+    with pytest.raises(InputError, match=r"(?s)cannot load subset 'en-easy'.*give path= a folder"):
+        build('olymmath-en-easy', tmp_path)
+
+
+def test_opencompass_own_classes_load_what_they_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default AIME comes from OpenCompass's own data folder, in the columns of its own classes."""
+    monkeypatch.setenv('COMPASS_DATA_CACHE', str(tmp_path))
+    rows = [{'origin_prompt': row['question'], 'gold_answer': str(row['answer'])} for row in aime(2024)]
+    write(tmp_path / 'data' / 'aime.jsonl', rows)
+    write(tmp_path / 'data' / 'aime2025' / 'aime2025.jsonl', aime(2025))
+    for benchmark, year in (('aime2024', 2024), ('aime2025', 2025)):
+        built = build(benchmark, '')
+        assert built['question'] == [row['question'] for row in aime(year)]
+        assert built['answer'] == [str(i) for i in range(30)]
+
+
+def test_what_opencompass_cannot_load_is_said_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own error is a bare FileNotFoundError of ''."""
+    monkeypatch.setenv('DATASET_SOURCE', 'HF')
+    message = r'(?s)OpenCompass cannot load opencompass/aime2024.*data/aime\.jsonl.*aime2024\.jsonl'
+    with pytest.raises(InputError, match=message):
+        build('aime2024', '')
+
+
+def test_k_larger_than_n_is_refused(folder: Path) -> None:
+    """As for LiveMathBench."""
+    with pytest.raises(InputError, match='k = 4 with n = 2'):
+        build('aime2024', folder, k=4, n=2)
+
+
+def test_benchmarks_are_one_more_axis(tmp_path: Path) -> None:
+    """One run a benchmark and setting; name, abbreviation and data set agree."""
+    axis = "benchmarks = ['livemathbench', 'math500-l5', 'AIME2024', 'olymmath-zh-hard']\n"
+    configs = expanded(tmp_path, BASE.replace('[0.3]', '[0.3, 0.7]') + axis)
+    runs = [RunName.parse(name) for name in configs]
+    assert {run.dataset.label for run in runs} == {
+        'LiveMathBench-v202412',
+        'MATH500-L5',
+        'AIME2024',
+        'OlymMATH-zh-hard',
+    }
+    assert len(runs) == 2 * 4
+    for run, config in zip(runs, configs.values(), strict=True):
+        (dataset,) = config['datasets']
+        assert dataset['abbr'] == str(run.dataset)
+        assert dataset.get('benchmark', 'livemathbench-v202412') == run.dataset.label.lower()
+
+
+def test_a_template_says_where_each_benchmark_lies() -> None:
+    """A path holds for the names that begin with its key; the longest key wins; a text is LiveMathBench's."""
+    paths = {'olymmath': '/o', 'olymmath-en-hard': '/e', 'livemathbench': '/l', 'aime2025': '/a'}
+    names = ['livemathbench', 'olymmath-en-hard', 'olymmath-en-easy', 'aime2025-i', 'aime2024']
+    read = read_benchmarks({'benchmarks': names, 'dataset_path': paths})
+    assert [one.rows['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
+    read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_path': '/l'})
+    assert [one.rows['path'] for one in read] == ['/l', 'opencompass/aime2024']
+
+
+def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:
+    """`version` is an axis of `livemathbench` alone; the fixed ones have their own rows."""
+    names = ['livemathbench', 'livemathbench-v202412-hard', 'math500-l5']
+    read = read_benchmarks({'benchmarks': names, 'version': ['202412', '202505'], 'cot': False})
+    assert [(one.key, one.label, one.questions) for one in read] == [
+        ('livemathbench', 'LiveMathBench-v202412', 238),
+        ('livemathbench', 'LiveMathBench-v202505-all-en', None),
+        ('livemathbench-v202412-hard', 'LiveMathBench-v202412-hard-cn_en', 45),
+        ('math500-l5', 'MATH500-L5', 134),
+    ]
+    assert {str(one.name((4,), 4)).split('-k')[0].rsplit('-', 1)[1] for one in read} == {'nocot'}
+
+
+@pytest.mark.parametrize(
+    ('line', 'parts'),
+    [
+        ("benchmarks = ['aime']", ["unknown benchmark 'aime'", "did you mean 'aime2024'"]),
+        ("benchmarks = ['math500']", ["did you mean 'math500-l5'"]),
+        ("benchmarks = ['aime2024', 'AIME2024']", ["'aime2024' and 'aime2024'", 'remove one']),
+        ("benchmarks = ['livemathbench', 'livemathbench-v202412']", ['both LiveMathBench-v202412']),
+        ('benchmarks = []', ['benchmarks is empty']),
+        ('benchmarks = [1]', ['benchmarks has 1', 'strings']),
+        ("benchmarks = 'aime2024'\ndataset_path = '/d'", ['for LiveMathBench', "{'aime2024': '/d'}"]),
+        ("dataset_path = {'aime': '/d'}", ["benchmark in dataset_path 'aime'", "'aime2024'"]),
+        ("dataset_path = {'aime2024': 1}", ["dataset_path['aime2024'] is 1", 'folder']),
+        ("version = '202601'", ['dataset_splits is missing', '202601', '202412, 202505']),
+    ],
+)
+def test_what_is_wrong_with_benchmarks(
+    tmp_path: Path, line: str, parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One message, and no file."""
+    assert dump(tmp_path, BASE + line) == 2
+    message = capsys.readouterr().err
+    assert all(part in message for part in parts), message
+    assert not (tmp_path / 'configs').exists()
+
+
+def test_a_long_model_name_is_the_same_everywhere(tmp_path: Path) -> None:
+    """File, model abbreviation and data set abbreviation of a name that had to be cut."""
+    text = BASE.replace("path='org/model-7b'", f"path='/checkpoints/{'run-' * 80}'")
+    [(file, config)] = expanded(tmp_path, text).items()
+    (model,), (dataset,) = config['models'], config['datasets']
+    assert file == f'{model["abbr"]}@{dataset["abbr"]}.py'
+    assert len(file.encode()) < 255
+    assert str(RunName.parse(file)) == file
+
+
+def importable(name: str) -> Any:
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    return Config.fromfile(CONFIGS / 'datasets' / f'gpassk_{name}.py')
+
+
+@pytest.mark.parametrize('benchmark', NAMES[1:])
+def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
+    """The same but for max_out_len, which is the model's where the config does not say."""
+    (one,) = read_benchmarks({'benchmarks': benchmark})
+    expected = one.config(one.name((4, 8, 16), 48), 1)
+    del expected['infer_cfg']['inferencer']['max_out_len']
+    name = benchmark.replace('-', '_')
+    (dataset,) = importable(name)[f'{name}_datasets']
+    assert dataset.to_dict() == expected
+
+
+def test_every_config_is_of_a_benchmark() -> None:
+    """None is forgotten, none left over."""
+    files = {file.stem for file in (CONFIGS / 'datasets').glob('gpassk_*.py')}
+    names = {f'gpassk_{name.replace("-", "_")}' for name in (*LIVE_MATH_BENCH_ROWS, *QUESTION_SETS)}
+    assert files == names | {'gpassk_protocol'}
+
+
+def test_configs_are_imported_with_read_base(tmp_path: Path) -> None:
+    """A user's config takes several and changes one without touching the others."""
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    file = tmp_path / 'mine.py'
+    file.write_text("""
+from mmengine.config import read_base
+with read_base():
+    from gpassk_opencompass.configs.datasets.gpassk_aime2024 import aime2024_datasets
+    from gpassk_opencompass.configs.dataset_collections.gpassk_paper import datasets
+mine = [*aime2024_datasets]
+mine[0]['eval_cfg']['evaluator'].update(model_name='judge', url=['http://node1:23333'])
+""")
+    config = Config.fromfile(file)
+    assert config.mine[0].eval_cfg.evaluator.model_name == 'judge'
+    assert [dataset.abbr.rsplit('-k', 1)[0] for dataset in config.datasets] == [
+        'LiveMathBench-v202412',
+        'LiveMathBench-v202412-hard-cn_en',
+        'MATH500-L5',
+        'AIME2024',
+        'AIME2025-I',
+    ]
+    assert {dataset.eval_cfg.evaluator.model_name for dataset in config.datasets} == {''}
+
+
+def by_name(*names: str) -> list[Any]:
+    """What `opencompass --datasets NAMES --config-dir …` would run."""
+    import_plugin()
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        run = import_module('opencompass.utils.run')
+    arguments = Namespace(
+        config=None,
+        datasets=list(names),
+        config_dir=str(CONFIGS),
+        dataset_num_runs=1,
+        models=None,
+        hf_path='model',
+        hf_type='chat',
+        summarizer=None,
+        accelerator=None,
+    )
+    for option in (
+        *(
+            'peft_path',
+            'tokenizer_path',
+            'model_kwargs',
+            'tokenizer_kwargs',
+            'generation_kwargs',
+            'max_seq_len',
+        ),
+        *(
+            'max_out_len',
+            'min_out_len',
+            'batch_size',
+            'num_gpus',
+            'pad_token_id',
+            'stop_words',
+            'peft_kwargs',
+        ),
+    ):
+        setattr(arguments, option, None)
+        setattr(arguments, f'hf_{option}', None)
+    datasets: list[Any] = run.get_config_from_arg(arguments)['datasets']
+    return datasets
+
+
+def test_configs_are_found_by_name_on_the_command_line() -> None:
+    """None is hidden by one of OpenCompass's own, and a collection brings each of its data sets once."""
+    names = [f'gpassk_{name.replace("-", "_")}' for name in NAMES[1:]]
+    labels = [RunName.parse(f'm_l1@{dataset["abbr"]}').dataset.label for dataset in by_name(*names)]
+    read = read_benchmarks({'benchmarks': NAMES[1:]})
+    assert labels == [benchmark.label for benchmark in read]
+    assert len(by_name('gpassk_paper')) == 5
+
+
+def test_a_config_found_by_name_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As OpenCompass builds it, from OpenCompass's own data folder."""
+    monkeypatch.setenv('COMPASS_DATA_CACHE', str(tmp_path))
+    write(tmp_path / 'data' / 'aime2025' / 'aime2025.jsonl', aime(2025))
+    datasets = by_name('gpassk_aime2025', 'gpassk_aime2025_i')
+    build_dataset = import_module('opencompass.utils.build').build_dataset_from_cfg
+    assert [len(build_dataset(dataset).test) for dataset in datasets] == [48 * 30, 48 * 15]
+
+
+def test_the_page_on_data_holds(tmp_path: Path) -> None:
+    """It names every benchmark and default source; its examples run; its config loads."""
+    outcome = doctest.testfile(str(PAGE), module_relative=False)
+    assert (outcome.attempted, outcome.failed) == (3, 0)
+    text = PAGE.read_text(encoding='utf-8')
+    assert [name for name in NAMES if f'`{name}`' not in text and not name.startswith('olymmath-')] == []
+    assert [questions.source for questions in QUESTION_SETS.values() if questions.source not in text] == []
+    pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
+    from mmengine.config import Config
+
+    [block] = [block for block in re.findall(r'```python\n(.*?)```', text, re.DOTALL) if 'read_base' in block]
+    file = tmp_path / 'config.py'
+    file.write_text(block, encoding='utf-8')
+    abbreviations = [dataset.abbr for dataset in Config.fromfile(file).datasets]
+    assert abbreviations == ['AIME2024-k2_4-r2', 'MATH500-L5-k2_4-r2']
+    assert all(str(RunName.parse(f'm_l1@{abbr}').dataset) == abbr for abbr in abbreviations)

@@ -1,0 +1,210 @@
+"""Every engine, from the template to what arrives at the engine: a seed a sample, settings as named."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from engine_fakes import ENGINES, LMDEPLOY, SERVERS
+from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, infer, recorded, tables
+from hosts import import_plugin
+
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.sweep import engines, lmdeploy_fields
+from gpassk_opencompass.sweep.grid import expand
+
+plugin = import_plugin()
+seeds = import_plugin('.seeds')
+
+pytestmark = [pytest.mark.filterwarnings('ignore'), pytest.mark.opencompass]
+DOCS = Path(__file__).resolve().parents[1] / 'docs' / 'engines.md'
+
+
+def need(engine: str) -> None:
+    """Skip where lmdeploy's own classes are not there."""
+    if engine in ('turbomind', 'pytorch') and not LMDEPLOY.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+
+
+def seeds_of_rows(engine: str) -> list[int]:
+    """What each of the 12 rows must be drawn with, computed from the rows' names alone."""
+    bits = 31 if engine in SERVERS else 53
+    return [
+        seeds.sample_seed(42, seeds.Sample(f'202412/AMC_en/{question}', replica), bits)
+        for replica in range(REPLICAS)
+        for question in range(len(QUESTIONS))
+    ]
+
+
+def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
+    return sorted((sent.question, sent.seed or 0) for sent in outcome.sent)
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_each_sample_is_drawn_with_its_own_seed(engine: str, tmp_path: Path) -> None:
+    """12 requests, 12 seeds, each with the question of its row, and each answer in its row."""
+    need(engine)
+    outcome = infer(engine, tmp_path)
+    expected = seeds_of_rows(engine)
+    assert len(set(expected)) == 12
+    assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
+    if engine != 'huggingface':  # which runs, and says what the model says
+        assert outcome.predictions == [f'seed {seed}' for seed in expected]
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_a_killed_run_resumes_with_the_seeds_of_what_is_missing(engine: str, tmp_path: Path) -> None:
+    """Four samples before the kill, eight after it: the same twelve requests and answers."""
+    need(engine)
+    whole, resumed = infer(engine, tmp_path / 'a'), infer(engine, tmp_path / 'b', killed=True)
+    assert pairs(resumed) == pairs(whole)
+    assert resumed.predictions == whole.predictions
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_shards_change_no_seed(engine: str, tmp_path: Path) -> None:
+    """Two shards of six rows, as OpenCompass's partitioner cuts them."""
+    need(engine)
+    sharded = infer(engine, tmp_path, shards=2)
+    expected = seeds_of_rows(engine)
+    assert pairs(sharded) == sorted((row % 3, seed) for row, seed in enumerate(expected))
+    if engine != 'huggingface':
+        assert sharded.predictions == [f'seed {seed}' for seed in expected]
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_another_random_seed_gives_other_samples(engine: str, tmp_path: Path) -> None:
+    """The axis `random_seeds` reaches the requests."""
+    need(engine)
+    other = infer(engine, tmp_path, random_seeds=[43])
+    assert not {sent.seed for sent in other.sent} & set(seeds_of_rows(engine))
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_every_setting_of_the_name_arrives_in_every_request(engine: str, tmp_path: Path) -> None:
+    """Temperature, top_p, top_k, repetition penalty and length, under whatever name the engine has."""
+    need(engine)
+    for sent in infer(engine, tmp_path).sent:
+        settings = sent.settings
+        assert settings['temperature'] == 0.8
+        assert settings['top_p'] == 0.95
+        assert settings['top_k'] == 40
+        assert settings['repetition_penalty'] == 1.05
+        assert settings.get('max_new_tokens', settings.get('max_tokens')) == 16
+        assert settings.get('do_sample', True) is True
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+@pytest.mark.parametrize('temperature', [0.0, 0.8])
+def test_every_emitted_key_is_an_argument_of_the_real_class(
+    engine: str, temperature: float, tmp_path: Path
+) -> None:
+    """Of the wrapper or of its seeded child; OpenCompass takes the others out before it builds the model."""
+    need(engine)
+    with recorded(engine, []) as options:
+        model = config_of(
+            engine, tmp_path, options, {**SAMPLING, 'temperatures': [temperature], 'greedy': not temperature}
+        )['models'][0]
+    kind = getattr(plugin, model['type'].rpartition('.')[2])
+    wrapper = kind.__mro__[1]
+    named = {
+        name
+        for cls in (kind, wrapper)
+        for name, parameter in inspect.signature(cls.__init__).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD or parameter.kind is parameter.KEYWORD_ONLY
+    }
+    taken_out = {'type', 'abbr', 'max_out_len', 'batch_size', 'run_cfg'}
+    assert wrapper.__module__.startswith('opencompass.models')
+    assert set(model) - taken_out <= named
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> None:
+    """One request a question, of the form that each engine calls greedy, and no seed from a template."""
+    need(engine)
+    outcome = infer(engine, tmp_path, temperatures=[0.0], greedy=True)
+    assert len(outcome.sent) == len(QUESTIONS)
+    for sent in outcome.sent:
+        settings = sent.settings
+        greedy = (
+            settings.get('do_sample') is False
+            or settings.get('top_k') == 1
+            or (engine in ('vllm', 'openai') and settings['temperature'] == 0)
+        )
+        assert greedy, settings
+        assert engine not in SERVERS or sent.seed is None
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_engines_without_seeds_are_only_those_of_servers(engine: str) -> None:
+    """`random_seeds = None` turns seeds off where a server may refuse them, and is refused elsewhere."""
+    from gpassk_opencompass import TemplateError
+
+    lines: dict[str, Any] = {
+        'engine': engine,
+        'llm_infos': ['org/m'],
+        'temperatures': [1.0],
+        'greedy': False,
+        'max_out_lens': [8],
+        'random_seeds': None,
+        **({'api_addr': 'http://n1:1'} if engine == 'lmdeploy_server' else {}),
+    }
+    if engine not in SERVERS:
+        with pytest.raises(TemplateError, match='random_seeds is None'):
+            expand(lines)
+        return
+    (name,), (config,) = zip(*expand(lines).items(), strict=True)
+    assert name.startswith('m_t1-0_l8@')
+    assert 'random_seed' not in config['models'][0]
+
+
+def test_seeds_are_on_unless_said_otherwise_but_for_hosted_apis() -> None:
+    """OpenAI, Anthropic, Google and DeepSeek differ in what they make of a seed, so it is asked for there."""
+    defaults = {name: engine.default_seed for name, engine in engines.ENGINES.items()}
+    assert defaults == {**dict.fromkeys(ENGINES, 42), 'openai': None}
+
+
+def test_recorded_fields_are_those_of_lmdeploy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What templates are checked against, against the classes of the pinned version."""
+    need('pytorch')
+    monkeypatch.syspath_prepend(str(LMDEPLOY))
+    lmdeploy = import_module('lmdeploy')
+    request = import_module('lmdeploy.serve.openai.protocol').ChatCompletionRequest
+    assert lmdeploy.__version__ == lmdeploy_fields.VERSION
+    # OpenCompass drops what is no attribute of the class, so a field without a plain default too.
+    for kind, recorded_fields in (
+        (lmdeploy.TurbomindEngineConfig, lmdeploy_fields.TURBOMIND_ENGINE),
+        (lmdeploy.PytorchEngineConfig, lmdeploy_fields.PYTORCH_ENGINE),
+    ):
+        assert recorded_fields == {name for name in kind.__dataclass_fields__ if hasattr(kind, name)}
+    assert set(request.model_fields) == lmdeploy_fields.CHAT_REQUEST
+
+
+def test_one_seed_for_all_requests_gives_one_response() -> None:
+    """What the published templates do, `random_seed=42` in every request: n samples are one, n times."""
+    model = plugin.SeededHuggingFace(
+        MODEL,
+        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        generation_kwargs={'do_sample': True, 'temperature': 1.0},
+        max_seq_len=512,
+    )
+    prompts = ['What is 47 + 86?'] * 16
+    model.seeds.announce([seeds.Sample('demo', replica) for replica in range(16)])
+    own = model.generate(prompts, max_out_len=40)
+    model.seeds = SimpleNamespace(take=lambda count: [42] * count)
+    fixed = model.generate(prompts, max_out_len=40)
+    assert len(set(own)) > 1
+    assert len(set(fixed)) == 1
+
+
+@pytest.mark.e2e
+def test_the_tables_of_the_documentation_are_what_is_recorded() -> None:
+    """`python tests/engine_requests.py` prints them."""
+    need('pytorch')
+    text = DOCS.read_text(encoding='utf-8')
+    for line in filter(None, tables().splitlines()):
+        assert line in text

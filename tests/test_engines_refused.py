@@ -1,0 +1,130 @@
+"""What a template may not ask of an engine, because the wrapper would drop or overrule it without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import import_plugin
+
+from gpassk_opencompass import InputError, TemplateError
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.sweep.grid import expand
+
+REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
+    'turbomind': [
+        ({'engine_config': {'cache_max_entry_counts': 0.5}}, "did you mean 'cache_max_entry_count'"),
+        ({'engine_config': {'block_size': 64}}, "for engine 'turbomind'"),
+        ({'engine_config': {'tp': 2}}, 'write tp in llm_infos'),
+        ({'temperatures': [2.5]}, 'at most 2'),
+        ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
+        ({'model_kwargs': {}}, "model_kwargs is for engine 'vllm' or 'huggingface'"),
+    ],
+    'pytorch': [
+        ({'engine_config': {'cache_chunk_size': 1}}, "for engine 'pytorch'"),
+        ({'engine_config': {'tp': 2}}, 'write tp in llm_infos'),
+        ({'max_seq_len': 8}, 'leaves no room'),
+    ],
+    'vllm': [
+        ({'model_kwargs': {'tensor_parallel_size': 2}}, 'write tp in llm_infos'),
+        ({'model_kwargs': {'max_model_len': 9}, 'max_seq_len': 99}, 'give one of them'),
+        ({'temperatures': [0.001]}, 'vLLM would make it 0.01'),
+        ({'temperatures': [2.5]}, 'at most 2'),
+        ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
+        ({'random_seeds': None}, 'random_seeds is None'),
+        ({'engine_config': {}}, "engine_config is for engine 'turbomind' or 'pytorch'"),
+    ],
+    'huggingface': [({'chat_template_kwargs': {}}, "is for engine 'vllm'")],
+    'openai': [
+        ({'llm_infos': ['o3-mini']}, "'o3' in its path"),
+        ({'llm_infos': ['o3-mini'], 'openai_api_base': 'https://eu.api.openai.com/v1'}, "'o3' in its path"),
+        ({'openai_api_base': 'node1:8000/v1'}, 'expected http://'),
+        ({'openai_api_base': ['http://a/v1', 3]}, 'expected http://'),
+        ({'openai_api_base': 'http://node1:8000/v1/chat/completions'}, 'it is added to it'),
+        ({'key': 'MY_OWN_KEY'}, "key_env='NAME'"),
+        ({'key': 'EMPTY', 'key_env': 'MY_KEY'}, 'give one of them'),
+        ({'key_env': 'a-key-itself'}, 'must name an environment variable'),
+        ({'extra_body': {'seed': 1}}, 'copies of each other'),
+        ({'extra_body': {'top_p': 0.5}}, 'write them as axes'),
+        ({'extra_body': {'stream': True}}, 'set for each request'),
+        ({'llm_infos': [{'path': 'm', 'tp': 1}]}, 'needs no GPU'),
+    ],
+    'lmdeploy_server': [
+        ({'api_addr': 'http://node1:23333/v1'}, 'it is added to it'),
+        ({'api_addr': 'node1:23333'}, 'expected http://'),
+        ({'extra_body': {'random_seed': 1}}, 'copies of each other'),
+        ({'extra_body': {'skip_special_token': True}}, "did you mean 'skip_special_tokens'"),
+        ({'extra_body': {'session_id': 1}}, 'set for each request'),
+        ({'openai_api_base': 'http://node1'}, "is for engine 'openai'"),
+        ({'temperatures': [2.5]}, 'at most 2'),
+    ],
+}
+
+
+def lines(engine: str, **changed: Any) -> dict[str, Any]:
+    """The variables of a template that is fine but for what was changed."""
+    server = {'api_addr': 'http://node1:23333'} if engine == 'lmdeploy_server' else {}
+    plain = {'engine': engine, 'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64], **server}
+    return {**plain, **changed}
+
+
+@pytest.mark.parametrize(
+    ('engine', 'changed', 'message'),
+    [(engine, changed, message) for engine, cases in REFUSED.items() for changed, message in cases],
+)
+def test_a_template_asks_no_engine_for_what_it_would_not_do(
+    engine: str, changed: dict[str, Any], message: str
+) -> None:
+    """Each case differs in one line from a template that expands."""
+    assert expand(lines(engine))
+    with pytest.raises(TemplateError) as raised:
+        expand(lines(engine, **changed))
+    assert message in str(raised.value)
+
+
+def test_a_server_without_address_is_refused() -> None:
+    """The class would ask 0.0.0.0."""
+    template = lines('lmdeploy_server')
+    del template['api_addr']
+    with pytest.raises(TemplateError, match='api_addr is missing'):
+        expand(template)
+
+
+def test_a_key_given_as_the_name_of_a_variable_is_not_repeated() -> None:
+    """The message goes into logs."""
+    with pytest.raises(TemplateError) as raised:
+        expand(lines('openai', key_env='a-key-itself'))
+    assert 'a-key-itself' not in str(raised.value)
+
+
+@pytest.mark.parametrize('engine', REFUSED)
+def test_an_engine_is_one_line_of_a_template(engine: str) -> None:
+    """Nothing else has to change but the address of a server."""
+    (config,) = expand(lines(engine, greedy=False)).values()
+    assert config['models'][0]['type'].startswith('gpassk_opencompass.Seeded')
+
+
+@pytest.mark.opencompass
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'do_sample': True, 'seed': 42}, 'same random numbers'),
+        ({'do_sample': True, 'num_return_sequences': 4}, 'one request'),
+        ({'do_sample': True, 'max_new_tokens': 4}, 'max_out_len'),
+        ({'do_sample': False, 'temperature': 0.5}, 'without do_sample=True the engine is greedy'),
+    ],
+)
+def test_transformers_is_told_nothing_in_vain(settings: dict[str, Any], message: str) -> None:
+    """In a config written by hand too."""
+    plugin = import_plugin()
+    with pytest.raises(InputError, match=message):
+        plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
+
+
+def test_the_recorded_fields_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates are expanded where neither lmdeploy nor vLLM is installed."""
+    source = Path(__file__).resolve().parents[1] / 'gpassk_opencompass' / 'sweep'
+    for file in source.glob('*engine*.py'):
+        assert 'import lmdeploy' not in file.read_text(encoding='utf-8')

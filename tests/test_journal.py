@@ -1,0 +1,86 @@
+"""The resume file of a shard after kills, with other shards, and with two tasks at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hosts import import_plugin
+
+from gpassk_opencompass import IncompleteError
+
+import_plugin()
+journal = import_plugin('.journal')
+Sample = import_plugin('.seeds').Sample
+
+SAMPLES = [Sample('q', replica) for replica in range(8)]
+
+
+def lines(rows: Sequence[int]) -> str:
+    return ''.join(json.dumps({'idx': str(row), 'prediction': 'x' * 50}) + '\n' for row in rows)
+
+
+@pytest.mark.parametrize(
+    ('found', 'kept'),
+    [
+        (lines(range(3)), lines(range(3))),
+        (lines(range(3)) + '{"idx": "3", "predic', lines(range(3))),
+        (lines(range(3)) + '{"idx": "3", "pr' + lines([4, 5]), lines(range(3))),
+        (lines([0, 1, 2, 1, 2, 3]), lines([0, 1, 2, 1, 2, 3])),
+        (lines([0, 1, 3, 4]), lines([0, 1])),
+        (lines([4, 5]), ''),
+        ('[]\n', ''),
+        ('', ''),
+    ],
+    ids=['whole', 'torn end', 'torn middle', 'rows twice', 'gap', 'no beginning', 'other JSON', 'empty'],
+)
+def test_what_is_kept_of_a_resume_file(tmp_path: Path, found: str, kept: str) -> None:
+    """All rows from the first one on, without a gap: OpenCompass goes on at their number."""
+    file = tmp_path / 'tmp_bench.jsonl'
+    file.write_text(found)
+    for _ in range(2):
+        journal.drop_damage(file)
+        assert file.read_text() == kept
+    journal.drop_damage(tmp_path / 'not there')
+
+
+def test_a_resume_file_of_other_samples_is_refused(tmp_path: Path) -> None:
+    """With another number of workers a shard of the same name has other rows; positions would lie."""
+    predictions = tmp_path / 'bench_1.json'
+    journal.Journal(predictions, SAMPLES[:4]).claim()
+    (tmp_path / 'tmp_bench_1.jsonl').write_text(lines([0]))
+    journal.Journal(predictions, SAMPLES[:4]).claim()
+    with pytest.raises(IncompleteError, match='--max-num-workers'):
+        journal.Journal(predictions, SAMPLES[4:]).claim()
+    (tmp_path / 'tmp_bench_1.samples').unlink()
+    with pytest.raises(IncompleteError, match='other samples'):
+        journal.Journal(predictions, SAMPLES[:4]).claim()
+
+
+def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> None:
+    """The first one, on a node that was given up, stops at its next batch and publishes nothing."""
+    predictions = tmp_path / 'bench_0.json'
+    first, second = (journal.Journal(predictions, SAMPLES) for _ in range(2))
+    first.claim()
+    first.check()
+    second.claim()
+    with pytest.raises(IncompleteError, match='taken over by another task'):
+        first.check()
+    first.draft.write_text('first')
+    with pytest.raises(IncompleteError, match='taken over'):
+        first.publish()
+    second.check()
+    second.draft.write_text('second')
+    second.publish()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [('bench_0.json', 'second')]
+    with pytest.raises(IncompleteError, match='taken over'):
+        first.check()
+
+
+def test_the_resume_file_keeps_the_name_that_opencompass_gives_it(tmp_path: Path) -> None:
+    """Made of the draft's name by OpenCompass's own rule, for names with dots too."""
+    for name in ('bench_0', 'a.b_0'):
+        draft = journal.Journal(tmp_path / f'{name}.json', SAMPLES).draft
+        assert Path('tmp_' + draft.name).with_suffix('.jsonl').name == f'tmp_{name}.jsonl'

@@ -1,0 +1,191 @@
+"""The expander: the greedy run, lines that a model has for itself, and combinations left out."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from loguru import logger
+from sweeping import BASE, NAME, dump, expanded
+
+from gpassk_opencompass.errors import TemplateError
+from gpassk_opencompass.sweep import RunName
+from gpassk_opencompass.sweep.axes import MODEL_LINES
+from gpassk_opencompass.sweep.grid import Run, expand, runs
+
+GREEDY = 'model-7b_t0_l100@LiveMathBench-v202412-k1-r1.py'
+
+
+def test_a_greedy_run_accompanies_each_model(tmp_path: Path) -> None:
+    """Without a 0 among the temperatures it is there all the same, and is the same."""
+    text = BASE.replace('greedy = False', '')
+    (tmp_path / 'explicit').mkdir()
+    configs = expanded(tmp_path, text)
+    assert set(configs) == {NAME, GREEDY}
+    assert configs == expanded(tmp_path / 'explicit', text.replace('[0.3]', '[0.0, 0.3]'))
+
+
+def test_a_greedy_run_is_turned_off_for_one_model(tmp_path: Path) -> None:
+    """`greedy = False` of a model of llm_infos holds for that model alone."""
+    text = BASE.replace('greedy = False', '') + "llm_infos = ['a', dict(path='b', greedy=False)]\n"
+    models = [RunName.parse(name).model for name in expanded(tmp_path, text)]
+    assert {model.model for model in models if model.settings.greedy} == {'a'}
+    assert {model.model for model in models if not model.settings.greedy} == {'a', 'b'}
+
+
+def test_no_greedy_run_where_no_temperature_is_passed(tmp_path: Path) -> None:
+    """A reasoning API model is told no temperature, so it cannot be told 0 either."""
+    text = "engine = 'openai'\nllm_infos = 'o3-mini'\nmax_out_lens = [100]\n"
+    assert len(expanded(tmp_path, text)) == 1
+    assert dump(tmp_path, text + 'greedy = True\n') == 2
+
+
+def test_a_greedy_run_alone(tmp_path: Path) -> None:
+    """A single temperature of 0 gives no sampled run."""
+    assert set(expanded(tmp_path, BASE.replace('[0.3]', '0').replace('greedy = False', ''))) == {GREEDY}
+
+
+LINES: dict[str, Any] = {
+    'temperatures': [0.0, 0.6],
+    'top_ps': [0.9, 0.95],
+    'top_ks': 20,
+    'repetition_penalties': [1.1],
+    'random_seeds': [7],
+    'max_out_lens': [32768],
+    'k_lists': [[8], [4, 16]],
+    'replications': [1, 2],
+    'n': 64,
+    'greedy': True,
+    'benchmarks': ['livemathbench', 'math500-l5'],
+    'version': '202505',
+}
+TEMPLATE: dict[str, Any] = {
+    'engine': 'huggingface',
+    'llm_infos': ['org/Plain-7B', 'org/other-1b'],
+    'temperatures': [0.3, 1.0],
+    'top_ps': [0.8, 1.0],
+    'top_ks': [0, 50],
+    'max_out_lens': [100, 200],
+    'k_lists': [[4, 8, 16], [4]],
+    'replications': 3,
+}
+
+
+def without(names: set[str]) -> dict[str, Any]:
+    """The template less some of its lines."""
+    return {name: value for name, value in TEMPLATE.items() if name not in names}
+
+
+@given(st.sets(st.sampled_from(sorted(LINES))))
+def test_a_models_own_lines_are_the_template_with_those_lines_changed(names: set[str]) -> None:
+    """For that model; its neighbour has the template's. n takes the place of replications."""
+    assume(not {'n', 'replications'} <= names)
+    lines = {name: LINES[name] for name in names}
+    own = {**without({'replications'} if 'n' in names else set()), **lines, 'llm_infos': ['own']}
+    assert expand({**TEMPLATE, 'llm_infos': ['plain', {'path': 'own', **lines}]}) == {
+        **expand({**TEMPLATE, 'llm_infos': ['plain']}),
+        **expand(own),
+    }
+
+
+def test_every_axis_of_a_model_is_tried() -> None:
+    """A new line that a model may have needs a value above."""
+    assert set(LINES) == MODEL_LINES
+
+
+VALUES: dict[str, list[Any]] = {
+    'model': ['org/Plain-7B', 'plain*', '*1B', 'nobody', ['plain*', 'other-1b']],
+    'benchmark': ['livemathbench', 'LiveMathBench-v*', 'aime*'],
+    'temperature': [0, 0.3, [0.3, 1.0]],
+    'top_p': [0.8, 0.5],
+    'top_k': [0, [0, 50]],
+    'repetition_penalty': [1.0],
+    'random_seed': [42, 1],
+    'max_out_len': [100, 200],
+    'k': [4, [16, 8, 4], [[4], [1]]],
+    'n': [1, 12, [12, 48]],
+}
+NAMES = {
+    'org/Plain-7B': {'org/Plain-7B', 'plain*', '*1B'},
+    'org/other-1b': {'*1B', 'other-1b'},
+}
+"""Which patterns fit which model; '*1B' fits other-1b alone."""
+NAMES['org/Plain-7B'].discard('*1B')
+
+rules = st.lists(
+    st.sets(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3).flatmap(
+        lambda names: st.fixed_dictionaries({name: st.sampled_from(VALUES[name]) for name in names})
+    ),
+    max_size=3,
+)
+
+
+def holds(name: str, wanted: Any, run: Run) -> bool:
+    """A condition of a rule, decided from tables and the run alone."""
+    several = isinstance(wanted, list)
+    if name == 'model':
+        return bool(NAMES[run.path] & set(wanted if several else [wanted]))
+    if name == 'benchmark':
+        return wanted != 'aime*'
+    if name == 'k':
+        lists = wanted if several and isinstance(wanted[0], list) else [wanted if several else [wanted]]
+        return sorted(run.k) in [sorted(ks) for ks in lists]
+    value = run.n if name == 'n' else run.settings.get(name)
+    return value in (wanted if several else [wanted])
+
+
+@given(rules)
+def test_exclude_is_a_filter_of_the_full_product(exclude: list[dict[str, Any]]) -> None:
+    """What is left is what no rule fits, in the same order and with the same configs."""
+    left = [
+        run
+        for run in runs(TEMPLATE)
+        if not any(all(holds(name, wanted, run) for name, wanted in rule.items()) for rule in exclude)
+    ]
+    logger.disable('gpassk_opencompass')
+    try:
+        if left:
+            assert runs({**TEMPLATE, 'exclude': exclude}) == left
+        else:
+            with pytest.raises(TemplateError, match='every combination'):
+                runs({**TEMPLATE, 'exclude': exclude})
+    finally:
+        logger.enable('gpassk_opencompass')
+
+
+def test_the_full_product_is_every_combination() -> None:
+    """Two models, the greedy run and 2 × 2 × 2 × 2 settings, two k lists for each of the latter."""
+    found = runs(TEMPLATE)
+    assert len(found) == 2 * (1 + 2**4 * 2)
+    sampled = {
+        (run.path, *(run.settings[name] for name in ('temperature', 'top_p', 'top_k', 'max_out_len')), run.k)
+        for run in found
+        if run.settings['temperature']
+    }
+    axes = (TEMPLATE['llm_infos'], [0.3, 1.0], [0.8, 1.0], [0, 50], [100, 200], [(4, 8, 16), (4,)])
+    assert sampled == set(product(*axes))
+
+
+def test_a_combination_that_is_left_out_need_not_be_possible(tmp_path: Path) -> None:
+    """An engine may refuse what `exclude` is there to leave out."""
+    text = BASE.replace('huggingface', 'turbomind').replace('[0.3]', '[0.3, 2.5]')
+    assert dump(tmp_path, text) == 2
+    assert set(expanded(tmp_path, text + 'exclude = dict(temperature=2.5)\n')) == {NAME}
+
+
+def test_a_rule_that_fits_nothing_is_warned_of(tmp_path: Path) -> None:
+    """It may be misspelt; the template still expands, with one warning that says which."""
+    messages: list[str] = []
+    sink = logger.add(messages.append, format='{message}')
+    try:
+        text = BASE.replace('[0.3]', '[0.3, 1.0]')
+        assert len(expanded(tmp_path, text + "exclude = [dict(temperature=1), dict(model='x*')]\n")) == 1
+    finally:
+        logger.remove(sink)
+    assert [message.strip() for message in messages] == [
+        'exclude[1] fits no combination of the template, so it leaves nothing out'
+    ]

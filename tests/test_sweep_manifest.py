@@ -1,0 +1,262 @@
+"""The expander: the manifest of a folder, signatures, and configs of an earlier expansion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweeping import BASE, NAME, dump, load
+
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.sweep import Entry, main, read_manifest, signature
+
+TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
+OTHER = NAME.replace('t0-3', 't0-7')
+
+
+def names(folder: Path) -> set[str]:
+    """The configs of a folder."""
+    return {path.name for path in folder.glob('*.py')}
+
+
+def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
+    """Every field, each checked against the config or the file itself."""
+    assert dump(tmp_path, BASE + 'top_ps = 0.8\ntop_ks = 50\n') == 0
+    (entry,) = read_manifest(tmp_path / 'configs')
+    file = tmp_path / 'configs' / entry.file
+    config = load(file)
+    assert entry == Entry(
+        file='model-7b_t0-3_p0-8_k50_rs42_l100@LiveMathBench-v202412-k4_8_16-r3.py',
+        template='template.py',
+        model='model-7b',
+        path='org/model-7b',
+        model_abbr=config['models'][0]['abbr'],
+        dataset_abbr=config['datasets'][0]['abbr'],
+        settings={'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'random_seed': 42, 'max_out_len': 100},
+        benchmark='LiveMathBench-v202412',
+        k=(4, 8, 16),
+        n=48,
+        questions=238,
+        signature=signature(config),
+        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+    )
+
+
+def test_every_config_has_a_line_in_the_order_of_the_template(tmp_path: Path) -> None:
+    """Also in a template of the older style, as far as it says."""
+    assert dump(tmp_path, TWO.replace('[0.3, 0.7]', '[0.7, 0.3]')) == 0
+    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [OTHER, NAME]
+    older = "models = [dict(abbr='m', path='p')]\ndatasets = [dict(abbr='d', k=4, n=8), dict(abbr='e')]\n"
+    (tmp_path / 'older').mkdir()
+    assert dump(tmp_path / 'older', older) == 0
+    found = [
+        (entry.model, entry.path, entry.benchmark, entry.k, entry.n, entry.settings)
+        for entry in read_manifest(tmp_path / 'older' / 'configs')
+    ]
+    assert found == [('m', 'p', 'd', (4,), 8, {}), ('m', 'p', 'e', (), None, {})]
+
+
+def test_a_folder_without_manifest_has_no_entries(tmp_path: Path) -> None:
+    """Nor has one that is not there."""
+    assert read_manifest(tmp_path) == read_manifest(tmp_path / 'none') == ()
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        'no JSON',
+        '[]',
+        '{"file": "a.py"}',
+        *('{"x": 1, "k": [1]}', '{"k": 3}'),
+    ],
+)
+def test_a_line_that_is_no_entry_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    """The reader says file and line; the expander writes nothing beside a manifest that it cannot read."""
+    dump(tmp_path, BASE)
+    manifest = tmp_path / 'configs' / 'manifest.jsonl'
+    manifest.write_text(manifest.read_text() + line + '\n')
+    with pytest.raises(InputError, match=r'manifest\.jsonl:2'):
+        read_manifest(tmp_path / 'configs')
+    capsys.readouterr()
+    assert dump(tmp_path, TWO) == 2
+    assert 'manifest.jsonl:2' in capsys.readouterr().err
+    assert names(tmp_path / 'configs') == {NAME}
+
+
+@pytest.mark.parametrize('name', ['../x.py', '/etc/x.py', '', 'notes.txt', None])
+def test_a_manifest_cannot_point_outside_its_folder(tmp_path: Path, name: str | None) -> None:
+    """What --prune may remove is a config beside it."""
+    dump(tmp_path, BASE)
+    manifest = tmp_path / 'configs' / 'manifest.jsonl'
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), 'file': name}) + '\n')
+    with pytest.raises(InputError, match='names the file'):
+        read_manifest(tmp_path / 'configs')
+
+
+def test_stale_configs_are_named_and_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Until --prune; the manifest marks them, run after run."""
+    dump(tmp_path, TWO)
+    for _ in range(2):
+        capsys.readouterr()
+        assert dump(tmp_path, BASE) == 0
+        out = capsys.readouterr().out
+        assert (
+            f'1 config of an earlier expansion of template.py, still there, --prune removes them:\n  {OTHER}'
+            in out
+        )
+        assert names(tmp_path / 'configs') == {NAME, OTHER}
+        marked = {entry.file: entry.stale for entry in read_manifest(tmp_path / 'configs')}
+        assert marked == {NAME: False, OTHER: True}
+    assert dump(tmp_path, TWO) == 0
+    assert not any(entry.stale for entry in read_manifest(tmp_path / 'configs'))
+
+
+def test_prune_removes_what_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From the folder and the manifest, and says so; a dry run only says so."""
+    dump(tmp_path, TWO)
+    capsys.readouterr()
+    assert dump(tmp_path, BASE, '--prune', '--dry_run') == 0
+    assert f'would be removed:\n  {OTHER}' in capsys.readouterr().out
+    assert names(tmp_path / 'configs') == {NAME, OTHER}
+    assert dump(tmp_path, BASE, '--prune') == 0
+    assert f', removed:\n  {OTHER}' in capsys.readouterr().out
+    assert names(tmp_path / 'configs') == {NAME}
+    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [NAME]
+
+
+def test_prune_spares_what_was_edited_and_what_is_not_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Someone's work is not a leftover of the expander."""
+    dump(tmp_path, TWO)
+    folder = tmp_path / 'configs'
+    with (folder / OTHER).open('a') as file:
+        file.write('# mine\n')
+    (folder / 'own@thing.py').write_text('models = []\n')
+    capsys.readouterr()
+    assert dump(tmp_path, BASE, '--prune') == 0
+    out = capsys.readouterr().out
+    assert f'but edited since, so --prune leaves them:\n  {OTHER}' in out
+    assert names(folder) == {NAME, OTHER, 'own@thing.py'}
+    assert (folder / OTHER).read_text().endswith('# mine\n')
+
+
+def test_prune_leaves_the_configs_of_other_templates(tmp_path: Path) -> None:
+    """Several templates may share a folder; each sees its own leftovers only."""
+    folder = tmp_path / 'configs'
+    for name, text in (('a.py', TWO), ('b.py', BASE.replace('[0.3]', '[1.0]'))):
+        (tmp_path / name).write_text(text)
+        assert main(['-tc', str(tmp_path / name), '--output_dir', str(folder), '--prune']) == 0
+    assert {entry.file: entry.template for entry in read_manifest(folder)} == {
+        NAME: 'a.py',
+        OTHER: 'a.py',
+        NAME.replace('t0-3', 't1-0'): 'b.py',
+    }
+
+
+def test_a_stale_config_that_someone_removed_is_forgotten(tmp_path: Path) -> None:
+    """There is nothing left to name."""
+    dump(tmp_path, TWO)
+    (tmp_path / 'configs' / OTHER).unlink()
+    dump(tmp_path, BASE)
+    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [NAME]
+
+
+def test_an_edited_config_is_not_overwritten_without_saying(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A config is the template's; who edited one learns that the edit is gone."""
+    dump(tmp_path, TWO)
+    with (tmp_path / 'configs' / NAME).open('a') as file:
+        file.write('# mine\n')
+    capsys.readouterr()
+    dump(tmp_path, TWO, '--dry_run')
+    dump(tmp_path, TWO)
+    note = f'1 config overwriting a file that was not as dump_configs.py had left it:\n  {NAME}\n'
+    assert capsys.readouterr().out.count(note) == 2
+
+
+def test_many_stale_configs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twenty are named, the rest is a number."""
+    dump(tmp_path, BASE + 'random_seeds = range(30)\n')
+    capsys.readouterr()
+    dump(tmp_path, BASE)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith('30 configs of an earlier expansion')
+    assert (len(lines), lines[-1]) == (23, '  … and 10 more')
+
+
+CONFIG: dict[str, Any] = {
+    'models': [
+        {
+            'type': 'T',
+            'abbr': 'a',
+            'path': 'org/m',
+            'gen_config': {'temperature': 0.3, 'do_sample': True},
+            'engine_config': {'tp': 1, 'max_batch_size': 8, 'quant_policy': 0},
+            'batch_size': 8,
+            'run_cfg': {'num_gpus': 1},
+        }
+    ],
+    'datasets': [
+        {
+            'abbr': 'd',
+            'path': 'x',
+            'k': [4],
+            'n': 8,
+            'eval_cfg': {'evaluator': {'model_name': 'judge', 'url': ['http://a']}},
+        }
+    ],
+    'infer': {'runner': 1},
+}
+
+
+@pytest.mark.parametrize(
+    ('place', 'value', 'same'),
+    [
+        ('models.0.path', 'org/other', False),
+        ('models.0.type', 'U', False),
+        ('models.0.gen_config.temperature', 0.7, False),
+        ('models.0.engine_config.quant_policy', 8, False),
+        ('datasets.0.path', 'y', False),
+        ('datasets.0.n', 16, False),
+        ('datasets.0.k', [4, 8], False),
+        ('datasets.0.eval_cfg.evaluator.model_name', 'other', False),
+        ('datasets.0.k', (4,), True),
+        ('models.0.abbr', 'b', True),
+        ('models.0.batch_size', 64, True),
+        ('models.0.engine_config.tp', 8, True),
+        ('models.0.run_cfg', {'num_gpus': 8}, True),
+        ('datasets.0.eval_cfg.evaluator.url', ['http://b'], True),
+        ('infer', {'runner': 2}, True),
+        ('work_dir', 'outputs', True),
+    ],
+)
+def test_a_signature_changes_with_what_determines_the_numbers(place: str, value: Any, same: bool) -> None:
+    """Model, settings, data, k, n and judge; not where, how fast or under which name."""
+    config = deepcopy(CONFIG)
+    *path, last = [int(part) if part.isdigit() else part for part in place.split('.')]
+    at: Any = config
+    for part in path:
+        at = at[part]
+    at[last] = value
+    assert (signature(config) == signature(CONFIG)) is same
+
+
+def test_a_signature_is_the_same_in_any_order_and_forever() -> None:
+    """It is compared with what earlier versions wrote, so how it is made may not change."""
+    turned = {
+        name: [dict(reversed(part.items())) for part in CONFIG[name]] for name in ('datasets', 'models')
+    }
+    texts = (
+        '[{"engine_config": {"quant_policy": 0}, "gen_config": {"do_sample": true, "temperature": 0.3}, '
+        '"path": "org/m", "type": "T"}]',
+        '[{"eval_cfg": {"evaluator": {"model_name": "judge"}}, "k": [4], "n": 8, "path": "x"}]',
+    )
+    assert signature(turned) == signature(CONFIG) == hashlib.sha256(''.join(texts).encode()).hexdigest()[:16]

@@ -1,0 +1,96 @@
+"""SeededVLLM with vLLM's two names replaced: `SamplingParams` knows the fields that are recorded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engine_fakes import VLLM, fake_vllm
+from hosts import import_plugin
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.demo import MODEL
+
+plugin = import_plugin()
+seeds = import_plugin('.seeds')
+
+pytestmark = [pytest.mark.filterwarnings('ignore'), pytest.mark.opencompass]
+VERSIONS = [entry['version'] for entry in VLLM]
+SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(2)]
+Sent = list[tuple[Any, Any, dict[str, Any]]]
+
+
+@pytest.fixture(params=VERSIONS)
+def sent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
+    """What arrives at `LLM.generate`: (prompt, seed, other settings), for each recorded version."""
+    arrived: Sent = []
+    with fake_vllm(monkeypatch, lambda *request: arrived.append(request), request.param):
+        yield arrived
+
+
+def build(generation_kwargs: dict[str, Any], **options: Any) -> Any:
+    return plugin.SeededVLLM(
+        MODEL, generation_kwargs=generation_kwargs, max_seq_len=512, random_seed=42, **options
+    )
+
+
+def test_each_prompt_gets_its_own_seed_and_the_same_settings(sent: Sent) -> None:
+    """Two replicas of one question, and the texts in order."""
+    model = build({'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'repetition_penalty': 1.0})
+    model.seeds.announce(SAMPLES)
+    texts = model.generate(['1+1?', '1+1?'], max_out_len=8)
+    expected = [seeds.sample_seed(42, sample) for sample in SAMPLES]
+    assert [seed for _, seed, _ in sent] == expected
+    assert texts == [f'seed {seed}' for seed in expected]
+    settings = {'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'repetition_penalty': 1.0, 'max_tokens': 8}
+    assert [other for _, _, other in sent] == [settings, settings]
+
+
+def test_the_models_own_stop_words_stay(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of its tokenizer and its generation config, and the ones of the config beside them."""
+    model = build({'temperature': 0.3}, stop_words=['###'])
+    assert '###' in model.stop_words
+    assert model.tokenizer.eos_token in model.stop_words
+
+
+def test_a_field_that_vllm_does_not_know_is_an_error(sent: Sent) -> None:
+    """lmdeploy's name of a setting, for example."""
+    model = build({'temperature': 0.3, 'min_new_tokens': 5})
+    model.seeds.announce(SAMPLES)
+    with pytest.raises(TypeError, match='min_new_tokens'):
+        model.generate(['1+1?', '1+1?'], max_out_len=8)
+
+
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'temperature': 1.0, 'seed': 42}, 'same random numbers'),
+        ({'temperature': 1.0, 'n': 4}, 'one request'),
+        ({'temperature': 1.0, 'max_tokens': 4}, 'max_out_len'),
+        ({'temperature': 1.0, 'stop': ['###']}, 'stop_words'),
+        ({'temperature': 1.0, 'do_sample': True}, 'temperature 0 is greedy'),
+        ({'top_p': 0.8}, 'without a temperature the engine is greedy'),
+    ],
+)
+def test_what_would_be_dropped_or_overruled_is_refused(
+    sent: Sent, settings: dict[str, Any], message: str
+) -> None:
+    """Before the model loads."""
+    with pytest.raises(InputError, match=message):
+        build(settings)
+
+
+def test_a_run_without_announced_samples_is_refused(sent: Sent) -> None:
+    """One fixed seed for n requests is what must never happen, so there is no fallback."""
+    with pytest.raises(RuntimeError, match='SeededGenInferencer'):
+        build({'temperature': 1.0}).generate(['1+1?'], max_out_len=8)
+
+
+def test_the_record_says_where_it_is_from() -> None:
+    """Version, wheel and source, and the fields that are passed here."""
+    for entry in VLLM:
+        assert entry['version'] in entry['wheel']
+        assert entry['version'] in entry['SamplingParams']['source']
+        passed = {'temperature', 'top_p', 'top_k', 'repetition_penalty', 'seed', 'max_tokens', 'stop'}
+        assert passed <= set(entry['SamplingParams']['fields'])
