@@ -1,0 +1,67 @@
+"""`gpassk check`: in what state the runs of a sweep are."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import InputError
+from ..runs.discovered import discovered_runs
+from ..runs.examine import examine
+from ..runs.plan import planned_runs
+from ..runs.state import Finding, State
+from .states import log_lines, states_json, states_table, summary
+
+LOG_LINES = 5
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Where the results are, and what there should be."""
+    parser.add_argument('outputs', type=Path, help='the folder of the work directories, or one of them')
+    parser.add_argument(
+        '--configs',
+        type=Path,
+        nargs='+',
+        metavar='CONFIG',
+        help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
+        'started are not known',
+    )
+    parser.add_argument('--json', action='store_true', help='print a list of objects instead of a table')
+
+
+def run(arguments: Namespace) -> int:
+    """Print the state of each run; 0 only if all are complete."""
+    findings, notes = _found(arguments.outputs, arguments.configs)
+    if arguments.json:
+        print(states_json(findings))
+    else:
+        _print(findings)
+    for note in notes:
+        print(note, file=sys.stderr)
+    return 0 if all(finding.state is State.COMPLETE for finding in findings) else 1
+
+
+def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding], list[str]]:
+    """The findings, and what the reader should know beside them."""
+    if configs is None:
+        runs, foreign = discovered_runs(outputs)
+        return [examine(run, work_dir) for run, work_dir in runs], _named('not a work directory', foreign)
+    if outputs.exists() and not outputs.is_dir():
+        raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
+    plan = planned_runs(configs)
+    findings = [examine(run, outputs / run.name) for run in plan.runs]
+    return findings, _named('left out, as the template no longer gives it', plan.left_out)
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    print(states_table(findings))
+    for finding in findings:
+        lines = log_lines(finding, LOG_LINES)
+        print(*([f'\n{finding.name}:', *lines] if lines else []), sep='\n', end='\n' if lines else '')
+    print(f'\n{summary(findings)}')
+
+
+def _named(what: str, names: Sequence[str]) -> list[str]:
+    return [f'{what}: {", ".join(names)}'] if names else []

@@ -1,0 +1,64 @@
+"""The states of runs as a table, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from ..runs.state import Finding, State
+from .shown import printable
+
+DETAIL = 120
+
+
+def states_table(findings: Sequence[Finding]) -> str:
+    """A row a run, in the order given."""
+    rows = [
+        [
+            printable(finding.name),
+            finding.state.value,
+            finding.time or '-',
+            printable(finding.detail, DETAIL),
+        ]
+        for finding in findings
+    ]
+    return tabulate(rows, ['run', 'state', 'time', 'detail'], 'github', disable_numparse=True)
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many are in which state.
+
+    >>> summary([Finding('a', State.COMPLETE), Finding('b', State.FAILED), Finding('c', State.COMPLETE)])
+    '3 runs: 2 complete, 1 failed'
+    """
+    counts = Counter(finding.state for finding in findings)
+    parts = [f'{counts[state]} {state.value}' for state in reversed(State) if counts[state]]
+    return f'{len(findings)} run{"" if len(findings) == 1 else "s"}: {", ".join(parts) or "none"}'
+
+
+def log_lines(finding: Finding, count: int) -> list[str]:
+    """The last lines of the logs of what failed, each log under its path."""
+    return [printable(line, 400) for path, lines in finding.logs for line in (f'--- {path}', *lines[-count:])]
+
+
+def states_json(findings: Sequence[Finding]) -> str:
+    """A list of objects."""
+    return json.dumps([_fields(finding) for finding in findings], ensure_ascii=False, indent=2)
+
+
+def _fields(finding: Finding) -> dict[str, Any]:
+    return {
+        'run': finding.name,
+        'state': finding.state.value,
+        'detail': finding.detail,
+        'work_dir': str(finding.work_dir),
+        'time': finding.time,
+        'predictions': finding.predictions,
+        'expected': finding.expected,
+        'results': [str(path) for path in finding.results],
+        'logs': [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
+    }

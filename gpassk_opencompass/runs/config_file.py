@@ -1,0 +1,98 @@
+"""Config files read as data: nothing in them is executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..sweep.signatures import signature
+from ..sweep.source import plain
+
+Config = Mapping[str, Any]
+
+EVALUATION = ('eval_cfg', 'k')
+"""Fields of a data set that matter only after the samples are drawn."""
+
+
+def read_config(path: Path) -> Config | None:
+    """The variables of a config of literals and `dict(…)`, as dump_configs.py and mmengine write it.
+
+    Returns:
+        None if it computes or imports something.
+
+    Raises:
+        InputError: it cannot be read or is no Python.
+    """
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f'cannot read {path}: {error.strerror}') from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f'{path} is not valid Python: {error}') from error
+    try:
+        return dict(_variable(statement) for statement in tree.body if not _is_text(statement))
+    except (ValueError, TypeError, RecursionError):  # a value with no literal form is a ValueError too
+        return None
+
+
+def texts_in(path: Path) -> set[str]:
+    """All string constants of a Python file; none if it is no Python."""
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def sampling_signature(config: Config) -> str:
+    """Like `signature`, of what determines the samples alone: two configs with one may share predictions.
+
+    >>> run = {'models': [{'path': 'org/m'}], 'datasets': [{'n': 48, 'k': [4], 'eval_cfg': {}}]}
+    >>> sampling_signature(run) == sampling_signature({**run, 'datasets': [{'n': 48, 'k': [16]}]})
+    True
+    """
+    datasets = [
+        {name: value for name, value in dataset.items() if name not in EVALUATION}
+        for dataset in dicts_of(config, 'datasets')
+    ]
+    return signature({'models': config.get('models'), 'datasets': datasets})
+
+
+def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
+    """The dicts of a list of the config; none if it has no such list."""
+    entries = config.get(name)
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+class _DictCalls(ast.NodeTransformer):
+    """`dict(a=1)` and `dict({'a': 1})` become `{'a': 1}`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not (isinstance(node.func, ast.Name) and node.func.id == 'dict'):
+            return node
+        if len(node.args) == 1 and not node.keywords:
+            return node.args[0]
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            return node
+        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
+        return ast.Dict(keys, [keyword.value for keyword in node.keywords])
+
+
+def _variable(statement: ast.stmt) -> tuple[str, Any]:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        (target,) = statement.targets
+        if isinstance(target, ast.Name):
+            return target.id, plain(ast.literal_eval(_DictCalls().visit(statement.value)), target.id)
+    raise ValueError('not an assignment of a literal')
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

@@ -1,0 +1,179 @@
+"""Start `opencompass` for the runs that need it, some at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import IncompleteError, InputError
+from .command import Options, command, environment, prepare_directory
+from .examine import examine
+from .lock import WorkDirLock
+from .plan import Planned
+from .processes import Stop, end_groups
+from .starts import Start, Starts, now
+from .state import Finding, State
+from .work_dir import LOG
+
+POLL = 0.2
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command at work."""
+
+    run: Planned
+    work_dir: Path
+    process: subprocess.Popen[bytes]
+    starts: Starts
+    held: ExitStack
+    """What to release at its end: the lock of the work directory, the log."""
+    started: float
+    """Seconds since the epoch."""
+
+
+class Watcher(Protocol):
+    """Who is told what happens."""
+
+    def started(self, run: Planned, what: str) -> None:
+        """A command was started for a run; `what` says how."""
+
+    def ended(self, finding: Finding, seconds: float | None) -> None:
+        """This is the state of a run; None seconds if no command was started for it."""
+
+    def working(self, jobs: Sequence[Job]) -> None:
+        """Called several times a second."""
+
+
+class Driver:
+    """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete.
+
+    Args:
+        outputs: the folder of the work directories.
+        options: for OpenCompass.
+        watcher: is told of every step.
+        stop: becomes true when the user wants to stop.
+    """
+
+    def __init__(self, outputs: Path, options: Options, watcher: Watcher, stop: Stop) -> None:
+        self._outputs = outputs.resolve()
+        self._here = Path.cwd()
+        self._environment = environment(self._here, os.environ)
+        self._options, self._watcher, self._stop = options, watcher, stop
+
+    def drive(self, runs: Sequence[Planned], jobs: int = 1) -> list[Finding]:
+        """Run what is not complete, at most `jobs` commands at a time.
+
+        Returns:
+            The state of each run that it came to; after a stop the others are left out.
+        """
+        waiting, working = deque(runs), list[Job]()
+        found: dict[str, Finding] = {}
+        try:
+            while working or (waiting and not self._stop):
+                while waiting and len(working) < jobs and not self._stop:
+                    self._begin(waiting.popleft(), working, found)
+                self._watcher.working(working)
+                if working:
+                    self._stop.wait(POLL)
+                if self._stop:
+                    end_groups([job.process for job in working], lambda: self._stop.count > 1)
+                for job in [job for job in working if job.process.poll() is not None]:
+                    working.remove(job)
+                    found[job.run.name] = self._end(job)
+        finally:
+            end_groups([job.process for job in working], lambda: self._stop.count > 1)
+        return [found[run.name] for run in runs if run.name in found]
+
+    def is_done(self, finding: Finding) -> bool:
+        """Whether nothing is left to do in the mode that was asked for."""
+        return finding.state is State.COMPLETE or (self._options.mode == 'infer' and finding.sampled)
+
+    def _begin(self, run: Planned, working: list[Job], found: dict[str, Finding]) -> None:
+        """Start a command, or say why not."""
+        work_dir = self._outputs / run.name
+        finding = examine(run, work_dir)
+        if not self.is_done(finding):
+            with ExitStack() as held:
+                try:
+                    lock = held.enter_context(WorkDirLock(work_dir))
+                    finding = examine(run, work_dir, holding=True)
+                    if self._is_wanted(finding):
+                        working.append(self._start(run, finding, lock, held))
+                        return
+                except (IncompleteError, InputError) as error:
+                    finding = replace(finding, detail=str(error))
+                except OSError as error:
+                    finding = replace(finding, detail=f'cannot be started: {error}')
+        found[run.name] = finding
+        self._watcher.ended(finding, None)
+
+    def _is_wanted(self, finding: Finding) -> bool:
+        nothing_to_judge = self._options.mode == 'eval' and not (finding.resumable and finding.sampled)
+        return not self.is_done(finding) and not nothing_to_judge
+
+    def _start(self, run: Planned, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
+        work_dir, config = finding.work_dir, run.config or Path()
+        resumed = finding.time if finding.resumable else None
+        directory = prepare_directory(work_dir, config, self._here)
+        starts = Starts(work_dir)
+        made = None if resumed is None else starts.made(resumed)
+        workers = self._options.workers if made is None else made.workers
+        line = command(config, work_dir, self._options, workers, resumed)
+        if resumed is not None:
+            _put_aside(finding.in_the_way)
+        log = held.enter_context((work_dir / LOG).open('wb'))
+        starts.begin(
+            Start(
+                started=now(),
+                resumes=resumed,
+                workers=workers,
+                config=str(config),
+                sha256=run.sha256 or '',
+                mode=self._options.mode,
+                options=self._options.passed,
+            )
+        )
+        process = subprocess.Popen(
+            line,
+            cwd=directory,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=(lock.fileno,),
+        )
+        job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
+        self._watcher.started(run, _how(resumed, workers, self._options.workers))
+        return job
+
+    def _end(self, job: Job) -> Finding:
+        end_groups([job.process], lambda: self._stop.count > 1)  # tasks that outlived their command
+        with job.held:
+            job.starts.end(job.process.wait(), stopped=bool(self._stop))
+            finding = examine(job.run, job.work_dir, holding=True)
+        self._watcher.ended(finding, time.time() - job.started)
+        return finding
+
+
+def _put_aside(paths: Sequence[Path]) -> None:
+    """OpenCompass skips what has a result, whatever is in it. Nothing is lost."""
+    for path in paths:
+        path.rename(path.with_name(f'{path.name}.{now()}.aside'))
+
+
+def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:
+    if resumed is None:
+        return 'started'
+    if workers == asked or asked is None:
+        return f'goes on in {resumed}'
+    number = 'without' if workers is None else f'with {workers} of'
+    return f'goes on in {resumed}, as it was begun {number} --max-num-workers'

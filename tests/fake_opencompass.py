@@ -1,0 +1,174 @@
+"""Stands for the `opencompass` command: leaves what it leaves, in milliseconds, and fails as a test asks for.
+
+Run as a program it reads how to behave from `<folder>/<config name>`, notes how it was called in
+`<folder>/calls`, and reads `models`, `datasets` of the config as OpenCompass does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = 'FAKE_OPENCOMPASS'
+QUESTIONS = 8
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:
+    """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
+
+    Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
+    of the predictions), meet (waits for another one), unjudged (the evaluation fails).
+    """
+    control = folder / 'control'
+    control.mkdir()
+    program = control / 'opencompass'
+    program.write_text(
+        f'#!{sys.executable}\nimport sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n'
+    )
+    with program.open('a') as file:
+        file.write('from fake_opencompass import main\nmain()\n')
+    program.chmod(0o755)
+    for name, behaviour in behaviours.items():
+        behave(folder, name, behaviour)
+    monkeypatch.setenv(FOLDER, str(control))
+    monkeypatch.setattr('gpassk_opencompass.runs.command.program', lambda: str(program))
+    return control
+
+
+def behave(folder: Path, name: str, behaviour: str) -> None:
+    (folder / 'control' / name).write_text(behaviour)
+
+
+def calls(folder: Path) -> list[dict[str, Any]]:
+    """How it was called so far: config name, arguments, directory."""
+    path = folder / 'control' / 'calls'
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def config_text(
+    name: str = 'run', *, n: int = 4, k: list[int] | None = None, judge: str = '', **model: Any
+) -> str:
+    """A config of one model and one data set."""
+    evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'model_name': judge}
+    dataset = {'abbr': f'd-{name}', 'n': n, 'k': k or [2, 4], 'eval_cfg': {'evaluator': evaluator}}
+    return f'models = [{ {"abbr": f"m-{name}", "path": "org/m", **model}!r}]\ndatasets = [{dataset!r}]\n'
+
+
+def write_configs(folder: Path, *names: str) -> Path:
+    """A folder of configs."""
+    configs = folder / 'configs'
+    configs.mkdir(exist_ok=True)
+    for name in names:
+        (configs / f'{name}.py').write_text(config_text(name))
+    return configs
+
+
+def record(
+    n: int = 4, k: list[int] | None = None, judge: str = '', questions: int = QUESTIONS
+) -> dict[str, Any]:
+    """A result, as far as anybody here looks at it."""
+    block = {
+        'n': n,
+        'k': k or [2, 4],
+        'thresholds': [0.5, 1.0],
+        'unjudged': 0,
+        'data': {'questions': questions},
+        'counts': {'group': ['A_en'] * questions},
+        'judge': {'name': 'llm', 'model': judge} if judge else {'name': 'rule'},
+    }
+    return {'accuracy': 50.0, 'gpassk': block}
+
+
+def write(path: Path, content: Any) -> Path:
+    """A file with a text, or with anything else as JSON; with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def predictions(count: int) -> dict[str, Any]:
+    return {str(row): {'prediction': 'x'} for row in range(count)}
+
+
+def traceback_of(error: str) -> str:
+    """The end of a log."""
+    return f'working\r 50%|##\nTraceback (most recent call last):\n  File "x.py", line 1, in y\n{error}\n'
+
+
+def main() -> None:
+    """What the program does."""
+    parser = ArgumentParser()
+    parser.add_argument('config', type=Path)
+    parser.add_argument('-w', type=Path)
+    parser.add_argument('-r')
+    parser.add_argument('-m', default='all')
+    parser.add_argument('--max-num-workers')
+    arguments, _ = parser.parse_known_args()
+    name, folder = arguments.config.stem, Path(os.environ[FOLDER])
+    with (folder / 'calls').open('a') as file:
+        call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
+        file.write(json.dumps(call) + '\n')
+    control = folder / name
+    behaviour = control.read_text() if control.exists() else name
+    if behaviour == 'crash':
+        print(traceback_of('KeyError: crash'), flush=True)
+        sys.exit(1)
+    _work(arguments, behaviour, folder)
+
+
+def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
+    config = runpy.run_path(str(arguments.config))
+    [model], [dataset] = config['models'], config['datasets']
+    total = dataset['n'] * QUESTIONS
+    place = _time_dir(arguments.w, arguments.r)
+    write(place / 'configs' / f'{place.name}_{os.getpid()}.py', arguments.config.read_text())
+    write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
+    part = Path(model['abbr'], dataset['abbr'])
+    predicted = place / 'predictions' / part.with_suffix('.json')
+    if behaviour == 'broken':
+        write(place / 'logs/infer' / part.with_suffix('.out'), traceback_of('RuntimeError: broken'))
+        print('OpenCompass - ERROR - task failed with code 1')
+        return
+    if behaviour == 'hang':
+        lines = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
+        write(predicted.with_name(f'tmp_{dataset["abbr"]}.jsonl'), lines)
+        child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
+        write(folder / 'hanging', str(child.pid))
+        child.wait()
+    if behaviour == 'meet':
+        _meet(folder, arguments.config.stem)
+    write(predicted, predictions(total))
+    if behaviour == 'unjudged':
+        write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
+    elif arguments.m != 'infer':
+        judge = dataset['eval_cfg']['evaluator']['model_name']
+        write(place / 'results' / part.with_suffix('.json'), record(dataset['n'], dataset['k'], judge))
+
+
+def _time_dir(work_dir: Path, resumed: str | None) -> Path:
+    """A second later than what is there."""
+    if resumed:
+        return work_dir / resumed
+    moment = datetime.now()
+    while (work_dir / moment.strftime('%Y%m%d_%H%M%S')).exists():
+        moment += timedelta(seconds=1)
+    return work_dir / moment.strftime('%Y%m%d_%H%M%S')
+
+
+def _meet(folder: Path, name: str) -> None:
+    write(folder / 'met' / name, '')
+    deadline = time.monotonic() + 60
+    while len(list((folder / 'met').iterdir())) < 2:
+        if time.monotonic() > deadline:
+            sys.exit(3)
+        time.sleep(0.01)

@@ -1,0 +1,368 @@
+"""`gpassk check`: the state of each run, from directories made by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_opencompass import config_text, predictions, record, traceback_of, write
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.states import states_table
+from gpassk_opencompass.runs import Finding, Planned, State, Wanted, examine, planned_runs
+from gpassk_opencompass.runs.config_file import read_config
+from gpassk_opencompass.runs.lock import WorkDirLock
+from gpassk_opencompass.sweep import Entry, signature
+from gpassk_opencompass.sweep.manifest import digest, manifest_text
+
+OLD, NEW = '20260101_000000', '20260102_000000'
+PART = 'm-run/d-run'
+
+
+def made(folder: Path, time: str = NEW, config: str | None = None, **files: Any) -> Path:
+    """A work directory out/run with one time directory; files by their place in it, '__' for '/'."""
+    place = folder / 'out' / 'run' / time
+    write(place / 'configs' / f'{time}_1.py', config_text() if config is None else config)
+    for name, content in files.items():
+        stage, _, suffix = name.partition('__')
+        write(place / stage.replace('_', '/') / f'{PART}{suffix.replace("__", ".")}', content)
+    return place
+
+
+def found(folder: Path, config: str | None = None) -> Finding:
+    """The state of out/run, for the config as it is now."""
+    path = write(folder / 'configs' / 'run.py', config_text() if config is None else config)
+    [run] = planned_runs([path]).runs
+    return examine(run, folder / 'out' / 'run')
+
+
+def check(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+    code = main(['check', str(folder / 'out'), *options])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
+    """And nothing else is said."""
+    place = made(tmp_path, results____json=record())
+    finding = found(tmp_path)
+    assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
+    assert finding.results == (place / 'results' / f'{PART}.json',)
+
+
+def test_a_config_that_was_never_started_is_missing(tmp_path: Path) -> None:
+    """Its work directory does not exist."""
+    assert found(tmp_path).state is State.MISSING
+
+
+@pytest.mark.parametrize(
+    ('files', 'done'),
+    [
+        ({}, 0),
+        ({'predictions____json': predictions(32)}, 32),
+        ({'predictions___0__json': predictions(16), 'predictions___1__json': predictions(16)}, 32),
+        ({'predictions___0__json': predictions(16)}, 16),
+    ],
+)
+def test_without_a_result_the_predictions_are_counted(
+    tmp_path: Path, files: dict[str, Any], done: int
+) -> None:
+    """Whole files and shards; a kill leaves no word in the logs, so the run is partial."""
+    made(tmp_path, **files)
+    finding = found(tmp_path)
+    assert (finding.state, finding.predictions, finding.resumable) == (State.PARTIAL, done, True)
+
+
+def test_samples_of_a_shard_at_work_count_too(tmp_path: Path) -> None:
+    """Those of OpenCompass's resume file, without a torn last line; the total is known from its cache."""
+    place = made(tmp_path, predictions___0__json=predictions(16))
+    write(place / 'predictions' / 'm-run' / 'tmp_d-run_1.jsonl', '{"idx": 0}\n{"idx": 1}\n{"id')
+    write(tmp_path / 'out/run/.gpassk/cwd/.cache/dataset_size.json', {'d-run': 32})
+    finding = found(tmp_path)
+    assert finding.detail == '18 of 32 predictions'
+    assert not finding.sampled
+
+
+@pytest.mark.parametrize('stage', ['infer', 'eval'])
+def test_a_traceback_in_the_log_is_a_failure(tmp_path: Path, stage: str) -> None:
+    """The exception is the detail, and the log is at hand."""
+    files = {'predictions____json': predictions(32)} if stage == 'eval' else {}
+    made(tmp_path, **{f'logs_{stage}____out': traceback_of('ValueError: bad')}, **files)
+    finding = found(tmp_path)
+    assert finding.state is State.FAILED
+    assert finding.detail.startswith('ValueError: bad; ')
+    assert finding.logs[0].lines[0] == ' 50%|##'
+
+
+def test_a_task_stopped_by_ctrl_c_has_not_failed(tmp_path: Path) -> None:
+    """Its log ends in a KeyboardInterrupt."""
+    made(tmp_path, logs_infer____out=traceback_of('KeyboardInterrupt'))
+    assert found(tmp_path).state is State.PARTIAL
+
+
+def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
+    """It may tell of an attempt before the one that finished it."""
+    made(
+        tmp_path,
+        predictions___0__json=predictions(16),
+        logs_infer___0__out=traceback_of('ValueError: earlier'),
+        logs_infer___1__out='working',
+    )
+    assert found(tmp_path).state is State.PARTIAL
+
+
+def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
+    """The samples are of no use for the config as it is now."""
+    made(tmp_path, results____json=record())
+    finding = found(tmp_path, config_text(temperature=0.5))
+    assert (finding.state, finding.resumable) == (State.STALE, False)
+
+
+@pytest.mark.parametrize('change', [{'k': [4]}, {'judge': 'other'}])
+def test_another_k_or_judge_leaves_the_samples(tmp_path: Path, change: dict[str, Any]) -> None:
+    """Stale, but only the evaluation has to be done again."""
+    made(tmp_path, results____json=record())
+    finding = found(tmp_path, config_text(**change))
+    assert (finding.state, finding.resumable, finding.sampled) == (State.STALE, True, True)
+    assert finding.in_the_way == finding.results
+
+
+def test_addresses_and_batches_may_change(tmp_path: Path) -> None:
+    """They do not change a number."""
+    made(tmp_path, config=config_text(batch_size=8), results____json=record())
+    assert found(tmp_path, config_text(batch_size=64)).state is State.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ('result', 'state', 'detail'),
+    [
+        (record(n=3), State.WRONG_N, 'n = 3 in the result, 4 in the config'),
+        (record(k=[2]), State.STALE, 'k = [2] in the result, [2, 4] in the config'),
+        (record(judge='old'), State.STALE, "judge = ['old'] in the result, [] in the config"),
+        ({'error': 'lengths differ'}, State.FAILED, 'the evaluation returned an error: lengths differ'),
+        ('{"accuracy": 5', State.FAILED, 'd-run.json cannot be read: '),
+        ([1], State.FAILED, 'd-run.json holds no JSON object'),
+        ({'score': 1.0}, State.COMPLETE, ''),
+    ],
+)
+def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state: State, detail: str) -> None:
+    """Though it was left under the config as it is now."""
+    made(tmp_path, results____json=result)
+    finding = found(tmp_path)
+    assert finding.state is state
+    assert finding.detail.startswith(detail)
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+    """OpenCompass would skip it for good."""
+    place = made(tmp_path, predictions___0__json='{"0": {"pred')
+    finding = found(tmp_path)
+    assert (finding.state, finding.detail[:27]) == (State.FAILED, 'd-run_0.json cannot be read')
+    assert finding.in_the_way == (place / 'predictions' / f'{PART}_0.json',)
+
+
+def test_a_directory_resumed_with_another_config_is_stale(tmp_path: Path) -> None:
+    """Nobody knows which of its samples are of which."""
+    place = made(tmp_path, config=config_text(temperature=0.5), results____json=record())
+    write(place / 'configs' / f'{NEW}_2.py', config_text())
+    assert found(tmp_path).state is State.STALE
+
+
+@pytest.mark.parametrize('kept', ['models = [', 'import os', '\0'])
+def test_without_a_readable_config_nobody_knows_the_settings(tmp_path: Path, kept: str) -> None:
+    """So the result does not count."""
+    made(tmp_path, config=kept, results____json=record())
+    finding = found(tmp_path)
+    assert (finding.state, finding.resumable) == (State.STALE, False)
+
+
+def test_the_newest_complete_result_wins(tmp_path: Path) -> None:
+    """Whatever was begun after it."""
+    made(tmp_path, OLD, results____json=record())
+    made(tmp_path, NEW)
+    finding = found(tmp_path)
+    assert (finding.state, finding.time, finding.detail) == (State.COMPLETE, OLD, '')
+
+
+def test_if_nothing_is_complete_the_others_are_mentioned(tmp_path: Path) -> None:
+    """The one that can go on is before a newer one that cannot."""
+    made(tmp_path, OLD)
+    made(tmp_path, NEW, config=config_text(temperature=0.5), results____json=record())
+    finding = found(tmp_path)
+    assert (finding.state, finding.time) == (State.PARTIAL, OLD)
+    assert finding.detail.endswith(f'older: {NEW} stale')
+
+
+def test_of_several_results_the_worst_counts(tmp_path: Path) -> None:
+    """A config of two models is complete when both are."""
+    text = config_text().replace('}]\ndatasets', ", }, {'abbr': 'm2'}]\ndatasets")
+    place = made(tmp_path, config=text, results____json=record())
+    assert found(tmp_path, text).detail == '1 of 2 results: 0 of ? predictions'
+    write(place / 'results' / 'm2' / 'd-run.json', record())
+    assert found(tmp_path, text).state is State.COMPLETE
+
+
+def test_a_config_that_computes_is_not_guessed_at(tmp_path: Path) -> None:
+    """Its results are those that OpenCompass kept, until the bytes are known to have changed."""
+    made(tmp_path, results____json=record())
+    text = 'import os\n' + config_text()
+    assert found(tmp_path, text).state is State.COMPLETE
+    start = {'started': OLD, 'resumes': None, 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
+    write(tmp_path / 'out/run/.gpassk/starts.jsonl', json.dumps({**start, 'code': 0, 'options': []}) + '\n')
+    assert found(tmp_path, text).state is State.COMPLETE
+    assert found(tmp_path, text + '#').state is State.STALE
+
+
+def test_a_kept_config_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """OpenCompass keeps `dict(…)`, keys that are no names, and strings in pieces."""
+    kept = "models = [dict(abbr='a' 'b', n=-1, x=dict({'no name': (1, 2.5)}), **{})]"
+    assert read_config(write(tmp_path / 'kept.py', kept)) is None
+    config = read_config(write(tmp_path / 'kept.py', kept.replace(', **{}', '')))
+    assert config == {'models': [{'abbr': 'ab', 'n': -1, 'x': {'no name': [1, 2.5]}}]}
+
+
+def test_nothing_in_a_config_is_executed(tmp_path: Path) -> None:
+    """It is data here."""
+    text = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
+    assert read_config(write(tmp_path / 'config.py', text)) is None
+    assert not (tmp_path / 'ran').exists()
+
+
+def test_the_manifest_tells_questions(tmp_path: Path) -> None:
+    """So that the total is known before anything is run, and other data is seen."""
+    made(tmp_path)
+    text = config_text()
+    config = write(tmp_path / 'configs' / 'run.py', text)
+    entry = Entry(
+        file='run.py',
+        template='t.py',
+        model='m',
+        path='org/m',
+        model_abbr='m-run',
+        dataset_abbr='d-run',
+        settings={},
+        benchmark='d',
+        k=(2, 4),
+        n=4,
+        questions=10,
+        signature=signature(read_config(config) or {}),
+        sha256=digest(text.encode()),
+    )
+    write(tmp_path / 'configs' / 'manifest.jsonl', manifest_text([entry]))
+    assert found(tmp_path).expected == 40
+    made(tmp_path, results____json=record(questions=8))
+    assert found(tmp_path).detail == 'questions = 8 in the result, 10 in the config'
+
+
+def test_somebody_at_work_is_said(tmp_path: Path) -> None:
+    """An unfinished run is not called killed while it is worked on; nor one of another machine."""
+    made(tmp_path)
+    with WorkDirLock(tmp_path / 'out' / 'run'):
+        assert found(tmp_path).detail.startswith('at work')
+    assert not found(tmp_path).detail.startswith('at work')
+    holder = [os.getpid(), f'not-{socket.gethostname()}', OLD]
+    write(tmp_path / 'out' / 'run' / '.gpassk' / 'lock', holder)
+    assert found(tmp_path).detail.startswith('at work')
+
+
+def test_the_exit_code_is_0_only_if_all_are_complete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --configs, configs that were never started count too."""
+    made(tmp_path, results____json=record())
+    write(tmp_path / 'configs' / 'run.py', config_text())
+    configs = ('--configs', str(tmp_path / 'configs'))
+    code, said = check(tmp_path, capsys, *configs)
+    assert (code, said.splitlines()[-1]) == (0, '1 run: 1 complete')
+    write(tmp_path / 'configs' / 'other.py', config_text('other'))
+    code, said = check(tmp_path, capsys, *configs)
+    assert (code, said.splitlines()[-1]) == (1, '2 runs: 1 complete, 1 missing')
+
+
+def test_without_configs_those_kept_by_opencompass_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Folders that are no work directory, links and files are passed over, and named."""
+    made(tmp_path, results____json=record())
+    (tmp_path / 'out' / 'run' / 'latest').symlink_to(NEW)
+    write(tmp_path / 'out' / 'figures' / 'a.txt', '')
+    write(tmp_path / 'out' / 'table.csv', '')
+    code, said = check(tmp_path, capsys)
+    assert code == 0
+    assert 'not a work directory: figures' in said
+
+
+def test_a_work_directory_of_several_configs_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `opencompass` without -w leaves it."""
+    made(tmp_path, OLD, results____json=record())
+    made(tmp_path, NEW, config=config_text('other'))
+    code, said = check(tmp_path / 'out' / 'run' / '..' / '..', capsys)
+    assert code == 1
+    assert 'run: m-run@d-run' in said
+    assert 'run: m-other@d-other' in said
+
+
+def test_json_is_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An object a run, with everything that the table says, and the logs."""
+    made(tmp_path, logs_infer____out=traceback_of('ValueError: bad'))
+    code, said = check(tmp_path, capsys, '--json')
+    [entry] = json.loads(said)
+    assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
+    assert entry['logs'][0]['lines'][-1] == 'ValueError: bad'
+
+
+def test_a_log_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a model wrote into it is shown with its control characters escaped."""
+    made(tmp_path, logs_infer____out=traceback_of('ValueError: \x1b[2J'))
+    _, said = check(tmp_path, capsys)
+    assert r'ValueError: \x1b[2J' in said
+    assert '\x1b' not in said
+
+
+@pytest.mark.parametrize('damage', ['directory', 'unreadable', 'binary'])
+def test_damage_is_said_and_never_a_crash(
+    tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever lies in the place of a file."""
+    place = made(tmp_path)
+    result = place / 'results' / f'{PART}.json'
+    result.parent.mkdir(parents=True)
+    if damage == 'directory':
+        result.mkdir()
+    elif damage == 'unreadable':
+        result.symlink_to('/proc/self/mem')
+    else:
+        result.write_bytes(b'\xff\xfe\x00')
+    code, said = check(tmp_path, capsys)
+    assert code == 1
+    assert 'd-run.json cannot be read' in said
+
+
+@pytest.mark.parametrize('folder', ['nothing', 'empty'])
+def test_a_folder_without_runs_is_refused(
+    tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what was expected."""
+    (tmp_path / 'empty').mkdir()
+    assert main(['check', str(tmp_path / folder)]) == 2
+    assert 'work director' in capsys.readouterr().err
+
+
+def test_a_table_row_is_one_line() -> None:
+    """Names and details are shortened and escaped."""
+    text = states_table([Finding('a\nb', State.FAILED, 'x' * 500)])
+    assert len(text.splitlines()) == 3
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_a_run_known_by_its_results_alone(tmp_path: Path) -> None:
+    """A plan needs no config file."""
+    made(tmp_path, results____json=record())
+    run = Planned('run', (Wanted('m-run', 'd-run', None, None),))
+    assert examine(run, tmp_path / 'out' / 'run').state is State.COMPLETE

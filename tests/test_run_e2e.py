@@ -1,0 +1,196 @@
+"""`gpassk run` and `gpassk check` with the real `opencompass`: what fails, what is stopped, what goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hosts import (
+    command,
+    dataset_config,
+    environment,
+    import_plugin,
+    numbers,
+    results_of,
+    wait_until,
+    write_bench,
+    write_config,
+)
+
+import_plugin()
+pytestmark = pytest.mark.e2e
+
+K, N = [2, 4], 4
+QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]
+PATIENCE = 300.0
+
+
+class Done(NamedTuple):
+    """A command that ended."""
+
+    code: int
+    said: str
+
+
+class Sweep(NamedTuple):
+    """What the first commands left: one run of each kind."""
+
+    root: Path
+    failing: Done
+    interrupted: Done
+    checked: Done
+    found: dict[str, dict[str, Any]]
+
+
+def model(**settings: Any) -> dict[str, Any]:
+    return {
+        'type': 'scripted.ScriptedModel',
+        'abbr': 'scripted',
+        'path': '',
+        'batch_size': 4,
+        'max_out_len': 64,
+        'run_cfg': {'num_gpus': 0},
+        **settings,
+    }
+
+
+@contextmanager
+def started(root: Path, line: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A command whose output goes to a file of the name of its process; killed if it outlives the block."""
+    with (root / 'said').open('ab') as said:
+        process = subprocess.Popen(
+            line, cwd=root, env=environment(), stdout=said, stderr=said, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def gpassk(*arguments: str) -> list[str]:
+    return [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments]
+
+
+def run_gpassk(root: Path, *arguments: str) -> Done:
+    done = subprocess.run(
+        gpassk(*arguments),
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout + done.stderr)
+
+
+def journal(work_dir: Path) -> list[Path]:
+    return [path for path in work_dir.glob('*/predictions/*/tmp_bench.jsonl') if path.stat().st_size]
+
+
+def write_sweep(root: Path) -> None:
+    """Five configs of one data set, which is named relative to where the commands are typed."""
+    write_bench(root / 'data', {'AMC_en': QUESTIONS})
+    (root / 'configs').mkdir()
+    (root / 'gate').touch()
+    gated = {'type': 'gated.GatedModel', 'gate': str(root / 'gate')}
+    models = {
+        'good': model(),
+        'broken': model(trace=str(root / 'later' / 'trace')),
+        'changed': model(),
+        'stopped': model(trace=str(root / 'trace'), **gated),
+        'killed': model(**gated),
+    }
+    for name, one in models.items():
+        path = root / 'data' if name == 'killed' else Path('data')
+        write_config(root / 'configs' / f'{name}.py', one, dataset_config(path, k=K, n=N))
+
+
+def interrupt(root: Path) -> Done:
+    """Ctrl-C when some samples are drawn."""
+    with started(root, gpassk('run', 'configs/stopped.py', '-w', 'out')) as process:
+        wait_until(lambda: journal(root / 'out' / 'stopped'), process, PATIENCE)
+        process.send_signal(signal.SIGINT)
+        return Done(process.wait(timeout=60), (root / 'said').read_text())
+
+
+def command_lines() -> Iterator[bytes]:
+    for path in Path('/proc').glob('[0-9]*/cmdline'):
+        with suppress(OSError):  # it has ended meanwhile
+            yield path.read_bytes()
+
+
+@pytest.fixture(scope='module')
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """One complete, one failed, one changed since, one interrupted, one killed run; then `gpassk check`."""
+    root = tmp_path_factory.mktemp('sweep')
+    write_sweep(root)
+    configs = [f'configs/{name}.py' for name in ('good', 'broken', 'changed')]
+    with started(root, command(root / 'configs' / 'killed.py', root / 'out' / 'killed')) as killed:
+        interrupted = interrupt(root)
+        wait_until(lambda: journal(root / 'out' / 'killed'), killed, PATIENCE)
+    failing = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
+    write_config(
+        root / 'configs' / 'changed.py', model(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
+    )
+    checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
+    found = json.loads(run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said)
+    return Sweep(root, failing, interrupted, checked, {one['run']: one for one in found})
+
+
+def test_a_failed_task_is_an_exit_code_and_log_lines(sweep: Sweep) -> None:
+    """OpenCompass itself exits with 0."""
+    assert sweep.failing.code == 1
+    assert 'No such file or directory' in sweep.failing.said
+    assert 'logs/infer/scripted/bench.out' in sweep.failing.said
+    assert '3 runs: 2 complete, 1 failed' in sweep.failing.said
+
+
+def test_check_tells_complete_killed_failed_and_stale_apart(sweep: Sweep) -> None:
+    """Each is what was done to it, and the exit code says that not all are complete."""
+    assert sweep.checked.code == 1
+    assert {name: one['state'] for name, one in sweep.found.items()} == {
+        'broken': 'failed',
+        'changed': 'stale',
+        'good': 'complete',
+        'killed': 'partial',
+        'stopped': 'partial',
+    }
+    assert 'FileNotFoundError' in sweep.found['broken']['detail']
+    assert sweep.found['killed']['predictions'] == 4
+    assert (sweep.found['stopped']['predictions'], sweep.found['stopped']['expected']) == (4, 32)
+
+
+def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep: Sweep) -> None:
+    """No task of the stopped command is left, and the message is the command to type."""
+    assert sweep.interrupted.code == 130
+    assert 'gpassk run configs/stopped.py -w out' in sweep.interrupted.said
+    assert not [line for line in command_lines() if bytes(sweep.root / 'out' / 'stopped') in line]
+
+
+def test_a_second_command_runs_what_is_left_and_nothing_else(sweep: Sweep) -> None:
+    """The cause is gone: the numbers of the undisturbed run, and no sample is drawn twice."""
+    root = sweep.root
+    (root / 'gate').unlink()
+    (root / 'later').mkdir()
+    configs = [f'configs/{name}.py' for name in ('good', 'broken', 'stopped')]
+    again = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
+    assert again.code == 0
+    assert 'good: already complete' in again.said
+    for name in ('broken', 'stopped'):
+        assert f'{name}: goes on in {sweep.found[name]["time"]}' in again.said
+        [result] = results_of(root / 'out' / name)
+        [undisturbed] = results_of(root / 'out' / 'good')
+        assert numbers(result) == numbers(undisturbed)
+    samples = [line.split(' ', 1)[1] for line in (root / 'trace').read_text().splitlines()]
+    assert len(samples) == len(set(samples)) == len(QUESTIONS) * N
