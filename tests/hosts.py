@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -98,3 +99,18 @@ def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.C
 def results_of(work_dir: Path) -> list[dict[str, Any]]:
     """All result files below a work directory."""
     return [json.loads(path.read_text()) for path in sorted(work_dir.glob('*/results/*/*.json'))]
+
+
+def numbers(result: dict[str, Any]) -> dict[str, Any]:
+    """Everything that must be the same when a run is repeated."""
+    block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
+    return {**result, 'gpassk': block}
+
+
+def wait_until(condition: Callable[[], Any], process: subprocess.Popen[bytes], seconds: float = 120) -> None:
+    """Wait while the process runs; fail if it ends, or takes longer, before the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, 'the command ended before it could be killed'
+        assert time.monotonic() < deadline, 'nothing to kill came up'
+        time.sleep(0.05)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,10 @@ from hosts import (
     dataset_config,
     environment,
     import_plugin,
+    numbers,
     results_of,
     run_opencompass,
+    wait_until,
     write_bench,
     write_config,
 )
@@ -58,20 +59,6 @@ def sampled(**settings: Any) -> dict[str, Any]:
         'run_cfg': {'num_gpus': 0},
         **settings,
     }
-
-
-def numbers(result: dict[str, Any]) -> dict[str, Any]:
-    """Everything that must be the same when a run is repeated."""
-    block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
-    return {**result, 'gpassk': block}
-
-
-def wait_until(condition: Any, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, 'the command ended before it could be killed'
-        assert time.monotonic() < deadline, 'nothing to kill came up'
-        time.sleep(0.05)
 
 
 def kill_when(condition: Any, config: Path, work_dir: Path, *options: str) -> None:
