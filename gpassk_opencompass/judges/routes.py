@@ -131,8 +131,9 @@ class Route:
     def _slow_down(self, trouble: Trouble, now: float) -> None:
         if self.resume_at <= now:  # once for all that were on their way together
             self.window = max(1, self.window // 2)
-        wait = backoff(self.failures, _FIRST_PAUSE, _LONGEST_PAUSE) if trouble.wait is None else trouble.wait
-        self._pause(now + wait)
+            self._pauses += 1
+        pause = backoff(max(1, self._pauses), _FIRST_PAUSE, _LONGEST_PAUSE)
+        self._pause(now + (pause if trouble.wait is None else trouble.wait))
 
     def _set_aside(self, trouble: Trouble, now: float) -> None:
         if not self._aside:

@@ -1,0 +1,78 @@
+"""A server that people use: `transformers serve` of transformers 5, from an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hosts import TESTS
+
+PROGRAM = TESTS.parent / '.venv-server' / 'bin' / 'transformers'
+LISTENS = re.compile(r'running on (http://127\.0\.0\.1:\d+)')
+LOG_TAIL = 3000
+
+
+@contextmanager
+def transformers_serve(model: Path, log: Path, seconds: float = 120) -> Iterator[str]:
+    """Serve the model of a folder on a free port of the loopback; the server's address.
+
+    Args:
+        model: folder of the model; its name is that of the model in requests.
+        log: gets all that the server says.
+        seconds: for it to come up.
+    """
+    if not PROGRAM.exists():
+        pytest.skip(f'no {PROGRAM.parents[1].name}: `make test` makes it')
+    with log.open('w') as output:
+        process = subprocess.Popen(
+            [str(PROGRAM), 'serve', model.name, '--host', '127.0.0.1', '--port', '0', '--device', 'cpu'],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=model.parent,
+            env=_environment(),
+        )
+    try:
+        yield _address(process, log, time.monotonic() + seconds)
+    finally:
+        _end(process)
+
+
+def _environment() -> dict[str, str]:
+    """Without what was put in the way of this interpreter's imports."""
+    kept = {name: value for name, value in os.environ.items() if name != 'PYTHONPATH'}
+    return {**kept, 'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1'}
+
+
+def _address(process: subprocess.Popen[bytes], log: Path, deadline: float) -> str:
+    """Asked for port 0, the server takes a free one and says which."""
+    while time.monotonic() < deadline and process.poll() is None:
+        said = LISTENS.search(log.read_text(errors='replace'))
+        if said and _is_healthy(said[1]):
+            return said[1]
+        time.sleep(0.05)
+    raise AssertionError(f'the server did not come up: …{log.read_text(errors="replace")[-LOG_TAIL:]}')
+
+
+def _is_healthy(address: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f'{address}/health', timeout=5) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

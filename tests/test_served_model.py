@@ -1,0 +1,168 @@
+"""The demo model behind `transformers serve`: as the model under test, and as a judge that cannot judge."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hosts import import_plugin, results_of, run_opencompass
+from scipy.stats import hypergeom
+from serving import transformers_serve
+from sweeping import dump
+
+from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
+
+import_plugin()
+pytestmark = pytest.mark.e2e
+
+N, KS = 8, (2, 4, 8)
+
+
+class Server(NamedTuple):
+    """Where the model is served, under which name, and what the server has said."""
+
+    address: str
+    name: str
+    log: Path
+
+    @property
+    def replies(self) -> int:
+        """Chat completions that it gave so far."""
+        return self.log.read_text().count('"POST /v1/chat/completions HTTP/1.1" 200')
+
+
+@pytest.fixture(scope='module')
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests: it takes seconds to come up."""
+    folder = tmp_path_factory.mktemp('server')
+    (folder / 'demo').symlink_to(MODEL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('NO_PROXY', '127.0.0.1')
+        with transformers_serve(folder / 'demo', folder / 'log') as address:
+            yield Server(address, 'demo', folder / 'log')
+
+
+def template(server: Server, *lines: str) -> str:
+    """The demo's sums, asked of the server."""
+    return '\n'.join(
+        [
+            "engine = 'openai'",
+            f'llm_infos = [dict(path={server.name!r}, batch_size=32)]',
+            f"openai_api_base, key = '{server.address}/v1', 'EMPTY'",
+            f'tokenizer_path = {MODEL!r}',  # any other would be looked for on the hub
+            # The server samples if the model's generation_config.json says so, or the request.
+            """extra_body = dict(generation_config='{"do_sample": true}')""",
+            'query_per_second, retry, timeout = 1000, 2, 60',
+            'temperatures, max_out_lens, greedy = [1.0], [40], False',
+            f'k_lists, n = [{list(KS)}], {N}',
+            f'dataset_path, version = {QUESTIONS!r}, {VERSION!r}',
+            f"dataset_splits, dataset_languages = ['ADD'], {list(LANGUAGES)}",
+            *lines,
+        ]
+    )
+
+
+def expand(folder: Path, text: str) -> Path:
+    """The only config of a template."""
+    folder.mkdir()
+    assert dump(folder, text) == 0
+    [config] = (folder / 'configs').glob('*.py')
+    return config
+
+
+@pytest.fixture(scope='module')
+def work_dir(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a run with the served model under test."""
+    folder = tmp_path_factory.mktemp('served')
+    run_opencompass(expand(folder / 'template', template(server)), folder / 'out')
+    return folder / 'out'
+
+
+def questions() -> list[dict[str, Any]]:
+    """In the order of the rows."""
+    files = [Path(QUESTIONS, VERSION, f'ADD_{language}.jsonl') for language in LANGUAGES]
+    return [json.loads(line) for file in files for line in file.read_text(encoding='utf-8').splitlines()]
+
+
+def logs_of(work_dir: Path) -> str:
+    """What the tasks said, for a person who looks for the reason."""
+    return ''.join(path.read_text(errors='replace') for path in work_dir.glob('*/logs/*/*/*.out'))
+
+
+def test_the_model_is_the_same_behind_the_server(server: Server) -> None:
+    """transformers 5 reads what 4 saved: greedy replies to OpenAI's client are those of this process."""
+    openai = pytest.importorskip('openai')
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(MODEL), AutoModelForCausalLM.from_pretrained(MODEL)
+    with openai.OpenAI(base_url=f'{server.address}/v1', api_key='EMPTY', max_retries=0) as client:
+        for row in questions():
+            messages = [{'role': 'user', 'content': row['question']}]
+            reply = client.chat.completions.create(
+                model=server.name, messages=messages, temperature=0.0, max_tokens=24
+            )
+            inputs = tokenizer.apply_chat_template(
+                messages, add_generation_prompt=True, return_tensors='pt', return_dict=True
+            )
+            tokens = model.generate(**inputs, max_new_tokens=24, do_sample=False)[
+                0, inputs.input_ids.shape[1] :
+            ]
+            [choice] = reply.choices
+            assert choice.message.content == tokenizer.decode(tokens, skip_special_tokens=True)
+            assert reply.usage.completion_tokens == len(tokens)
+            assert choice.finish_reason == ('length' if len(tokens) == 24 else 'stop')
+
+
+def test_a_served_model_is_measured(work_dir: Path) -> None:
+    """Template, config, OpenAISDK, server, result: samples that differ, verdicts and right metrics."""
+    found = results_of(work_dir)
+    assert found, logs_of(work_dir)[-3000:]
+    [result] = found
+    [file] = work_dir.glob('*/predictions/*/*.json')
+    rows = list(json.loads(file.read_text()).values())
+    texts = np.array([row['prediction'] for row in rows]).reshape(N, -1).T
+    answers = [int(row['answer'].strip('$')) for row in questions()]
+    for question, answer in enumerate(answers):
+        for replica, text in enumerate(texts[question]):
+            boxes = re.findall(r'\\boxed\{(.*?)\}', text)
+            if len(boxes) == 1 and boxes[0].isdecimal():
+                verdict = result['details']['verdicts'][question][replica]
+                assert verdict == ('1' if int(boxes[0]) == answer else '0')
+    counts = np.array(result['gpassk']['counts']['c'])
+    assert counts.tolist() == [verdicts.count('1') for verdicts in result['details']['verdicts']]
+    assert 0 < counts.sum() < counts.size * N
+    for k in KS:
+        for tau in (0.5, 0.75, 1.0):
+            chances = hypergeom.sf(math.ceil(k * tau) - 1, N, counts, k)
+            assert result[f'G-Pass@{k}_{tau}'] == pytest.approx(100 * chances.mean())
+    assert result['gpassk']['replicas']['distinct'] > 2
+    assert result['gpassk']['replicas']['warnings'] == []
+
+
+def test_a_judge_that_gives_no_verdict_leaves_no_result(
+    server: Server, work_dir: Path, tmp_path: Path
+) -> None:
+    """Each answer is asked for twice, all stay unjudged; the log says how many, why, and what was said."""
+    shutil.copytree(work_dir, tmp_path / 'out', ignore=shutil.ignore_patterns('results', 'summary', 'logs'))
+    judge = {'type': 'llm', 'model': server.name, 'urls': [server.address], 'max_tokens': 16}
+    text = template(server, f'judge = {judge | {"accept_equal": False}!r}')
+    before = server.replies
+    run_opencompass(expand(tmp_path / 'template', text), tmp_path / 'out', '-m', 'eval', '-r')
+    assert results_of(tmp_path / 'out') == []
+    said = logs_of(tmp_path / 'out')
+    asked = re.search(r'(\d+) answers to ask demo for', said)
+    assert asked, said[-3000:]
+    assert server.replies - before == 2 * int(asked[1])
+    rows = N * len(questions())
+    assert re.search(
+        rf"IncompleteError: {rows} of {rows} samples \(100\.0%\) stayed unjudged {{'cut': {rows}}}", said
+    )
+    assert 'a reply was cut at max_tokens' in said
+    assert not list((tmp_path / 'out').glob('*/verdicts/*'))
