@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LMDEPLOY := $(VENV)/.lmdeploy
+SERVER_VENV := .venv-server
+SERVER := $(SERVER_VENV)/.installed
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' >/dev/null 2>&1 && echo $$p && break; done)
 
@@ -19,13 +21,13 @@ $(STAMP): setup.py constraints/opencompass.txt Makefile
 	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
 	@echo "Installing into $(VENV) (about 2 GB, a few minutes) ..."
 	$(PYTHON) -m venv $(VENV) || { echo 'python -m venv failed: on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,report,dev]'
 	touch $@
 
 install: $(STAMP) ## make or update .venv
 
 demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table, on this CPU
-	rm -rf outputs/demo/configs
+	rm -rf outputs/demo
 	$(BIN)/python dump_configs.py --config_template_file config_templates/demo.py --output_dir outputs/demo/configs
 	$(BIN)/python -m gpassk_opencompass.demo outputs/demo/configs --work_dir outputs/demo
 
@@ -36,7 +38,15 @@ $(LMDEPLOY): | $(STAMP)
 		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
-test: $(STAMP) $(LMDEPLOY) ## all tests
+# The tests ask a real server too. It needs transformers 5, OpenCompass 4.
+$(SERVER): constraints/server.txt | $(STAMP)
+	@echo "Installing a model server for the tests into $(SERVER_VENV) (about 1.2 GB) ..."
+	$(PYTHON) -m venv $(SERVER_VENV)
+	$(SERVER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/server.txt \
+		'transformers[serving]' requests
+	touch $@
+
+test: $(STAMP) $(LMDEPLOY) $(SERVER) ## all tests
 	$(BIN)/python -m pytest
 
 unit: $(STAMP) ## the tests that take seconds

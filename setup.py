@@ -26,8 +26,10 @@ setup(
     packages=find_packages(include=['gpassk_opencompass', 'gpassk_opencompass.*']),
     package_data={
         'gpassk_opencompass': ['py.typed'],
+        'gpassk_opencompass.report.page': ['files/*'],
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
     },
+    entry_points={'console_scripts': ['gpassk = gpassk_opencompass.cli:main']},
     install_requires=[
         'aiohttp>=3.9',
         'loguru>=0.7',
@@ -42,8 +44,8 @@ setup(
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],
         'vllm': [*OPENCOMPASS, 'vllm'],
         'lighteval': ['lighteval==0.13.0'],
-        'report': ['pandas', 'matplotlib', 'jinja2'],
-        'dev': ['pytest>=8', 'hypothesis', 'ruff', 'mypy', 'types-tabulate'],
+        'report': ['pandas', 'matplotlib', 'jinja2', 'latex2mathml'],
+        'dev': ['pytest>=8', 'hypothesis', 'ruff', 'mypy', 'types-tabulate', 'selenium'],
     },
     classifiers=[
         'License :: OSI Approved :: Apache Software License',
