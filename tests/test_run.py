@@ -108,9 +108,7 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     assert first[-4:] == ['--retry', '0', '--max-num-workers', '3']
     [time_dir] = sweep.glob('out/broken/2*')
     assert second[-4:] == ['--max-num-workers', '3', '-r', time_dir.name]
-    assert (
-        f'goes on in {time_dir.name}, as it was begun with 3 of --max-num-workers' in capsys.readouterr().out
-    )
+    assert f'goes on in {time_dir.name}, with --max-num-workers 3 as it was begun' in capsys.readouterr().out
 
 
 def test_slurm_is_short_for_two_options(sweep: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from ..errors import IncompleteError, InputError
 from .command import Options, command, environment, prepare_directory
@@ -141,7 +141,16 @@ class Driver:
                 options=self._options.passed,
             )
         )
-        process = subprocess.Popen(
+        process = self._spawn(line, directory, log, lock)
+        job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
+        self._watcher.started(run, _how(resumed, workers, self._options.workers))
+        return job
+
+    def _spawn(
+        self, line: Sequence[str], directory: Path, log: IO[bytes], lock: WorkDirLock
+    ) -> subprocess.Popen[bytes]:
+        """In a session of its own, so that Ctrl-C reaches this process alone; it keeps the lock alive."""
+        return subprocess.Popen(
             line,
             cwd=directory,
             env=self._environment,
@@ -151,9 +160,6 @@ class Driver:
             start_new_session=True,
             pass_fds=(lock.fileno,),
         )
-        job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
-        self._watcher.started(run, _how(resumed, workers, self._options.workers))
-        return job
 
     def _end(self, job: Job) -> Finding:
         end_groups([job.process], lambda: self._stop.count > 1)  # tasks that outlived their command
@@ -175,5 +181,5 @@ def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:
         return 'started'
     if workers == asked or asked is None:
         return f'goes on in {resumed}'
-    number = 'without' if workers is None else f'with {workers} of'
-    return f'goes on in {resumed}, as it was begun {number} --max-num-workers'
+    number = 'without --max-num-workers' if workers is None else f'with --max-num-workers {workers}'
+    return f'goes on in {resumed}, {number} as it was begun'
