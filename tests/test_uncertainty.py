@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.metrics import metric_table, mg_pass_at_k
+from gpassk_opencompass.metrics import g_pass_name, metric_table, mg_pass_at_k, required_correct
 from gpassk_opencompass.uncertainty import (
     Population,
     bootstrap_means,
@@ -62,6 +62,13 @@ def test_values_are_the_published_metrics() -> None:
     for name, column in metric_table(48, [4, 16], [0.25, 0.5, 1.0]).items():
         assert value_table(kernel_of(name), 48) == pytest.approx(column, abs=1e-13)
     assert value_table(kernel_of('mG-Pass@5'), 7) == pytest.approx(mg_pass_at_k(7, range(8), 5), abs=1e-14)
+
+
+def test_a_name_means_the_threshold_that_it_was_made_of() -> None:
+    """τ = i/k for every i and k, which a name has to nine decimals, and all τ with two decimals."""
+    for k in range(1, 65):
+        for tau in [i / k for i in range(k + 1)] + [i / 100 for i in range(101)]:
+            assert kernel_of(g_pass_name(k, tau)).steps == (required_correct(k, tau),)
 
 
 @pytest.mark.parametrize('name', ['', 'G-Pass@4', 'mG-Pass@4_0.5', 'G-Pass@0_0.5', 'G-Pass@4_1.5', 'cons@4'])

@@ -20,6 +20,8 @@ _NAME = re.compile(r'(?P<family>G-Pass|mG-Pass|pass)@(?P<k>[1-9][0-9]{0,5})(?:_(
 
 LARGEST_K = 100_000
 
+_NAME_ERROR = 5.1e-10  # names have τ to nine decimals
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -64,7 +66,7 @@ def kernel_of(name: str) -> Kernel:
     if match['family'] == 'mG-Pass':
         steps = tuple(range((k + 1) // 2 + 1, k + 1))
         return Kernel(name, k, steps, (2 / k,) * len(steps))
-    step = 1 if match['family'] == 'pass' else required_correct(k, _threshold(name, match['tau']))
+    step = 1 if match['family'] == 'pass' else _step(k, _threshold(name, match['tau']))
     return Kernel(name, k, (step,), (1.0,))
 
 
@@ -99,6 +101,14 @@ def pair_table(kernel: Kernel, n: int) -> Floats:
     left = np.arange(n + 1) - np.arange(k + 1)[:, None]  # correct ones among the n − k that remain
     products = chances * scores[:, None] * second[np.clip(left, 0, n - k)]
     return np.asarray(np.where((left >= 0) & (left <= n - k), products, 0.0).sum(0))
+
+
+def _step(k: int, threshold: float) -> int:
+    """⌈k·τ⌉ for a τ that stands rounded in a name: 0.142857143 is 1/7, of which seven make one."""
+    nearest = round(k * threshold)
+    if abs(k * threshold - nearest) <= k * _NAME_ERROR:
+        threshold = nearest / k
+    return required_correct(k, threshold)
 
 
 def _threshold(name: str, text: str) -> float:
