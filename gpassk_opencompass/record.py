@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from .version import __version__
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""
 
-_SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
+SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
+"""What stands for a verdict in `details.verdicts`, a character a sample."""
 
 
 @dataclass(frozen=True)
@@ -112,24 +114,55 @@ def write_record(
         more: further entries of the block `gpassk`.
     """
     rows = questions.rows
-    verdicts = np.array([_SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
-    correct, unjudged = (verdicts == '1').sum(1), (verdicts == '?').sum(1)
-    reasons = unjudged_reasons(judgements)
+    verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
+    record = counts_record(
+        questions,
+        measures,
+        (verdicts == '1').sum(1),
+        (verdicts == '?').sum(1),
+        judge.identity(),
+        unjudged_reasons=dict(unjudged_reasons(judgements)),
+        origins=dict(Counter(judgement.origin for judgement in judgements)),
+        **more,
+    )
+    record['details'] |= {
+        'answers': [[answers[row] for row in question] for question in rows],
+        'verdicts': [''.join(question) for question in verdicts],
+        **_deciders(judgements, rows),
+    }
+    record['gpassk']['judge']['statistics'] = dict(judge.statistics())
+    return record
+
+
+def counts_record(
+    questions: Questions,
+    measures: Measures,
+    correct: NDArray[np.int64],
+    unjudged: NDArray[np.int64],
+    identity: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    """The record of mere counts: the same layout, without what each sample said.
+
+    Args:
+        correct, unjudged: samples of each question, shape (Q,).
+        identity: of the judge.
+        more: further entries of the block `gpassk`.
+    """
     return {
         **measures(correct),
         **measures.by_group(correct, questions.group),
         'details': {
             'uid': list(questions.uid),
             'group': list(questions.group),
+            'question': list(questions.question),
             'reference': list(questions.reference),
-            'answers': [[answers[row] for row in question] for question in rows],
-            'verdicts': [''.join(question) for question in verdicts],
             'c': correct.tolist(),
         },
         'gpassk': {
             'schema': SCHEMA,
             **measures.settings(),
-            'samples': rows.size,
+            'samples': measures.n * len(questions.uid),
             'data': questions.data,
             'counts': {
                 'uid': list(questions.uid),
@@ -138,14 +171,29 @@ def write_record(
                 'c': correct.tolist(),
                 'unjudged': unjudged.tolist(),
             },
-            'unjudged': reasons.total(),
-            'unjudged_reasons': dict(reasons),
-            'origins': dict(Counter(judgement.origin for judgement in judgements)),
+            'unjudged': int(unjudged.sum()),
             'bounds': measures.bounds(correct, unjudged),
             **more,
-            'judge': {**judge.identity(), 'statistics': dict(judge.statistics())},
-            'signature': _signature(measures, judge.identity(), questions.data),
+            'judge': dict(identity),
+            'signature': _signature(measures, identity, questions.data),
         },
+    }
+
+
+def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Which check decided each sample, or why none did: a letter a sample, and what the letters stand for.
+
+    A judge of one's own may give a reason a sample; all that come after the letters have run out are 'other'.
+    """
+    names = [judgement.reason or judgement.origin for judgement in judgements]
+    different = list(dict.fromkeys(names))
+    if len(different) > len(ascii_letters):
+        kept = set(different[: len(ascii_letters) - 1])
+        names = [name if name in kept else 'other' for name in names]
+    letters = dict(zip(dict.fromkeys(names), ascii_letters, strict=False))
+    return {
+        'judged_by': [''.join(letters[names[row]] for row in question) for question in rows],
+        'judges': {letter: name for name, letter in letters.items()},
     }
 
 

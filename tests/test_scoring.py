@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError, Samples, Verdict, score
-from gpassk_opencompass.judges import Pair
+from gpassk_opencompass.judges import Judgement, Pair
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1') -> Samples:
@@ -229,3 +229,22 @@ def test_independent_samples_raise_no_warning() -> None:
     """Different texts, and short answers that agree, are what sampling gives."""
     samples = make_samples([['1', '1', '0', '1'], ['1', '2', '3', '4']])
     assert score(samples, equal_judge(), n=4, k=4)['gpassk']['replicas']['warnings'] == []
+
+
+class Talkative(FunctionJudge):
+    """Gives a reason of its own for every answer."""
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        return [Judgement(Verdict.UNJUDGED, 'own', f'because {pair.answer}') for pair in pairs]
+
+
+def test_a_judge_with_a_reason_for_every_sample_still_has_a_record() -> None:
+    """There are more reasons than letters: those that come last are 'other', and the record is plain JSON."""
+    samples = make_samples([[str(number) for number in range(60)]])
+    judge = Talkative(lambda pair: None)
+    details = score(samples, judge, n=60, k=1, unjudged_tolerance=1.0)['details']
+    assert details['judged_by'][0].isalpha()
+    assert len(details['judges']) == 52
+    told = [details['judges'][letter] for letter in details['judged_by'][0]]
+    assert told == [f'because {number}' for number in range(51)] + ['other'] * 9
+    assert json.loads(json.dumps(details)) == details

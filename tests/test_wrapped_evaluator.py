@@ -109,7 +109,27 @@ def test_replicas_are_told_apart() -> None:
     assert [told['predictions'] for told in Labelled.told] == [['a', 'b'], ['c', 'd'], ['e', 'f']]
     assert [told['rows'] for told in Labelled.told] == [[0, 1]] * 3
     assert [told['replica'] for told in Labelled.told] == [0, 1, 2]
-    assert [told['folder'] for told in Labelled.told] == [f'results/model/quiz/replica_{i}' for i in range(3)]
+    folders = [told['folder'].partition('-')[0] for told in Labelled.told]
+    assert folders == [f'results/model/quiz/replica_{i}' for i in range(3)]
+
+
+def test_what_an_evaluator_keeps_never_meets_another_one_or_other_responses() -> None:
+    """The folder is the same again for the same run, and another for another config or another response."""
+
+    def folders(make: Any, predictions: str) -> set[str]:
+        labelled(make, list(predictions))
+        return {told['folder'] for told in Labelled.told}
+
+    def kind(texts: list[str]) -> dict[str, Any]:
+        return {'details': [{'correct': True}] * len(texts)}
+
+    def strict(texts: list[str]) -> dict[str, Any]:
+        return {'details': [{'correct': False}] * len(texts)}
+
+    first = folders(kind, 'abcd')
+    assert folders(kind, 'abcd') == first
+    assert not folders(strict, 'abcd') & first
+    assert len(folders(kind, 'abcx') & first) == 1
 
 
 def test_a_row_without_verdict_is_unjudged() -> None:
@@ -128,7 +148,8 @@ def test_a_row_without_verdict_is_unjudged() -> None:
 @pytest.mark.parametrize(
     ('result', 'message'),
     [
-        ({'accuracy': 50.0}, 'an entry for each of the 2 rows'),
+        ({'accuracy': 50.0}, 'gives no details.*AccwithDetailsEvaluator'),
+        (None, 'its score gave None'),
         ({'details': [{'correct': True}]}, 'an entry for each of the 2 rows'),
         ({'details': {'0': {'correct': True}, 'type': 'GEN'}}, 'an entry for each of the 2 rows'),
         ({'details': [{'pred': 'A'}, {'pred': 'B'}]}, 'carry none of .* only .*pred.* dict_postprocessor'),
@@ -150,7 +171,13 @@ def test_details_that_cannot_be_paired_stop(result: Any, message: str) -> None:
         ({'evaluator': EXACT, 'model_name': 'm', 'url': ['http://h']}, 'both evaluator and a judge'),
         ({'evaluator': {'type': 'NoSuchEvaluator'}}, 'cannot be built'),
         ({'evaluator': {**EXACT, 'colour': 'red'}}, 'cannot be built.*colour'),
-        ({'evaluator': {}}, 'cannot be built.*type'),
+        ({'evaluator': {}}, r"expected dict\(type='…'"),
+        ({'evaluator': 'AccEvaluator'}, r"evaluator = 'AccEvaluator': expected dict\(type='…'"),
+        ({'thresholds': 0.5}, 'thresholds = 0.5: expected a list'),
+        ({'thresholds': '0.5'}, "thresholds = '0.5': expected a list"),
+        ({'thresholds': ['x']}, "thresholds = \\['x'\\]: a threshold must be a number"),
+        ({'unjudged_tolerance': 'x'}, "unjudged_tolerance = 'x': expected a share"),
+        ({'unjudged_tolerance': None}, 'unjudged_tolerance = None: expected a share'),
         (
             {
                 'evaluator': {
@@ -187,10 +214,20 @@ def test_questions_and_references_of_any_type_are_kept() -> None:
 def test_no_key_reaches_the_record() -> None:
     """The config of an evaluator may hold keys; two configs that differ in nothing else are one judge."""
     wrapped = import_plugin('.wrapped').WrappedEvaluator
-    configs = [{'type': Labelled, 'make': {'key': secret, 'path': 'm'}} for secret in ('sk-1', 'sk-2')]
-    first, second = (wrapped(config).identity() for config in configs)
-    assert first == second
-    assert 'sk-' not in json.dumps(first)
+    for name in ('key', 'api_key', 'hf_token'):
+        configs = [{'type': Labelled, 'make': {name: secret, 'path': 'm'}} for secret in ('sk-1', 'sk-2')]
+        first, second = (wrapped(config).identity() for config in configs)
+        assert first == second
+        assert 'sk-' not in json.dumps(first)
+    words = [{'type': Labelled, 'make': {'keywords': [word]}} for word in ('yes', 'no')]
+    assert wrapped(words[0]).identity() != wrapped(words[1]).identity()
+
+
+def test_a_class_and_its_path_are_one_evaluator() -> None:
+    """Both ways of writing a type give one identity, so one signature."""
+    wrapped = import_plugin('.wrapped').WrappedEvaluator
+    by_class = wrapped({'type': EVALUATORS.AccwithDetailsEvaluator})
+    assert by_class.identity() == wrapped(EXACT).identity()
 
 
 @pytest.mark.e2e

@@ -58,9 +58,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         pred_postprocessor: Any = None,
     ) -> None:
         super().__init__(pred_postprocessor=pred_postprocessor)
-        metric_names(1, thresholds)  # refuses what is no threshold, before anything is judged
-        if not 0 <= unjudged_tolerance <= 1:
-            raise InputError(f'unjudged_tolerance = {unjudged_tolerance!r}: expected a share from 0 to 1')
+        _check_settings(thresholds, unjudged_tolerance)
         self._settings: dict[str, Any] = {
             'thresholds': tuple(thresholds),
             'unjudged_tolerance': unjudged_tolerance,
@@ -119,6 +117,18 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
             full.setdefault('store', str(Path(self._out_dir).parents[2] / 'verdicts'))
         return full
+
+
+def _check_settings(thresholds: Any, tolerance: Any) -> None:
+    """Before anything is judged, which may take hours."""
+    if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
+        raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
+    try:
+        metric_names(1, thresholds)
+    except TypeError as error:
+        raise InputError(f'thresholds = {thresholds!r}: {error}') from error
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance <= 1:
+        raise InputError(f'unjudged_tolerance = {tolerance!r}: expected a share from 0 to 1')
 
 
 def _check_count(predictions: Any, rows: Any) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from ..judges.protocol import Judgement, Pair, Verdict
 LABELS = ('cascade_correct', 'correct', 'is_correct')
 """Where details carry a verdict."""
 
+SECRET = re.compile(r'(?:.*_)?(?:key|token)')
+"""Arguments that hold one."""
+
 REFUSED = {
     'LiveMathBenchEvaluator': 'it keeps verdicts by row number and takes them up again for another judge; '
     "write judge=dict(type='llm', …) or model_name and url"
@@ -28,8 +32,9 @@ REFUSED = {
 class WrappedEvaluator:
     """Asks another evaluator for one replica after another and reads verdicts from its `details`.
 
-    Each replica is scored by an evaluator of its own with an output folder of its own, so that nothing
-    that one keeps (resume files, class attributes) reaches the next. A row's verdict is its detail's
+    Each replica is scored by an evaluator of its own with an output folder of its own, named after the
+    evaluator's config and the replica's responses: nothing that one keeps (class attributes, resume files)
+    reaches another replica, another config or other responses. A row's verdict is its detail's
     `cascade_correct`, `correct` or `is_correct`; where that is None, the row is unjudged.
 
     Args:
@@ -40,6 +45,8 @@ class WrappedEvaluator:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        if not isinstance(config, Mapping) or not config.get('type'):
+            raise InputError(f"evaluator = {config!r}: expected dict(type='…', …) as in eval_cfg")
         kind = config.get('type')
         name = kind.__name__ if isinstance(kind, type) else str(kind).rpartition('.')[2]
         if name in REFUSED:
@@ -49,6 +56,7 @@ class WrappedEvaluator:
         self.score = evaluator.score
         """OpenCompass hands over what this method's signature names."""
         self._name = type(evaluator).__name__
+        self._digest = _hash({**_told(config), 'type': _told(type(evaluator))})
         self._results: defaultdict[str, list[float]] = defaultdict(list)
 
     def verdicts(
@@ -74,8 +82,7 @@ class WrappedEvaluator:
 
     def identity(self) -> dict[str, Any]:
         """Its name and a hash of its config; no key stands in it."""
-        text = json.dumps(_without_keys(self._config), sort_keys=True, default=str)
-        return {'name': self._name, 'config': hashlib.sha256(text.encode()).hexdigest()[:12]}
+        return {'name': self._name, 'config': self._digest}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Not what it can do: an evaluator wants whole rows."""
@@ -103,12 +110,17 @@ class WrappedEvaluator:
     ) -> list[Mapping[str, Any]]:
         evaluator = self._build()
         evaluator._dataset_replica_idx = number
-        if folder is not None:
-            evaluator._out_dir = str(Path(folder) / f'replica_{number}')
         arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
+        if folder is not None:
+            told = {name: list(value) for name, value in arguments.items() if isinstance(value, Iterable)}
+            evaluator._out_dir = str(Path(folder) / f'replica_{number}-{_hash([self._digest, told])}')
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
         result = evaluator.score(**arguments)
+        if not isinstance(result, Mapping):
+            raise InputError(
+                f'evaluator {self._name}: its score gave {result!r}; expected a dict with details'
+            )
         if 'error' in result:
             raise InputError(f'evaluator {self._name}: {result["error"]}')
         for name, value in result.items():
@@ -118,13 +130,18 @@ class WrappedEvaluator:
 
     def _paired(self, details: Any, count: int) -> list[Mapping[str, Any]]:
         """A detail a row; as a dict they are numbered '0', '1', …"""
+        if details is None:
+            raise InputError(
+                f'evaluator {self._name} gives no details, so nobody knows which samples are correct; take '
+                'one that does, e.g. AccwithDetailsEvaluator in the place of AccEvaluator'
+            )
         if isinstance(details, Mapping):
             numbers = [str(number) for number in range(count)]
             details = [details[number] for number in numbers] if set(details) == set(numbers) else None
         if not isinstance(details, Sequence) or len(details) != count:
             raise InputError(
                 f'evaluator {self._name}: expected details with an entry for each of the {count} rows of a '
-                'replica, got none or another number, so no verdict can be paired with its sample'
+                'replica, got others, so no verdict can be paired with its sample'
             )
         return list(details)
 
@@ -165,7 +182,15 @@ def _take(value: Any, rows: Sequence[int]) -> Any:
     return [value[row] for row in rows] if isinstance(value, Sequence) else value
 
 
-def _without_keys(value: Any) -> Any:
+def _told(value: Any) -> Any:
+    """A config for a hash: classes by their path, and no secrets."""
     if isinstance(value, Mapping):
-        return {str(name): _without_keys(item) for name, item in value.items() if 'key' not in str(name)}
-    return [_without_keys(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {str(name): _told(item) for name, item in value.items() if not SECRET.fullmatch(str(name))}
+    if isinstance(value, type):
+        return f'{value.__module__}.{value.__qualname__}'
+    return [_told(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _hash(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]
