@@ -26,10 +26,11 @@ $(STAMP): setup.py constraints/opencompass.txt Makefile
 
 install: $(STAMP) ## make or update .venv
 
-demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table, on this CPU
+demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table -> report, on this CPU
 	rm -rf outputs/demo
 	$(BIN)/python dump_configs.py --config_template_file config_templates/demo.py --output_dir outputs/demo/configs
 	$(BIN)/python -m gpassk_opencompass.demo outputs/demo/configs --work_dir outputs/demo
+	$(BIN)/gpassk report outputs/demo -o outputs/demo/report
 
 # lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
 $(LMDEPLOY): | $(STAMP)

@@ -44,7 +44,7 @@ setup(
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],
         'vllm': [*OPENCOMPASS, 'vllm'],
         'lighteval': ['lighteval==0.13.0'],
-        'report': ['pandas', 'matplotlib', 'jinja2', 'latex2mathml'],
+        'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6'],
         'dev': ['pytest>=8', 'hypothesis', 'ruff', 'mypy', 'types-tabulate', 'selenium'],
     },
     classifiers=[

@@ -1,8 +1,10 @@
-"""Check what `make demo` wrote: three runs, and stability that falls as temperature rises."""
+"""Check what `make demo` wrote: three runs, stability that falls as temperature rises, and the report."""
 
 import csv
 import sys
 from pathlib import Path
+
+REPORT = ('leaderboard.md', 'scores.csv', 'results.json', 'signatures.txt', 'index.html', 'figures/figures.json')
 
 
 def main(path: str) -> None:
@@ -21,6 +23,10 @@ def main(path: str) -> None:
             check(falling == sorted(falling, reverse=True), f'G-Pass@{k} falls as the threshold rises')
         for key in (f'G-Pass@{k}_1.0', f'mG-Pass@{k}'):
             check(float(cool[key]) > float(hot[key]), f'{key} falls as temperature rises')
+    report = Path(path).parent / 'report'
+    missing = [name for name in REPORT if not (report / name).is_file()]
+    check(not missing, f'the report has all its parts, but {report} lacks {missing}')
+    check('demo_t0-3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs')
     print(f'{path}: as it should be')
 
 

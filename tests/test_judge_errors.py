@@ -244,7 +244,7 @@ def test_the_command_groups_the_answers_of_a_result_file(
     ('content', 'options', 'message'),
     [
         ('{"c": 3}\n', [], 'has no n'),
-        ('{"c": 3, "n": 2}\n', [], r'row 1: c must be from 0 to n = 2'),
+        ('{"c": 3, "n": 2}\n', [], r'counts\.jsonl:1: c must be from 0 to n = 2'),
         ('{"c": 1.5, "n": 2}\n', [], 'whole number'),
         ('{"c": true, "n": 2}\n', [], 'integer'),
         ('[]', [], 'holds no counts'),

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 from hosts import import_plugin
+from result_files import THIRDS, block
 
 from gpassk_opencompass import FunctionJudge, Samples, score
+from gpassk_opencompass.metrics import metric_means, metric_table
+from gpassk_opencompass.report.summary import summary_table
+from gpassk_opencompass.report.table import Run
 
 plugin = import_plugin()
 
@@ -47,10 +51,19 @@ def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.Capture
     folder = summarize(tmp_path, make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
     text = (folder / 'summary_now.md').read_text()
     assert text in capsys.readouterr().out
-    assert '| model   | bench     |   2 |      50.00 |' in text
+    assert 'bench: n = 2, 0 samples unjudged' in text
+    assert '| model   |      50.00 |' in text
     assert 'WARNING' not in text
     assert 'G-Pass@2_0.25' in (folder / 'summary_now.csv').read_text()
     assert 'AMC_en' in (folder / 'summary_now.breakdown.csv').read_text()
+
+
+def test_a_score_that_no_interval_holds_for_has_none(tmp_path: Path) -> None:
+    """One problem is too few, and the note says so."""
+    folder = summarize(tmp_path, make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
+    text = (folder / 'summary_now.md').read_text()
+    assert '|         |      – [a] |' in text
+    assert '[a] no interval: 1 problems, fewer than 20' in text
 
 
 def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
@@ -70,3 +83,40 @@ def test_a_missing_result_is_named(tmp_path: Path) -> None:
     assert 'MISSING' in text
     assert 'gone/bench.json' in text
     assert not summarize(tmp_path / 'none', None).exists()
+
+
+def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Run:
+    """48 answers to each of 24 questions: a third always, a third half of the time, a third never correct."""
+    counts = [12 * c for c in THIRDS]
+    means = metric_means(metric_table(48, [16], [0.5, 0.75, 1.0]), counts)
+    scores = {'accuracy': 50.0, **{name: 100 * mean for name, mean in means.items()}}
+    return Run(model, dataset, {**scores, 'gpassk': block(counts, 48, k=[16])})
+
+
+def test_each_score_has_its_interval_below() -> None:
+    """Of the accuracy: mean 0.5, its error from the counts, Wilson's equation solved apart."""
+    lines = summary_table([sampled('m_l1')]).splitlines()
+    scores, below = [
+        [cell.strip() for cell in line.strip('|').split('|')]
+        for line in lines
+        if line.startswith(('| m ', '| _'))
+    ]
+    assert scores[:2] == ['m', '50.00']
+    assert below[:2] == ['_l1', '33.4–66.6']
+
+
+def test_a_line_fits_a_terminal() -> None:
+    """120 columns, with a name as long as those of the templates; settings stand below the model."""
+    name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192'
+    text = summary_table([sampled(name), sampled('one-that-is-no-name-of-ours-' * 2)])
+    assert max(map(len, text.splitlines())) <= 120
+    assert '| deepseek-math-7b-rl ' in text
+    assert '| _t0-3_p0-8_k50_rp1-0_rs42_l8192 ' in text
+
+
+def test_each_data_set_has_a_table() -> None:
+    """Its n and what stayed unjudged in the title."""
+    text = summary_table([sampled('a_l1'), sampled('b_l1', 'AIME2024-k16-r3'), sampled('c_l1')])
+    assert text.count('| model') == 2
+    assert 'AIME2024-k16-r3: n = 48, 0 samples unjudged' in text
+    assert text.index('AIME2024') < text.index('LiveMathBench')

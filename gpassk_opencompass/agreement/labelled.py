@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..answers import final_answer
 from ..errors import InputError
+from ..json_lines import JsonRows
 from ..judges.protocol import Pair
 
 FIELDS = {
@@ -51,30 +50,11 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
     Raises:
         InputError: names the file and the line.
     """
-    pairs = [_labelled(f'{path}:{line}', line, row, responses) for line, row in _rows(Path(path))]
+    rows = JsonRows(path)
+    pairs = [_labelled(rows.place(line), line, row, responses) for line, row in rows]
     if not pairs:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
     return pairs
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        with path.open(encoding='utf-8-sig') as lines:
-            for line, text in enumerate(lines, 1):
-                if text.strip():
-                    yield line, _object(f'{path}:{line}', text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f'cannot read {path}: {error}; expected a UTF-8 file of JSON lines') from error
-
-
-def _object(place: str, text: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f'{place} is no JSON: {error}') from error
-    if not isinstance(row, dict):
-        raise InputError(f'{place} holds a {type(row).__name__}; expected an object, {{"answer": …}}')
-    return row
 
 
 def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) -> LabelledPair:

@@ -13,10 +13,14 @@ from ..version import __version__
 
 COMMANDS = {
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
+    'compare': ('compare', 'our scores beside a published leaderboard, and what that can tell apart'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
+    'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
+    'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
+    'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),
     'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
 }
 """Subcommand → (module of this package, one line of help).

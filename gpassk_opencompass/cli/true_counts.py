@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..answers import normal_form
 from ..arguments import LARGEST_N, as_whole
 from ..errors import InputError
+from ..json_lines import JsonRows
 
 
 class Truth(NamedTuple):
@@ -33,47 +32,18 @@ def read_truth(path: str, n: int | None = None) -> Truth:
     Raises:
         InputError: names the file and the row.
     """
-    found = _parsed(path)
-    if isinstance(found, dict) and 'gpassk' in found:
-        return _of_result(path, found)
+    rows = JsonRows(path)
     counts: dict[int, list[int]] = {}
-    for place, row in _rows(path, found):
-        size, c = _count(place, row, n)
+    for number, row in rows:
+        if 'gpassk' in row:
+            return _of_result(path, row)
+        if 'c' not in row:
+            raise InputError(f'{rows.place(number)}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
+        size, c = _count(rows.place(number), row, n)
         counts.setdefault(size, []).append(c)
-    return Truth(counts, [], [])
-
-
-def _parsed(path: str) -> Any:
-    """The file as one JSON value, or its lines as a list."""
-    try:
-        text = Path(path).read_text(encoding='utf-8-sig')
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f'cannot read {path}: {error}; expected a result file or JSON lines') from error
-    try:
-        return json.loads(text)
-    except ValueError:
-        return [
-            _line(f'{path}:{number}', line)
-            for number, line in enumerate(text.splitlines(), 1)
-            if line.strip()
-        ]
-
-
-def _line(place: str, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise InputError(f'{place} is no JSON: {error}') from error
-
-
-def _rows(path: str, found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    rows = found if isinstance(found, list) else [found]
-    if not rows:
+    if not counts:
         raise InputError(f'{path} holds no counts; expected an object with c and n a question')
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or 'c' not in row:
-            raise InputError(f'{path}, row {number}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
-        yield f'{path}, row {number}', row
+    return Truth(counts, [], [])
 
 
 def _count(place: str, row: Mapping[str, Any], n: int | None) -> tuple[int, int]:

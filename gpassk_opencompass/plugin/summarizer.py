@@ -14,6 +14,7 @@ from opencompass.utils import (
     model_abbr_from_cfg,
 )
 
+from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
 
 NOTEWORTHY = 0.01
@@ -26,11 +27,11 @@ SUSPECT = {
 
 
 class GPassKSummarizer:
-    """A row a (model, data set): accuracy, the G-Pass family of the largest k; then contest × language.
+    """A row a (model, data set): accuracy and the G-Pass family of the largest k; then contest × language.
 
-    Printed, and written to `<work_dir>/summary/summary_<time>.md`; with every metric to `.csv` and
-    `.breakdown.csv` beside it. Results that are missing are named, so that a failed task is not read as a
-    short table.
+    Below each score stands its 95 % interval, or why there is none. Printed, and written to
+    `<work_dir>/summary/summary_<time>.md`; with every metric to `.csv` and `.breakdown.csv` beside it.
+    Results that are missing are named, so that a failed task is not read as a short table.
 
     Args:
         config: the run's config, given by OpenCompass.
@@ -50,8 +51,8 @@ class GPassKSummarizer:
             self._logger.error(f'no result at {path}: its task failed or was not run; see logs/ beside it')
         if not runs:
             return
-        tables = (results_table(runs), breakdown_table(runs))
-        text = ''.join(f'{table.to_markdown()}\n\n' for table in tables) + _footnotes(runs, missing)
+        tables = (summary_table(runs), breakdown_table(runs).to_markdown())
+        text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(runs, missing)
         print(text)
         time_str = time_str or datetime.now().strftime('%Y%m%d_%H%M%S')
         folder = Path(self._config['work_dir'], 'summary')

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
 from .results import Result
@@ -24,6 +23,8 @@ class Entry:
 
     result: Result
     greedy: Result | None
+    level: float = 0.95
+    """Of confidence, of all intervals."""
 
     @property
     def name(self) -> str:
@@ -32,15 +33,23 @@ class Entry:
 
     def greedy_accuracy(self) -> Interval | None:
         """Of the greedy run."""
-        return self.greedy.interval('accuracy') if self.greedy else None
+        return self.greedy.interval('accuracy', self.level) if self.greedy else None
 
     def interval(self, metric: str) -> Interval:
         """For new questions of the same kind."""
-        return self.result.interval(metric)
+        return self.result.interval(metric, self.level)
 
     def rerun(self, metric: str) -> Interval:
         """For new samples of the same questions."""
-        return rerun_interval(self.result.counts, self.result.n, kernel_of(metric))
+        return rerun_interval(self.result.counts, self.result.n, kernel_of(metric), self.level)
+
+    def greedy_group_interval(self, group: str) -> Interval | None:
+        """Accuracy of the greedy run on the questions of one contest and language."""
+        return self.greedy.group_interval(group, 'accuracy', self.level) if self.greedy else None
+
+    def group_interval(self, group: str, metric: str) -> Interval | None:
+        """For new questions of one contest and language; None where the run has none of them."""
+        return self.result.group_interval(group, metric, self.level)
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,8 @@ class Board:
     reason: str
     k: int
     entries: tuple[Entry, ...]
+    level: float = 0.95
+    """Of confidence, of all intervals."""
 
     @property
     def title(self) -> str:
@@ -66,72 +77,117 @@ class Board:
         """The published columns: G-Pass@k at three thresholds, then mG-Pass@k."""
         return [*(g_pass_name(self.k, tau) for tau in SHOWN_THRESHOLDS), mg_pass_name(self.k)]
 
+    @property
+    def judge(self) -> str:
+        """Who judged, for a reader."""
+        return judge_line(self.entries[0].result)
+
+    @property
+    def questions(self) -> int:
+        """How many were asked."""
+        return len(self.entries[0].result.uids)
+
+    @property
+    def problems(self) -> int:
+        """How many source problems they come from."""
+        return len(set(self.entries[0].result.problems))
+
+    @property
+    def groups(self) -> list[str]:
+        """Contest × language, in the order of the questions."""
+        return list(dict.fromkeys(self.entries[0].result.groups))
+
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """Best and worst rank of each entry by mG-Pass@k, all right at once at 95 %; shape (entries, 2)."""
+        """Best and worst rank of each entry by mG-Pass@k, all right at once; shape (entries, 2)."""
         order = [_positions(entry.result, self.entries[0].result.uids) for entry in self.entries]
         metric = mg_pass_name(self.k)
         values = [e.result.values(metric)[rows] for e, rows in zip(self.entries, order, strict=True)]
-        return rank_intervals(np.stack(values), self.entries[0].result.problems)
+        return rank_intervals(np.stack(values), self.entries[0].result.problems, self.level)
 
 
-def boards(results: Sequence[Result], k: int | None = None) -> tuple[list[Board], list[str]]:
+def boards(
+    results: Sequence[Result], k: int | None = None, level: float = 0.95
+) -> tuple[list[Board], list[str]]:
     """Tables of all sampled results, best mG-Pass@k first.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
-    reference answers (`data.sha256`) and were judged by the same judge (its whole identity). Numbers of
+    reference answers (`Result.data`) and were judged by the same judge (its whole identity). Numbers of
     different judges or versions of the data are not ranked together.
 
     Args:
         results: greedy runs (n = 1) stand beside the sampled runs of their model.
-        k: of the metrics; None: the largest k that every result of the table was evaluated for.
+        k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
+        level: of confidence, between 0 and 1.
 
     Returns:
         Boards, and a line for each result that stands in none.
+
+    Raises:
+        InputError: k is less than 2, or the level is none.
     """
+    if k is not None and k < 2:
+        raise InputError(f'k = {k}: expected at least 2; one answer says nothing of stability')
+    if not 0 < level < 1:
+        raise InputError(f'level = {level}: expected a confidence between 0 and 1, e.g. 0.95')
     kinds: defaultdict[str, defaultdict[tuple[str, str], list[Result]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    left_out = []
     for result in results:
-        if result.n == 1 and not result.greedy:
-            left_out.append(f'{result.path}: one sample at a temperature above 0 says nothing of stability')
-        kinds[result.benchmark][_data(result), _judge_digest(result)].append(result)
-    found = []
+        kinds[result.benchmark][result.data, result.judge_digest].append(result)
+    found, left_out = [], []
     for benchmark, parts in kinds.items():
         for number, (key, members) in enumerate(parts.items(), 1):
             part, reason = (f'part {number}', _reason(parts, key)) if len(parts) > 1 else ('', '')
-            board, leftover = _board(benchmark, part, reason, members, k)
+            board, leftover = _board(Board(benchmark, part, reason, k or 0, (), level), members)
             left_out += leftover
             found += [board] if board else []
     return found, left_out
 
 
 def judge_line(result: Result) -> str:
-    """Who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade rule, llm …'."""
-    return _judge_of(result.block.get('judge'))
+    """Who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
+    return _judge_of(result.block.get('judge')) or 'not known'
 
 
-def _board(
-    benchmark: str, part: str, reason: str, members: Sequence[Result], k: int | None
-) -> tuple[Board | None, list[str]]:
+def _board(frame: Board, members: Sequence[Result]) -> tuple[Board | None, list[str]]:
+    """The board of the members, as `frame` says but for k and entries, and a line for each left out."""
     sampled = [result for result in members if result.n > 1]
-    chosen = k if k is not None else _largest_common(result.block['k'] for result in sampled)
-    fit = [result for result in sampled if chosen is not None and chosen <= result.n]
-    left_out = [f'{r.path}: n = {r.n} is less than k = {chosen}' for r in sampled if r not in fit]
-    if not fit or chosen is None:
-        return None, left_out + [
-            f'{r.path}: a greedy run without samples beside it' for r in members if r.greedy
-        ]
-    greedy = {result.model: result for result in members if result.greedy}
-    entries = [Entry(result, greedy.get(result.model)) for result in fit]
-    metric = mg_pass_name(chosen)
+    k = frame.k or _largest_common(result.block['k'] for result in sampled)
+    fit = [result for result in sampled if k and k <= result.n]
+    entries = [Entry(result, _greedy_of(result, members), frame.level) for result in fit]
+    shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
+    left_out = [f'{result.path}: {_why_not(result, k)}' for result in members if id(result) not in shown]
+    if k is None or not entries:
+        return None, left_out
+    metric = mg_pass_name(k)
     entries.sort(key=lambda entry: (-float(entry.result.values(metric).mean()), entry.name))
-    return Board(benchmark, part, reason, chosen, tuple(entries)), left_out
+    return Board(frame.benchmark, frame.part, frame.reason, k, tuple(entries), frame.level), left_out
+
+
+def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
+    """The greedy run of the same model, rather with responses of the same length."""
+    runs = [other for other in members if other.greedy and other.model == result.model]
+    alike = [run for run in runs if _length(run) == _length(result)]
+    return next(iter([*alike, *runs]), None)
+
+
+def _length(result: Result) -> int | None:
+    return result.settings.max_out_len if result.settings else None
+
+
+def _why_not(result: Result, k: int | None) -> str:
+    if result.greedy:
+        return 'a greedy run without samples of its model beside it'
+    if result.n == 1:
+        return 'one sample at a temperature above 0 says nothing of stability'
+    if k is None:
+        return f'it was evaluated for k = {result.block["k"]}, and one answer says nothing of stability'
+    return f'n = {result.n} is less than k = {k}'
 
 
 def _largest_common(lists: Iterable[Sequence[int]]) -> int | None:
-    common = [set(ks) for ks in lists]
+    common = [{k for k in ks if k > 1} for ks in lists]
     shared = set.intersection(*common) if common else set()
     return max(shared, default=max((k for ks in common for k in ks), default=None))
 
@@ -139,15 +195,6 @@ def _largest_common(lists: Iterable[Sequence[int]]) -> int | None:
 def _positions(result: Result, uids: Sequence[str]) -> list[int]:
     place = {uid: position for position, uid in enumerate(result.uids)}
     return [place[uid] for uid in uids]
-
-
-def _data(result: Result) -> str:
-    return str(result.block['data']['sha256'])
-
-
-def _judge_digest(result: Result) -> str:
-    identity = {key: value for key, value in result.block['judge'].items() if key != 'statistics'}
-    return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _reason(parts: Iterable[tuple[str, str]], key: tuple[str, str]) -> str:

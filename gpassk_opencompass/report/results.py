@@ -1,11 +1,12 @@
-"""Result files of many runs, found and read: the newest complete one of each run counts."""
+"""One result file of G-Pass@k, read and checked."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..record import SCHEMA
+from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
+from ..uncertainty.intervals import cluster_numbers
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +30,8 @@ _Name = TypeVar('_Name')
 class Result:
     """One result file: a model with its settings on one benchmark.
 
-    `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it.
+    `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it; `manifest` is the entry
+    of the sweep's manifest for the model, which tells its path and what a name that was cut does not.
     """
 
     model_abbr: str
@@ -35,6 +39,7 @@ class Result:
     record: Mapping[str, Any]
     path: Path
     host: str = 'opencompass'
+    manifest: ManifestEntry | None = None
 
     @property
     def block(self) -> Mapping[str, Any]:
@@ -45,12 +50,16 @@ class Result:
     @cached_property
     def model(self) -> str:
         """The model's name without its settings."""
+        if self.manifest:
+            return self.manifest.model
         name = _parsed(ModelName.parse, self.model_abbr)
         return name.model if name else self.model_abbr
 
     @cached_property
     def settings(self) -> Settings | None:
-        """The sampling settings, as far as the abbreviation tells them."""
+        """The sampling settings, as far as the manifest or the abbreviation tells them."""
+        if self.manifest:
+            return _settings(self.manifest.settings)
         name = _parsed(ModelName.parse, self.model_abbr)
         return name.settings if name else None
 
@@ -90,6 +99,40 @@ class Result:
         """`{split}_{language}` of each question."""
         return list(self.block['counts']['group'])
 
+    @cached_property
+    def data(self) -> str:
+        """What was asked: the same for runs on the same questions with the same reference answers."""
+        known = _mapping(self.block.get('data')).get('sha256')
+        return str(known) if known else hashlib.sha256(json.dumps(self.uids).encode()).hexdigest()
+
+    @property
+    def judge(self) -> Mapping[str, Any]:
+        """The identity of who judged."""
+        told = _mapping(self.block.get('judge'))
+        return {key: value for key, value in told.items() if key != 'statistics'}
+
+    @cached_property
+    def judge_digest(self) -> str:
+        """The same for runs with the same judge, in every setting of it."""
+        return hashlib.sha256(json.dumps(self.judge, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def unjudged(self) -> int:
+        """Samples without a verdict; they count as incorrect."""
+        return int(self.block.get('unjudged', 0))
+
+    @property
+    def signature(self) -> str:
+        """One line that says how the numbers came about."""
+        return str(self.block.get('signature', ''))
+
+    def bounds(self, metric: str) -> tuple[float, float]:
+        """The mean of the metric with all unjudged samples wrong and with all of them right, from 0 to 1."""
+        unjudged = self.block['counts'].get('unjudged', 0)
+        table = value_table(kernel_of(metric), self.n)
+        high = np.minimum(self.counts + np.asarray(unjudged, dtype=np.int64), self.n)
+        return float(table[self.counts].mean()), float(table[high].mean())
+
     def values(self, metric: str) -> Floats:
         """The metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
 
@@ -102,34 +145,28 @@ class Result:
         """The mean of the metric with its interval for new questions of the same kind."""
         return mean_interval(self.values(metric), self.problems, level)
 
+    def group_interval(self, group: str, metric: str, level: float = 0.95) -> Interval | None:
+        """The same of the questions of one group; None where it has none."""
+        rows = self._group_rows.get(group)
+        if rows is None:
+            return None
+        return mean_interval(self.values(metric)[rows], self._problems[rows].tolist(), level)
 
-def read_results(folders: Sequence[Path]) -> tuple[list[Result], list[str]]:
-    """All results of G-Pass@k below the folders, and what could not be read.
+    @cached_property
+    def _group_rows(self) -> dict[str, NDArray[np.intp]]:
+        groups = np.array(self.groups)
+        return {group: np.flatnonzero(groups == group) for group in dict.fromkeys(self.groups)}
 
-    A result is `results/<model>/<dataset>.json` of an OpenCompass work directory. Of several with the same
-    model and data set the newest complete one counts, by the time that names its folder.
-
-    Returns:
-        Results, sorted by benchmark and model, and one line for each file that was passed over.
-
-    Raises:
-        InputError: a folder is missing.
-    """
-    newest: dict[tuple[str, str], Result] = {}
-    passed_over = []
-    for path in sorted((file for folder in folders for file in _files(folder)), key=_age):
-        try:
-            result = read_result(path)
-        except InputError as error:
-            passed_over.append(str(error))
-            continue
-        newest[result.model_abbr, result.dataset_abbr] = result
-    results = sorted(newest.values(), key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr))
-    return results, passed_over
+    @cached_property
+    def _problems(self) -> NDArray[np.intp]:
+        """The number of each question's problem."""
+        return cluster_numbers(self.problems)
 
 
 def read_result(path: Path) -> Result:
-    """One result file.
+    """One result file: `results/<model>/<dataset>.json` of OpenCompass, or what `gpassk score` wrote.
+
+    The latter says in `gpassk.run` what the model, the data set and the host are called.
 
     Raises:
         InputError: it cannot be read, or is no result of G-Pass@k.
@@ -142,7 +179,11 @@ def read_result(path: Path) -> Result:
     if not isinstance(block, dict):
         raise InputError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
     _check(path, block)
-    return Result(path.parent.name, path.stem, record, path)
+    if 'run' not in block and path.parent.parent.name == 'results':
+        return Result(path.parent.name, path.stem, record, path)
+    names = _mapping(block.get('run'))
+    model = str(names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk'))
+    return Result(model, str(names.get('dataset') or 'samples'), record, path, str(names.get('host', 'file')))
 
 
 def _check(path: Path, block: Mapping[str, Any]) -> None:
@@ -152,6 +193,12 @@ def _check(path: Path, block: Mapping[str, Any]) -> None:
     n, counts = block.get('n'), block.get('counts')
     if not isinstance(n, int) or n < 1 or not isinstance(counts, dict):
         raise InputError(f'{path} is damaged: n = {n!r}; expected a whole number, and counts')
+    if not isinstance(block.get('k'), list) or not all(
+        isinstance(k, int) and 1 <= k <= n for k in block['k']
+    ):
+        raise InputError(
+            f'{path} is damaged: k = {block.get("k")!r}; expected whole numbers from 1 to n = {n}'
+        )
     columns = [counts.get(name) for name in ('uid', 'problem', 'group', 'c')]
     lists = [column for column in columns if isinstance(column, list)]
     if len(lists) != len(columns) or len({len(column) for column in lists}) != 1 or not lists[0]:
@@ -160,19 +207,18 @@ def _check(path: Path, block: Mapping[str, Any]) -> None:
         raise InputError(f'{path} is damaged: expected counts 0 <= c <= n = {n}')
 
 
-def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise InputError(f'{folder} is no folder; give a work directory of OpenCompass or one above several')
-    return [path for path in folder.rglob('results/*/*.json') if path.is_file()]
-
-
-def _age(path: Path) -> tuple[str, str]:
-    """OpenCompass names a folder by the time of its start, YYYYMMDD_HHMMSS, which sorts."""
-    return path.parents[2].name, str(path)
-
-
 def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
     try:
         return parse(text)
     except InputError:
         return None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _settings(values: Mapping[str, Any]) -> Settings | None:
+    """Of a manifest; None where it does not say how long a response may be."""
+    known = {field.name: values[field.name] for field in fields(Settings) if field.name in values}
+    return Settings(**known) if 'max_out_len' in known else None

@@ -1,0 +1,127 @@
+"""`gpassk compare`: our scores beside a published leaderboard, and what that leaderboard can tell apart."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from .shown import printable
+
+if TYPE_CHECKING:
+    from ..report.agreement import Pairing
+    from ..report.published import Published
+    from ..report.scores import Score
+
+_EPILOG = """\
+examples:
+  gpassk compare report published_results.json
+  gpassk compare outputs published_results.json --map my-model=DeepSeek-Math-7B-RL -o agreement.csv
+  gpassk compare published_results.json --neighbours
+
+The published scores come without counts, so they have no intervals: "inside" means that the published score
+lies in our interval. Which neighbours of the published table can be told apart at all follows from how many
+questions it has, under the assumptions of --n, --between-translations and --between-models.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What to compare, how names are matched, and the assumptions."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        'paths',
+        nargs='+',
+        type=Path,
+        metavar='PATH',
+        help='reports or folders of results, and last the published leaderboard (JSON)',
+    )
+    parser.add_argument(
+        '--map',
+        action='append',
+        default=[],
+        metavar='OURS=THEIRS',
+        help='the published name of a model of ours, as often as needed',
+    )
+    parser.add_argument('--metric', help='of the neighbours (default: mG-Pass@k of the leaderboard)')
+    parser.add_argument('--neighbours', action='store_true', help='list all neighbouring pairs')
+    parser.add_argument('--n', type=int, default=48, help='samples a question of the published runs')
+    parser.add_argument('--between-translations', type=float, default=0.9, metavar='R')
+    parser.add_argument('--between-models', type=float, default=0.8, metavar='R')
+    parser.add_argument('--level', type=float, default=0.95, help='of confidence')
+    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write the comparison there (CSV)')
+    parser.add_argument('--strict', action='store_true', help='exit with 1 where a score is outside')
+
+
+def run(arguments: Namespace) -> int:
+    """Print our scores beside theirs, then what theirs can tell apart.
+
+    Returns:
+        The exit code: 0, or 1 with --strict where a published score is outside our interval.
+    """
+    from ..report.agreement import OUTSIDE, pair_scores
+    from ..report.neighbours import Assumptions
+    from ..report.published import read_published
+    from .compare_tables import pairs_csv, print_neighbours, print_pairs
+
+    *ours, theirs = arguments.paths
+    if theirs.is_dir():
+        raise InputError(f'{theirs} is a folder; the last path is the published leaderboard, a JSON file')
+    published = read_published(theirs)
+    assumptions = Assumptions(
+        arguments.n, arguments.between_translations, arguments.between_models, arguments.level
+    )
+    pairs: list[Pairing] = []
+    if ours:
+        scores = [score for path in ours for score in _scores(path, published, arguments.level)]
+        pairs, alone = pair_scores(scores, published, _names(arguments.map))
+        print_pairs(pairs, alone)
+        if arguments.output:
+            _write(arguments.output, pairs_csv(pairs))
+    print_neighbours(published, arguments.metric, assumptions, arguments.neighbours)
+    if ours and not pairs:
+        raise InputError('no score of ours has a published one beside it: see above, and --map OURS=THEIRS')
+    return int(arguments.strict and any(pair.verdict == OUTSIDE for pair in pairs))
+
+
+def _scores(path: Path, published: Published, level: float) -> list[Score]:
+    """Of a report, or of results that are scored now."""
+    from ..report.collecting import collect
+    from ..report.leaderboard import boards
+    from ..report.scores import read_scores, scores_of
+    from ..report.tables import SCORES_FILE
+
+    if (path / SCORES_FILE).is_file():
+        return read_scores(path / SCORES_FILE)
+    found, left_out = boards(collect([path], details=False).results, _largest_k(published), level)
+    for line in left_out:
+        print(f'left out: {printable(line)}')
+    return [score for board in found for row in scores_of(board) for score in row.values()]
+
+
+def _largest_k(published: Published) -> int:
+    from ..uncertainty import kernel_of
+
+    if '@' not in published.leading:
+        raise InputError('the leaderboard has no G-Pass@k, only greedy accuracies')
+    return kernel_of(published.leading).k
+
+
+def _names(pairs: Sequence[str]) -> dict[str, str]:
+    names = {}
+    for pair in pairs:
+        ours, equals, theirs = pair.partition('=')
+        if not (ours and equals and theirs):
+            raise InputError(f'--map {pair!r}: expected OURS=THEIRS')
+        names[ours] = theirs
+    return names
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from error
+    print(f'wrote {path}')

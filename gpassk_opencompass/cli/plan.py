@@ -1,0 +1,139 @@
+"""`gpassk plan`: how many samples and how many questions an interval of a wanted width takes."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..uncertainty import Kernel, Population
+
+_EPILOG = """\
+examples:
+  gpassk plan --half-width 2 --k 16 --pilot outputs/…/results/MODEL/DATASET.json
+  gpassk plan --half-width 3 --k 16 --beta 0.3 0.3 --questions 238 --translations 2
+
+Half-widths are in points (percent). Questions differ in hardness as a Beta distribution: of the counts of the
+pilot, or the one given (0.3 0.3: most questions always or never solved; 1 1: all chances alike;
+0.5 1.5: hard).
+"""
+
+MULTIPLES = (1, 2, 3, 4, 6, 9, 12)
+"""Numbers of samples looked at, in units of k, unless --n says which."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What is wanted, and how hard the questions are."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        '--half-width', type=float, required=True, metavar='POINTS', help='wanted: 2 is ±2 points'
+    )
+    parser.add_argument('--k', type=int, default=16)
+    parser.add_argument('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
+    hardness = parser.add_mutually_exclusive_group(required=True)
+    hardness.add_argument(
+        '--pilot', type=Path, metavar='RESULT', help='a result file to take the hardness from'
+    )
+    hardness.add_argument('--beta', type=float, nargs=2, metavar=('A', 'B'), help='the hardness')
+    parser.add_argument('--questions', type=int, help='at hand: what half-width do they give?')
+    parser.add_argument(
+        '--translations', type=int, help='questions a source problem (default: of the pilot, else 1)'
+    )
+    parser.add_argument(
+        '--correlation', type=float, default=0.9, help='between the translations of a problem (default: 0.9)'
+    )
+    parser.add_argument('--n', type=int, nargs='+', help='numbers of samples a question to look at')
+    parser.add_argument('--level', type=float, default=0.95, help='of confidence')
+
+
+def run(arguments: Namespace) -> int:
+    """Print the table; the exit code is 0."""
+    from ..uncertainty import kernel_of, plan
+
+    kernel = kernel_of(arguments.metric or f'mG-Pass@{arguments.k}')
+    if not kernel.steps:
+        raise InputError(f'{kernel.name} is 0 for every model; take k of at least 2')
+    population, questions = _population(arguments)
+    questions = arguments.questions or questions
+    ns = sorted(set(arguments.n or [multiple * kernel.k for multiple in MULTIPLES]))
+    wanted = arguments.half_width / 100
+    plans = plan(population, kernel, wanted, ns, questions, arguments.level)
+    twice = plan(population, kernel, wanted, ns, questions and 2 * questions, arguments.level)
+    mean = population.moments(kernel, kernel.k)[0]
+    print(
+        f'{kernel.name}, expected {100 * mean:.1f} %, for ±{arguments.half_width:g} points at '
+        f'{100 * arguments.level:g} %:\n'
+    )
+    columns = {
+        'samples a question': [str(row.n) for row in plans],
+        'questions': [str(row.questions) for row in plans],
+        'samples in all': [str(row.samples) for row in plans],
+        'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
+    }
+    if questions:
+        columns[f'± with {questions} questions'] = [f'{100 * row.half_width:.2f}' for row in plans]
+        columns[f'± with {2 * questions}'] = [f'{100 * row.half_width:.2f}' for row in twice]
+    _print(columns)
+    _say_what_helps(population, kernel, questions, arguments.level)
+    return 0
+
+
+def _population(arguments: Namespace) -> tuple[Population, int | None]:
+    """The hardness, and how many questions a pilot has."""
+    from ..report.results import read_result
+    from ..uncertainty import Population, fit_population
+
+    if arguments.beta:
+        translations = arguments.translations or 1
+        a, b = arguments.beta
+        return Population(a, b, translations, arguments.correlation), None
+    pilot = read_result(arguments.pilot)
+    if pilot.n < 2:
+        raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
+    questions = len(pilot.uids)
+    translations = arguments.translations or max(1, round(questions / len(set(pilot.problems))))
+    found = fit_population(pilot.counts, pilot.n, translations, arguments.correlation)
+    print(
+        f'{arguments.pilot.name}: {questions} questions × {pilot.n} samples, hardness Beta({found.a:.3g}, '
+        f'{found.b:.3g}), {translations} questions a source problem'
+    )
+    return found, questions
+
+
+def _print(columns: dict[str, list[str]]) -> None:
+    from tabulate import tabulate
+
+    print(tabulate(columns, headers='keys', tablefmt='github', disable_numparse=True, stralign='right'))
+
+
+def _say_what_helps(population: Population, kernel: Kernel, questions: int | None, level: float) -> None:
+    """What is left when nothing more can be won by samples, and where no interval would be printed."""
+    from scipy import stats
+
+    from ..uncertainty.intervals import FEWEST_EFFECTIVE
+
+    mean, between, _ = population.moments(kernel, kernel.k)
+    shared = (1 + (population.translations - 1) * population.correlation) / population.translations
+    print(
+        '\nmore samples could remove: the share of the variance that comes from sampling n answers; the rest '
+        'comes from which questions were asked, and only more questions make it smaller (four times as many '
+        'for half the width).'
+    )
+    if questions is None:
+        return
+    problems = questions // population.translations
+    quantile = float(stats.t.ppf((1 + level) / 2, problems - 1))
+    floor = quantile * math.sqrt(between * shared / problems)
+    print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')
+    share = min(mean, 1 - mean)
+    effective = problems * share**2 / (share**2 + between * shared)
+    if effective < FEWEST_EFFECTIVE:
+        print(
+            f'With {questions} questions no interval would be printed: about {effective:.1f} problems are '
+            f'{"solved" if mean < 0.5 else "unsolved"} in effect, fewer than {FEWEST_EFFECTIVE:g}.'
+        )

@@ -1,0 +1,162 @@
+"""`gpassk report`: the results of many runs as tables, figures and one page."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from .shown import printable
+
+if TYPE_CHECKING:
+    from ..report.leaderboard import Board
+    from ..report.published import Published
+    from ..report.scores import Scored
+
+_EPILOG = """\
+examples:
+  gpassk report outputs -o report
+  gpassk report outputs more/outputs --configs opencompass_configs --k 8 --average
+  gpassk report --file mine.gpassk.json --published published_results.json
+
+Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
+the same questions and judged by the same judge.
+"""
+
+PARTS = ('tables', 'figures', 'page')
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Where the results are, and what to write where."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        'folders', nargs='*', type=Path, metavar='FOLDER', help='work directories, or folders above several'
+    )
+    parser.add_argument(
+        '--file',
+        nargs='+',
+        type=Path,
+        default=[],
+        metavar='FILE',
+        help='more results, as `gpassk score` writes them',
+    )
+    parser.add_argument(
+        '--configs',
+        nargs='+',
+        type=Path,
+        default=[],
+        metavar='FOLDER',
+        help="folders with a sweep's manifest",
+    )
+    parser.add_argument(
+        '--published',
+        type=Path,
+        metavar='FILE',
+        help='a published leaderboard, shown beside (aggregates only)',
+    )
+    parser.add_argument('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER')
+    parser.add_argument('--k', type=int, help='of the metrics (default: the largest that all have)')
+    parser.add_argument('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    parser.add_argument(
+        '--average', action='store_true', help='average over benchmarks, where one may be taken'
+    )
+    parser.add_argument('--only', choices=PARTS, help='write only these')
+    parser.add_argument('--strict', action='store_true', help='exit with 1 if a file or result was left out')
+
+
+def run(arguments: Namespace) -> int:
+    """Read, print the leaderboard, write what was asked for.
+
+    Returns:
+        The exit code: 0, or 1 with --strict where something was left out (an older result of a run that has
+        a newer one is not).
+    """
+    from ..report.collecting import collect
+    from ..report.leaderboard import boards
+    from ..report.published import read_published
+    from ..report.scores import scores_of
+
+    if not (arguments.folders or arguments.file or arguments.published):
+        raise InputError('give a folder of results, --file FILE or --published FILE')
+    published = read_published(arguments.published) if arguments.published else None
+    with_answers = arguments.only in (None, 'page')
+    found = collect(arguments.folders, arguments.file, arguments.configs, with_answers)
+    tables, left_out = boards(found.results, arguments.k, arguments.level)
+    missing = [*found.passed_over, *left_out]
+    for line in (*missing, *found.older):
+        print(f'left out: {printable(line)}', file=sys.stderr)
+    if not tables and published is None:
+        raise InputError(_nothing(arguments.folders, len(found.results), len(found.passed_over)))
+    scored = [(board, scores_of(board)) for board in tables]
+    _print(scored)
+    paths = _write(arguments, scored, published, [*missing, *found.older])
+    _say(arguments.output, paths)
+    return int(arguments.strict and bool(missing))
+
+
+def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
+    where = ', '.join(map(str, folders)) or 'the files'
+    if results:
+        return f'no result of {where} can stand in a table: {results} found, see above'
+    return (
+        f'no result of G-Pass@k below {where} ({passed_over} files passed over): expected '
+        '<work_dir>/<time>/results/<model>/<dataset>.json; see `gpassk check` for runs that are not complete'
+    )
+
+
+def _write(
+    arguments: Namespace, scored: Scored, published: Published | None, notes: Sequence[str]
+) -> list[Path]:
+    """All parts, or the one that was asked for."""
+    wanted = [arguments.only] if arguments.only else PARTS
+    folder: Path = arguments.output
+    boards = [board for board, _ in scored]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = _tables(folder, scored, published, notes, arguments.average) if 'tables' in wanted else []
+        paths += _figures(folder, boards) if 'figures' in wanted and boards else []
+        return paths + (_page(folder, boards, published) if 'page' in wanted else [])
+    except OSError as error:
+        raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
+
+
+def _tables(
+    folder: Path, scored: Scored, published: Published | None, notes: Sequence[str], average: bool
+) -> list[Path]:
+    from ..report.published_tables import write_published
+    from ..report.tables import write_scored
+
+    paths = write_scored(scored, folder, notes, average) if scored else []
+    return paths + (write_published(published, folder) if published else [])
+
+
+def _figures(folder: Path, boards: Sequence[Board]) -> list[Path]:
+    from ..report.figures import write_figures, write_formula_figures
+
+    return [*write_figures(boards, folder), *write_formula_figures(folder / 'figures')]
+
+
+def _page(folder: Path, boards: Sequence[Board], published: Published | None) -> list[Path]:
+    from ..report.page import write_page
+
+    return write_page(boards, folder, published)
+
+
+def _print(scored: Scored) -> None:
+    from ..report.tables import HOW_TO_READ, heading, leaderboard_table
+
+    for board, rows in scored:
+        text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_markdown()}'
+        print(printable(text, keep='\n'))
+        print(HOW_TO_READ.format(level=100 * board.level, k=board.k) + '\n')
+
+
+def _say(folder: Path, paths: Sequence[Path]) -> None:
+    shown = [
+        str(path.relative_to(folder)) for path in paths if path.suffix in {'.md', '.csv', '.json', '.html'}
+    ]
+    print(f'wrote {len(paths)} files to {folder}: {", ".join(shown)} …')

@@ -1,0 +1,118 @@
+"""The results of many runs, found below folders: the newest complete one of each run counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import InputError
+from ..sweep.manifest import MANIFEST, read_manifest
+from ..sweep.manifest import Entry as ManifestEntry
+from .results import Result, read_result
+
+_PATTERNS = ('results/*/*.json', '*.gpassk.json')
+
+
+class Collected(NamedTuple):
+    """What was found; the last two are one line a file, for a reader."""
+
+    results: list[Result]
+    passed_over: list[str]
+    """Files that are no complete result."""
+    older: list[str]
+    """Complete results that a newer one replaces."""
+
+
+def collect(
+    folders: Iterable[Path],
+    files: Iterable[Path] = (),
+    configs: Iterable[Path] = (),
+    details: bool = True,
+) -> Collected:
+    """All results of G-Pass@k below the folders and of the files.
+
+    A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, or a `*.gpassk.json`. Of
+    several for one run the newest complete one counts, by the time that names its folder: for one model and
+    data set in one work directory, and across work directories where questions and judge are the same, too
+    (with other questions or another judge it is another run).
+
+    Args:
+        folders: work directories, or folders above several.
+        files: more results, whatever they are called.
+        configs: folders with a sweep's manifest, beside those below `folders`.
+        details: keep the answers and verdicts of each question, which are most of a file.
+
+    Returns:
+        Results, sorted by benchmark and model, each with its model's entry of the manifests.
+
+    Raises:
+        InputError: a folder or file is missing, or a manifest is damaged.
+    """
+    folders, explicit = list(folders), [_existing(path) for path in files]
+    found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder))
+    results, passed_over = [], []
+    for path in dict.fromkeys([*sorted(found, key=_age), *(path.resolve() for path in explicit)]):
+        try:
+            result = read_result(path)
+            results.append(result if details else replace(result, record={'gpassk': result.block}))
+        except InputError as error:
+            passed_over.append(str(error))
+    newest, older = _newest(results)
+    models = _models(folders, configs)
+    told = [replace(result, manifest=models.get(result.model_abbr)) for result in newest]
+    told.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
+    return Collected(told, passed_over, older)
+
+
+def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """The results that count, of results sorted by age, and a line for each that does not."""
+    kept: list[Result] = []
+    older = []
+    for result in reversed(results):
+        newer = next((other for other in kept if _same_run(result, other)), None)
+        if newer is None:
+            kept.append(result)
+        else:
+            older.append(f'{result.path}: there is a newer result of this run, {newer.path}')
+    return kept, older[::-1]
+
+
+def _same_run(result: Result, other: Result) -> bool:
+    names = (result.host, result.model_abbr, result.dataset_abbr)
+    if names != (other.host, other.model_abbr, other.dataset_abbr):
+        return False
+    if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
+        return True
+    return (result.data, result.judge_digest) == (other.data, other.judge_digest)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        raise InputError(
+            f'{folder} is no folder; give a work directory of OpenCompass or one above several, '
+            'and single files with --file'
+        )
+    for pattern in _PATTERNS:
+        yield from (path for path in folder.rglob(pattern) if path.is_file())
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f'{path} is no file; expected a result that OpenCompass or `gpassk score` wrote')
+    return path
+
+
+def _age(path: Path) -> tuple[str, str]:
+    """OpenCompass names a folder by the time of its start, YYYYMMDD_HHMMSS, which sorts."""
+    return ''.join(parent.name for parent in path.parents[2:3]), str(path)
+
+
+def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:
+    """Model abbreviation → its entry in the manifests, unless two of them tell different paths."""
+    homes = dict.fromkeys(path.parent for folder in folders for path in folder.rglob(MANIFEST))
+    entries = [entry for home in [*homes, *configs] for entry in read_manifest(home)]
+    models = {entry.model_abbr: entry for entry in entries}
+    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
+    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}

@@ -1,0 +1,184 @@
+"""What a family of figures gives: drawings, or the reason why there is none; and the paper they stand on."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .style import FAINT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PER_PAGE = 20
+"""Panels of a figure."""
+
+LARGEST_DRAWN = 60
+"""Of more runs, so many are drawn as panels, from the top of the table; the tables and the page have all."""
+
+_TOP, _SUBTITLE_ROW, _TITLE_ROW, _NOTE_ROW, _LEGEND_ROW = 0.34, 0.15, 0.3, 0.145, 0.24
+_LEFT, _RIGHT, _AXIS, _GAP = 0.62, 0.2, 0.48, 0.18
+_TICKS = 0.17
+
+_Item = TypeVar('_Item')
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with the name of its files (without ending) and what a reader who cannot see it is told."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A figure that would have nothing to show."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Measures of a sheet with panels, in inches."""
+
+    columns: int
+    width: float
+    height: float
+
+    @classmethod
+    def of(cls, panels: int) -> Paper:
+        """The fewer the panels, the larger."""
+        for most, columns, width, height in ((1, 1, 6.0, 3.6), (2, 2, 3.9, 2.9), (3, 3, 2.9, 2.3)):
+            if panels <= most:
+                return cls(columns, width, height)
+        return cls(4, 2.35, 1.75)
+
+
+class Sheet:
+    """A figure with a title, panels in rows, a legend and notes below.
+
+    Args:
+        panels: how many.
+        title, subtitle: of the figure.
+        paper: measures of the panels; None: as fit their number.
+        independent: the panels do not share their x axis.
+
+    Limits of the axes are to be set; they do not follow the lines.
+    """
+
+    def __init__(
+        self, panels: int, title: str, subtitle: str, paper: Paper | None = None, independent: bool = False
+    ) -> None:
+        from matplotlib.figure import Figure
+
+        self.paper = paper or Paper.of(panels)
+        self.columns = self.paper.columns
+        self.rows = -(-panels // self.columns)
+        self.width = _LEFT + _RIGHT + self.columns * (self.paper.width + _GAP) - _GAP
+        self.title = title
+        self.figure: Figure = Figure(figsize=(self.width, 1.0))
+        self._subtitle = _wrapped(subtitle, self.width * 15)
+        self._top = _TOP + _SUBTITLE_ROW * len(self._subtitle)
+        self.axes: list[Axes] = []
+        self.independent = independent
+        for number in range(panels):
+            y = self.axes[0] if self.axes else None
+            x = None if independent else y
+            axes = self.figure.add_axes((0.1, 0.1, 0.8, 0.8), label=str(number), sharex=x, sharey=y)
+            axes.set_autoscale_on(False)  # limits are set once: with many panels that share them it is slow
+            self.axes.append(axes)
+
+    def finish(
+        self, x_label: str, y_label: str, handles: Sequence[Any] = (), notes: Sequence[str] = ()
+    ) -> Figure:
+        """Put everything in its place.
+
+        Args:
+            x_label, y_label: stand at the outer panels alone.
+            handles: of the legend; none: no legend.
+            notes: sentences at the foot.
+        """
+        columns = max(1, int(self.width // 1.75))
+        legend = _LEGEND_ROW * -(-len(handles) // columns) + 0.06 if handles else 0.0
+        lines = [line for note in notes for line in _wrapped(note, self.width * 17.5)]
+        foot = legend + _NOTE_ROW * len(lines) + 0.1
+        height = self._top + self.rows * self._pitch + _AXIS + foot
+        self.figure.set_size_inches(self.width, height)
+        for number, axes in enumerate(self.axes):
+            self._place(axes, number, height)
+            self._label(axes, number, x_label, y_label)
+        texts = ((self.title, 0.12, 10.5), ('\n'.join(self._subtitle), 0.34, 8.0))
+        for text, down, size in texts:
+            self.figure.text(0.12 / self.width, 1 - down / height, text, size=size, va='top')
+        if handles:
+            bottom = (foot - legend) / height
+            anchor = (0.12 / self.width, bottom)
+            self.figure.legend(handles=handles, loc='lower left', bbox_to_anchor=anchor, ncols=columns)
+        notes_top = (foot - legend - 0.02) / height
+        self.figure.text(0.12 / self.width, notes_top, '\n'.join(lines), size=7, va='top', color='#444444')
+        return self.figure
+
+    @property
+    def _pitch(self) -> float:
+        """From one row of panels to the next."""
+        return self.paper.height + _TITLE_ROW + (_TICKS if self.independent else 0.0)
+
+    def _place(self, axes: Axes, number: int, height: float) -> None:
+        row, column = divmod(number, self.columns)
+        left = _LEFT + column * (self.paper.width + _GAP)
+        top = height - self._top - _TITLE_ROW - row * self._pitch
+        box = left, top - self.paper.height, self.paper.width, self.paper.height
+        unit = self.width, height, self.width, height
+        x, y, width, tall = (part / whole for part, whole in zip(box, unit, strict=True))
+        axes.set_position((x, y, width, tall))
+
+    def _label(self, axes: Axes, number: int, x_label: str, y_label: str) -> None:
+        lowest = number + self.columns >= len(self.axes)
+        below = lowest or self.independent
+        axes.tick_params(labelbottom=below, labelleft=number % self.columns == 0)
+        axes.tick_params(color=FAINT, length=2.5)
+        if lowest:
+            axes.set_xlabel(x_label)
+        if number % self.columns == 0:
+            axes.set_ylabel(y_label)
+
+
+def write_around(figure: Figure, title: str, subtitle: str, notes: Sequence[str]) -> None:
+    """Title, subtitle and notes of a figure that is no sheet of panels; there is room for two lines each."""
+    width, height = figure.get_size_inches()
+    below = '\n'.join(_wrapped(subtitle, width * 15))
+    for text, down, size in ((title, 0.12, 10.5), (below, 0.34, 8.0)):
+        figure.text(0.12 / width, 1 - down / height, text, size=size, va='top')
+    foot = '\n'.join(_wrapped(' '.join(notes), width * 17.5))
+    figure.text(0.12 / width, 0.1 / height, foot, size=7, va='bottom', color='#444444')
+
+
+def pages(items: Sequence[_Item], size: int = PER_PAGE) -> Iterator[tuple[str, list[_Item]]]:
+    """Items for one figure each, and what its name ends in: '' for the only one, else -1, -2, …"""
+    starts = range(0, len(items), size)
+    for number, start in enumerate(starts, 1):
+        yield (f'-{number}' if len(starts) > 1 else ''), list(items[start : start + size])
+
+
+def only_first(drawn: int, all_of_them: int, what: str = 'runs') -> list[str]:
+    """The note about what is not drawn."""
+    if drawn == all_of_them:
+        return []
+    return [f'Drawn: the first {drawn} of {all_of_them} {what}, by mG-Pass@k; the tables have all.']
+
+
+def _wrapped(text: str, columns: float) -> list[str]:
+    return textwrap.wrap(text, int(columns), break_on_hyphens=False)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """A few names, and how many more there are."""
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(name.replace(' ', '\u00a0') for name in names[:most]) + more

@@ -1,0 +1,157 @@
+"""What a model can do once, beside what it does every time: the greedy run against mG-Pass@k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...metrics import mg_pass_name
+from ..leaderboard import Board, Entry
+from .drawing import Drawing, LeftOut, write_around
+from .labels import Labelled, labelled, shared
+from .lines import about
+from .style import FAINT, LOOKS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+NAMED = 40
+"""Models with a number and a name; of more, every second, third, … in the order of the table."""
+
+NO_GREEDY = 'no greedy run (temperature 0) stands beside a sampled one'
+
+_LEFT, _SIDE, _TOP, _LIST, _ROW, _FOOT = 0.62, 4.9, 0.66, 3.1, 0.152, 0.85
+_ANGLES = np.deg2rad(np.arange(45, 405, 45))
+
+
+def potential(board: Board) -> Iterator[Drawing | LeftOut]:
+    """Accuracy of the greedy run across, mG-Pass@k upwards."""
+    runs = with_greedy(board)
+    if not runs:
+        yield LeftOut('potential', NO_GREEDY)
+        return
+    from matplotlib.figure import Figure
+
+    metric, entries = mg_pass_name(board.k), [run.entry for run in runs]
+    tall = max(_SIDE, _ROW * min(len(best_places(runs)), NAMED))
+    width, height = _LEFT + _SIDE + 0.25 + _LIST, _TOP + tall + _FOOT
+    figure = Figure(figsize=(width, height))
+    box = (_LEFT / width, 1 - (_TOP + _SIDE) / height, _SIDE / width, _SIDE / height)
+    axes = figure.add_axes(box)
+    low, high = _limits(points_of(entries, metric))
+    axes.set(xlim=(low, high), ylim=(low, high))
+    axes.set(xlabel='greedy accuracy, percent', ylabel=f'{metric}, percent')
+    axes.plot([low, high], [low, high], color=FAINT, linewidth=0.8, linestyle=(0, (4, 2)), label='equal')
+    _draw_points(axes, runs, metric)
+    title = f'Greedy accuracy against {metric}: potential and stability'
+    _write(figure, board, runs, title)
+    caption = (
+        f'{len(entries)} points, greedy accuracy across and {metric} upwards, nearly all below the line.'
+    )
+    yield Drawing('potential', title, caption, figure)
+
+
+def with_greedy(board: Board) -> list[Labelled]:
+    """The runs beside which a greedy run stands, in the order of the table."""
+    return [run for run in labelled(board) if run.entry.greedy]
+
+
+def points_of(entries: Sequence[Entry], metric: str) -> Floats:
+    """Greedy accuracy and the metric of each run, in percent, of shape (entries, 2)."""
+    pairs = [
+        (e.greedy.values('accuracy').mean(), e.result.values(metric).mean()) for e in entries if e.greedy
+    ]
+    return np.array([(100.0 * x, 100.0 * y) for x, y in pairs], dtype=np.float64)
+
+
+def free_places(points: Floats, chosen: Sequence[int], radius: float, limits: tuple[float, float]) -> Floats:
+    """Where the chosen points have their numbers: close by, clear of points and other numbers.
+
+    Each takes the first place on rings around its point at which nothing is nearer than `radius`, or the
+    place with most room if there is none; all places lie within the limits of the axes.
+    """
+    circle = np.array([np.cos(_ANGLES), np.sin(_ANGLES)]).T
+    rings = np.concatenate([radius * size * circle for size in (1.0, 1.7, 2.4, 3.2)])
+    taken, places = [*points], []
+    low, high = limits[0] + radius / 2, limits[1] - radius / 2
+    for point in points[list(chosen)]:
+        offers = np.clip(point + rings, low, high)
+        room = np.min(np.hypot(*(offers[:, None] - np.array(taken)).transpose(2, 0, 1)), axis=1)
+        free = np.flatnonzero(room >= 0.93 * radius)
+        places.append(offers[free[0] if free.size else int(room.argmax())])
+        taken.append(places[-1])
+    return np.array(places)
+
+
+def named_places(models: int) -> list[int]:
+    """Which of the models, by their place in the table, have a number: all, or every second, third, …"""
+    return list(range(0, models, -(-models // NAMED)))
+
+
+def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: str) -> None:
+    points = points_of([run.entry for run in runs], metric)
+    best = best_places(runs)
+    others = np.delete(points, best, axis=0)
+    colour, size = LOOKS[2].colour, 4 if len(best) <= NAMED else 3
+    axes.plot(*others.T, 'o', color=colour, markersize=3, markerfacecolor='white', label='others')
+    axes.plot(*points[best].T, 'o', color=colour, markersize=size, label='best')
+    named = named_places(len(best))
+    _draw_bars(axes, [runs[best[number]].entry for number in named], metric)
+    limits = axes.get_xlim()
+    ordered = np.concatenate([points[best], others])
+    places = free_places(ordered, named, 0.16 * (limits[1] - limits[0]) / _SIDE, limits)
+    for number, place in zip(named, places, strict=True):
+        axes.plot(*np.array([ordered[number], place]).T, color=FAINT, linewidth=0.4, zorder=1)
+        box = {'boxstyle': 'round,pad=0.1', 'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.85}
+        axes.text(place[0], place[1], str(number + 1), size=7, ha='center', va='center', bbox=box)
+
+
+def _draw_bars(axes: Axes, entries: Sequence[Entry], metric: str) -> None:
+    """Intervals for new questions, upwards, where they are not refused."""
+    for entry, (x, _) in zip(entries, points_of(entries, metric), strict=True):
+        interval = entry.interval(metric)
+        if not interval.refused:
+            axes.vlines(x, 100 * interval.low, 100 * interval.high, color=LOOKS[5].colour, linewidth=0.8)
+
+
+def _limits(points: Floats) -> tuple[float, float]:
+    """Whole tens around all points, the same on both axes."""
+    return np.floor(points.min() / 10) * 10 - 3, np.ceil(points.max() / 10) * 10 + 3
+
+
+def _write(figure: Figure, board: Board, runs: Sequence[Labelled], title: str) -> None:
+    width, height = figure.get_size_inches()
+    best = best_places(runs)
+    named = named_places(len(best))
+    for row, number in enumerate(named):
+        x, y = (_LEFT + _SIDE + 0.25) / width, 1 - (_TOP + _ROW * row) / height
+        figure.text(x, y, f'{number + 1:>2}  {runs[best[number]].label}', size=7, va='top')
+    notes = [
+        f'Upright bars: {100 * board.level:g} % intervals for new questions, where they are not refused.'
+    ]
+    notes += ['Hollow: the same models at other settings.'] if len(best) < len(runs) else []
+    if len(named) < len(best):
+        notes.append(f'Named: {len(named)} of {len(best)} models, evenly from the order of the table.')
+    notes += without_greedy(board, len(runs)) + shared(board)
+    subtitle = f'{about(board)} On the line a model is as good every time as once.'
+    write_around(figure, title, subtitle, notes)
+
+
+def best_places(runs: Sequence[Labelled]) -> list[int]:
+    """Where in the runs, which are in the order of the table, the first one of each model stands."""
+    first: dict[str, int] = {}
+    for place, run in enumerate(runs):
+        first.setdefault(run.entry.result.model, place)
+    return list(first.values())
+
+
+def without_greedy(board: Board, drawn: int) -> list[str]:
+    """The note about runs beside which no greedy run stands."""
+    missing = len(board.entries) - drawn
+    return [f'Without a greedy run, so not here: {missing}.'] if missing else []

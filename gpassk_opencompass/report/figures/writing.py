@@ -1,0 +1,95 @@
+"""All figures of a report, as files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from loguru import logger
+
+from ..leaderboard import Board
+from .curves import draws, thresholds
+from .drawing import Drawing, LeftOut
+from .formulas import formulas
+from .gap import gap
+from .potential import potential
+from .samples import samples
+from .sensitivity import sensitivity
+from .stability import questions
+from .style import DPI, house_style, save
+
+Family = Callable[[Board], Iterable[Drawing | LeftOut]]
+
+FAMILIES: tuple[Family, ...] = (thresholds, draws, samples, sensitivity, questions, potential, gap)
+
+INDEX = 'figures.json'
+"""Beside the figures: board, title and a caption for each file; and what was left out, and why."""
+
+
+def write_figures(boards: Sequence[Board], folder: Path, dpi: int = DPI) -> list[Path]:
+    """Draw all figures of all boards.
+
+    A figure with nothing to show is left out: the reason is logged, and stands in `figures.json`.
+
+    Args:
+        boards: of `report.leaderboard`.
+        folder: of the report; the figures go to its folder `figures`, as
+            `<board>-<figure>.png` and `.svg`, with `-1`, `-2`, … where one would be too full.
+        dpi: of the PNG files.
+
+    Returns:
+        The files, `figures.json` last.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    target = folder / 'figures'
+    target.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    index: dict[str, list[dict[str, str]]] = {'figures': [], 'left_out': []}
+    for board, prefix in zip(boards, board_names(boards), strict=True):
+        with house_style():
+            for one in drawings(board):
+                about = {'board': board.title, 'figure': one.name}
+                if isinstance(one, LeftOut):
+                    logger.info(f'{board.title}: no figure {one.name}: {one.reason}')
+                    index['left_out'].append({**about, 'reason': one.reason})
+                    continue
+                paths += save(one, target / f'{prefix}-{one.name}', dpi)
+                told = {'title': one.title, 'caption': one.caption}
+                index['figures'].append({**about, 'file': f'{prefix}-{one.name}', **told})
+    paths.append(target / INDEX)
+    paths[-1].write_text(json.dumps(index, ensure_ascii=False, indent=1) + '\n', encoding='utf-8')
+    return paths
+
+
+def write_formula_figures(folder: Path, dpi: int = DPI) -> list[Path]:
+    """The figures of the formulas, which need no results, straight into `folder`.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with house_style():
+        return [path for one in formulas() for path in save(one, folder / one.name, dpi)]
+
+
+def drawings(board: Board) -> Iterator[Drawing | LeftOut]:
+    """All figures of a board, made one at a time; within `style.house_style`."""
+    for family in FAMILIES:
+        yield from family(board)
+
+
+def board_names(boards: Iterable[Board]) -> list[str]:
+    """A file name for each board, different ones for different boards, on any file system."""
+    names: list[str] = []
+    for board in boards:
+        name = re.sub(r'[^A-Za-z0-9+]+', '-', board.title).strip('-')[:80] or 'board'
+        taken = {other.lower() for other in names}
+        number, free = 2, name
+        while free.lower() in taken:
+            number, free = number + 1, f'{name}-{number}'
+        names.append(free)
+    return names

@@ -1,0 +1,204 @@
+"""Which neighbours of a published table are further apart than questions of that number can tell.
+
+A leaderboard without counts has no intervals. What its numbers of questions can resolve still follows from
+how hard the questions were, which the scores themselves tell, under assumptions that are stated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+from scipy.special import betaln, gammaln
+
+from ..errors import InputError
+from ..uncertainty import Kernel, Population, kernel_of
+from ..uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_PROBLEMS
+from .published import BENCHMARKS, Published, QuestionCount
+from .scores import GREEDY
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What the published table does not tell.
+
+    Args:
+        n: samples a question.
+        translations: correlation between the true values of the translations of one problem, from 0 to 1.
+        models: correlation between the true values of two models over the problems, from 0 to 1. 0.8 halves
+            the error against two models on different questions.
+        level: of confidence of a difference, between 0 and 1.
+
+    Raises:
+        InputError: a number out of range.
+    """
+
+    n: int = 48
+    translations: float = 0.9
+    models: float = 0.8
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if (
+            self.n < 1
+            or not 0 <= self.models <= 1
+            or not 0 <= self.translations <= 1
+            or not 0 < self.level < 1
+        ):
+            raise InputError(
+                f'{self}: expected n of at least 1, correlations from 0 to 1, a level between 0 and 1'
+            )
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two models that follow each other in a table; in percent."""
+
+    better: str
+    worse: str
+    gap: float
+    least: float | None
+    """The least difference that a paired comparison resolves; None where `refused` says why."""
+    unpaired: float | None
+    """The same for two models on different questions."""
+    refused: str = ''
+
+    @property
+    def distinguishable(self) -> bool:
+        """Further apart than the least difference."""
+        return self.least is not None and self.gap >= self.least
+
+
+def neighbours(
+    published: Published, benchmark: str, metric: str, assumptions: Assumptions | None = None
+) -> list[Neighbours]:
+    """All neighbouring pairs of a benchmark, best first.
+
+    Each model's questions are taken as a Beta population that gives its published G-Pass values
+    (`fit_to_means`). The difference of two models has the variance (V₁ + V₂ − 2·C)/J over J source
+    problems, where V is `Population.variance` and C the assumed covariance of their true values; the least
+    difference is Student's t with J − 1 degrees of freedom times its root.
+
+    Raises:
+        InputError: a benchmark whose number of questions is not known, or no metric of G-Pass@k.
+    """
+    assumptions = assumptions or Assumptions()
+    if benchmark not in BENCHMARKS:
+        raise InputError(f'{benchmark!r}: its questions are not known; known are {", ".join(BENCHMARKS)}')
+    if metric == GREEDY:
+        raise InputError('one greedy answer has no population; take a metric of G-Pass@k')
+    kernel_of(metric)
+    ranked = published.ranked(benchmark, metric)
+    found = {model: _population(published, model, benchmark, assumptions) for model in ranked}
+    pairs = []
+    for better, worse in pairwise(ranked):
+        gap = published.values[better, benchmark, metric] - published.values[worse, benchmark, metric]
+        least, unpaired, refused = _least(
+            (found[better], found[worse]), kernel_of(metric), BENCHMARKS[benchmark], assumptions
+        )
+        pairs.append(Neighbours(better, worse, gap, least, unpaired, refused))
+    return pairs
+
+
+@lru_cache(maxsize=1024)
+def fit_to_means(means: tuple[tuple[str, float], ...]) -> tuple[float, float] | None:
+    """a and b of the Beta population whose metrics come closest to these, by least squares.
+
+    Args:
+        means: (metric, its mean from 0 to 1).
+
+    Returns:
+        a and b, or None where all means are 0 or all are 1: then there is nothing to fit.
+    """
+    targets = np.array([mean for _, mean in means])
+    if not targets.size or targets.max() == 0 or targets.min() == 1:
+        return None
+    kernels = [kernel_of(name) for name, _ in means]
+
+    ways = [_log_ways(kernel.k) for kernel in kernels]
+    scores = [kernel.scores() for kernel in kernels]
+
+    def misfit(logs: Floats) -> Floats:
+        a, b = np.exp(logs)
+        means = [
+            score @ np.exp(log_ways + betaln(a + drawn, b + drawn[::-1]) - betaln(a, b))
+            for score, (drawn, log_ways) in zip(scores, ways, strict=True)
+        ]
+        return np.asarray(np.array(means) - targets)
+
+    bounds = (np.log(1e-3), np.log(1e3))
+    found = optimize.least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
+    a, b = np.exp(found.x)
+    return float(a), float(b)
+
+
+def _log_ways(k: int) -> tuple[Floats, Floats]:
+    """0 … k correct of k, and the log of the number of ways to each."""
+    drawn = np.arange(k + 1.0)
+    return drawn, gammaln(k + 1) - gammaln(drawn + 1) - gammaln(k - drawn + 1)
+
+
+def _population(
+    published: Published, model: str, benchmark: str, assumptions: Assumptions
+) -> Population | None:
+    known = BENCHMARKS[benchmark]
+    means = [
+        (metric, published.values[model, benchmark, metric] / 100)
+        for metric in published.metrics
+        if metric.startswith('G-Pass') and (model, benchmark, metric) in published.values
+    ]
+    fitted = fit_to_means(tuple(means))
+    if fitted is None:
+        return None
+    return Population(*fitted, max(1, round(known.questions / known.problems)), assumptions.translations)
+
+
+def _least(
+    pair: Sequence[Population | None], kernel: Kernel, known: QuestionCount, assumptions: Assumptions
+) -> tuple[float | None, float | None, str]:
+    if known.problems < FEWEST_PROBLEMS:
+        return None, None, f'{known.problems} problems, fewer than {FEWEST_PROBLEMS}'
+    first, second = pair
+    if first is None or second is None:
+        return None, None, 'no problem solved, or all: nothing to tell hardness from'
+    solved = max(_effective(population, kernel, known, assumptions) for population in (first, second))
+    if solved < FEWEST_EFFECTIVE:
+        return None, None, f'too few problems solved: {solved:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
+    apart = first.variance(kernel, assumptions.n) + second.variance(kernel, assumptions.n)
+    shared = 2 * assumptions.models * math.sqrt(_between(first, kernel) * _between(second, kernel))
+    quantile = float(stats.t.ppf((1 + assumptions.level) / 2, known.problems - 1))
+    paired = math.sqrt(max(apart - shared, 0.0) / known.problems)
+    return 100 * quantile * paired, 100 * quantile * math.sqrt(apart / known.problems), ''
+
+
+def _effective(
+    population: Population, kernel: Kernel, known: QuestionCount, assumptions: Assumptions
+) -> float:
+    """How many solved problems, in effect, the model has: J·E[x]²/E[x²]."""
+    mean = population.moments(kernel, kernel.k)[0]
+    return known.problems * mean**2 / (mean**2 + population.variance(kernel, assumptions.n))
+
+
+def _between(population: Population, kernel: Kernel) -> float:
+    """The variance of the true mean over the translations of a problem."""
+    _, between, _ = population.moments(kernel, kernel.k)
+    count = population.translations
+    return between * (1 + (count - 1) * population.correlation) / count
+
+
+def resolved(pairs: Sequence[Neighbours]) -> Mapping[str, float]:
+    """How many pairs there are, how many are told apart, and the median least difference of those known."""
+    least = [pair.least for pair in pairs if pair.least is not None]
+    return {
+        'pairs': len(pairs),
+        'apart': sum(pair.distinguishable for pair in pairs),
+        'median': float(np.median(least)) if least else math.nan,
+    }

@@ -1,0 +1,158 @@
+"""What the page is given: counts for its sums, and what only Python computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scipy import stats
+
+from ...errors import InputError
+from ...metrics import pass_name
+from ...uncertainty import Interval
+from ...uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
+from ...version import __version__
+from ..leaderboard import Board, Entry
+from ..published import Published
+from ..results import Result
+from .formulas import Formulas
+from .responses import pack, pack_responses
+
+
+def page_content(boards: Sequence[Board], published: Published | None = None) -> dict[str, Any]:
+    """Everything on the page, JSON-able. Counts are whole, answers go in within a budget.
+
+    Returns:
+        `boards` (a published benchmark is one too, without counts and so without intervals), the limits
+        below which an interval is refused, and `chunks`: packed texts that the page opens when somebody
+        asks for them.
+
+    Raises:
+        InputError: nothing to show.
+    """
+    if not boards and not published:
+        raise InputError('there is nothing to show: 0 tables; give at least one complete result')
+    formulas = Formulas()
+    texts = [_texts(board.entries[0].result) for board in boards]
+    for columns in texts:
+        formulas.add(*columns['question'], *columns['reference'])
+    responses = pack_responses([entry.result for board in boards for entry in board.entries], formulas)
+    numbers = iter(range(len(responses.chunks)))
+    contents = [_board(board, [next(numbers) for _ in board.entries]) for board in boards]
+    return {
+        'version': __version__,
+        'limits': {'problems': FEWEST_PROBLEMS, 'effective': FEWEST_EFFECTIVE, 'inAll': FEWEST_IN_ALL},
+        'answersShown': responses.shown,
+        'boards': contents + _published_boards(published),
+        'chunks': {
+            'responses': responses.chunks,
+            'texts': [pack(columns) for columns in texts],
+            'formulas': pack(formulas.trees),
+        },
+    }
+
+
+def _board(board: Board, numbers: Sequence[int]) -> dict[str, Any]:
+    result = board.entries[0].result
+    groups, problems = list(dict.fromkeys(result.groups)), list(dict.fromkeys(result.problems))
+    return {
+        'title': board.title,
+        'reason': board.reason,
+        'k': board.k,
+        'level': board.level,
+        'quantiles': _quantiles(result, board.level),
+        'judge': board.judge,
+        'uids': result.uids,
+        'groups': groups,
+        'group': _positions(result.groups, groups),
+        'problem': _positions(result.problems, problems),
+        'entries': [
+            _entry(board, entry, ranks, number)
+            for entry, ranks, number in zip(board.entries, board.ranks.tolist(), numbers, strict=True)
+        ],
+    }
+
+
+def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dict[str, Any]:
+    result, block = entry.result, entry.result.block
+    unjudged = block['counts'].get('unjudged') or []
+    order = _positions(board.entries[0].result.uids, result.uids)
+    return {
+        'name': entry.name,
+        'n': result.n,
+        'c': result.counts[order].tolist(),
+        'unjudged': [unjudged[row] for row in order] if any(unjudged) else [],
+        'reasons': block.get('unjudged_reasons') or {},
+        'greedy': _greedy(board, entry),
+        'ranks': list(ranks),
+        'rerun': {metric: _limits(entry.rerun(metric)) for metric in _rerun_metrics(board)},
+        'signature': result.signature,
+        'warnings': (block.get('replicas') or {}).get('warnings', []),
+        'responses': number,
+        'order': order if order != list(range(len(order))) else None,
+    }
+
+
+def _rerun_metrics(board: Board) -> list[str]:
+    return ['accuracy', pass_name(board.k), *board.metrics]
+
+
+def _limits(interval: Interval) -> list[float] | None:
+    return None if interval.refused else [interval.low, interval.high]
+
+
+def _greedy(board: Board, entry: Entry) -> list[int] | None:
+    if entry.greedy is None:
+        return None
+    order = _positions(board.entries[0].result.uids, entry.greedy.uids)
+    counts: list[int] = entry.greedy.counts[order].tolist()
+    return counts
+
+
+def _positions(values: Iterable[str], among: Sequence[str]) -> list[int]:
+    place = {value: position for position, value in enumerate(among)}
+    return [place[value] for value in values]
+
+
+def _texts(result: Result) -> dict[str, list[str]]:
+    """Question and reference of each question, as far as the result tells them."""
+    details = result.record.get('details')
+    details = details if isinstance(details, dict) else {}
+    count = len(result.uids)
+    columns = {name: details.get(name) for name in ('question', 'reference')}
+    return {
+        name: [str(text) for text in column]
+        if isinstance(column, list) and len(column) == count
+        else [''] * count
+        for name, column in columns.items()
+    }
+
+
+def _quantiles(result: Result, level: float) -> dict[int, float]:
+    """Student's t for each number of problems that the table or one of its groups has."""
+    pairs = set(zip(result.groups, result.problems, strict=True))
+    sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
+    return {size: float(stats.t.ppf((1 + level) / 2, size - 1)) for size in sizes if size > 1}
+
+
+def _published_boards(published: Published | None) -> list[dict[str, Any]]:
+    """Aggregates of others: a benchmark a table, the values in percent, None where nothing was published."""
+    if published is None:
+        return []
+    return [
+        {
+            'title': f'Published: {benchmark}',
+            'published': list(published.metrics),
+            'entries': [
+                {
+                    'name': model,
+                    'values': [
+                        published.values.get((model, benchmark, metric)) for metric in published.metrics
+                    ],
+                }
+                for model in published.models
+            ],
+        }
+        for benchmark in published.benchmarks
+    ]

@@ -1,0 +1,146 @@
+"""The layout of the published leaderboard: one JSON object a model, percent by metric and benchmark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..uncertainty import kernel_of
+from .leaderboard import Board
+from .scores import ALL, GREEDY, Scored
+
+_METRIC = re.compile(r'G-Pass@\d+[-_][0-9.]+|mG-Pass@\d+|Greedy')
+_FACTS = ('link', 'opensourced', 'mathLM', 'o1-like')
+
+
+@dataclass(frozen=True)
+class QuestionCount:
+    """What a benchmark of the published leaderboard consists of; `label` is what it is called here."""
+
+    label: str
+    questions: int
+    problems: int
+
+
+BENCHMARKS: Mapping[str, QuestionCount] = {
+    'LiveMathBench-2412': QuestionCount('LiveMathBench-v202412', 238, 119),
+    # 24 Chinese questions, 21 of them in English too (section F.1.5 of arXiv 2412.13147).
+    'LiveMathBench-Hard-2412': QuestionCount('LiveMathBench-v202412-hard-cn_en', 45, 24),
+    'MATH500-L5': QuestionCount('MATH500-L5', 134, 134),
+    'AIME2024-45': QuestionCount('AIME2024-45', 45, 45),
+    # Its greedy accuracies are multiples of 1/15: the first part alone.
+    'AIME2025': QuestionCount('AIME2025-I', 15, 15),
+}
+"""Name in the published leaderboard → what it is."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Aggregates of a leaderboard; metrics are named as everywhere else here ('G-Pass@16_0.5')."""
+
+    models: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Mapping[tuple[str, str, str], float]
+    """(model, benchmark, metric) → percent; what was not published is not there."""
+
+    @property
+    def leading(self) -> str:
+        """The metric that ranks: mG-Pass@k of the largest k, else the last one."""
+        means = [metric for metric in self.metrics if metric.startswith('mG-Pass')]
+        return max(means, key=lambda metric: kernel_of(metric).k, default=self.metrics[-1])
+
+    def ranked(self, benchmark: str, metric: str) -> list[str]:
+        """The models that have the metric, best first."""
+        known = [model for model in self.models if (model, benchmark, metric) in self.values]
+        return sorted(known, key=lambda model: -self.values[model, benchmark, metric])
+
+
+def read_published(path: Path) -> Published:
+    """Read a leaderboard.
+
+    Raises:
+        InputError: the file cannot be read, or is laid out otherwise.
+    """
+    try:
+        content = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
+        raise InputError(f'{path} is no leaderboard: expected {{model: {{metric: {{benchmark: percent}}}}}}')
+    values = {
+        (model, benchmark, metric_name(metric)): _percent(path, model, benchmark, value)
+        for model, facts in content.items()
+        for metric, row in facts.items()
+        if isinstance(row, dict) and _METRIC.fullmatch(metric)
+        for benchmark, value in row.items()
+        if value is not None
+    }
+    if not values:
+        raise InputError(f'{path} has no score: expected Greedy, G-Pass@16-0.5, mG-Pass@16 or the like')
+    benchmarks, metrics = (tuple(dict.fromkeys(key[part] for key in values)) for part in (1, 2))
+    return Published(tuple(content), benchmarks, metrics, values)
+
+
+def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
+    """Our boards in the layout of the published leaderboard.
+
+    Facts that no result tells (open source, mathematical, long reasoner) are null. A model has its own name
+    where it has one setting, the abbreviation with the settings where it has several. Where a model lacks
+    a metric of a benchmark that others have, it is null.
+    """
+    columns = [(published_benchmark(board), board) for board, _ in scored]
+    names = _names([board for board, _ in scored])
+    models: dict[str, dict[str, Any]] = {}
+    for (benchmark, board), (_, rows) in zip(columns, scored, strict=True):
+        for entry, scores in zip(board.entries, rows, strict=True):
+            facts = models.setdefault(names[entry.name], _facts(entry.result.manifest))
+            for metric in (GREEDY, *board.metrics):
+                score = scores.get((ALL, metric))
+                row = facts.setdefault(published_metric(metric), {name: None for name, _ in columns})
+                row[benchmark] = round(score.value, 2) if score else None
+    return models
+
+
+def published_benchmark(board: Board) -> str:
+    """The published name where it is the same set of questions, else the board's title."""
+    for name, known in BENCHMARKS.items():
+        if (known.label, known.questions) == (board.title, board.questions):
+            return name
+    return board.title
+
+
+def published_metric(name: str) -> str:
+    """'G-Pass@16_0.5' → 'G-Pass@16-0.5'."""
+    return name.replace('_', '-')
+
+
+def metric_name(published: str) -> str:
+    """'G-Pass@16-0.5' → 'G-Pass@16_0.5'."""
+    return re.sub(r'(@\d+)-', r'\1_', published)
+
+
+def _names(boards: Sequence[Board]) -> dict[str, str]:
+    """Name of an entry → name of the model, where that says which is meant."""
+    models = {entry.name: entry.result.model for board in boards for entry in board.entries}
+    taken = list(models.values())
+    return {run: model if taken.count(model) == 1 else run for run, model in models.items()}
+
+
+def _facts(manifest: Any) -> dict[str, Any]:
+    path = manifest.path if manifest else ''
+    hub = re.fullmatch(r'[\w.-]+/[\w.-]+', path)
+    return {**dict.fromkeys(_FACTS), 'link': f'https://huggingface.co/{path}' if hub else None}
+
+
+def _percent(path: Path, model: str, benchmark: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
+        raise InputError(
+            f'{path}: {model}, {benchmark}: {value!r}; expected a percentage from 0 to 100, or null'
+        )
+    return float(value)

@@ -1,0 +1,195 @@
+"""Every number of a board as one row: what CSV files hold, and what all tables are made of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..metrics import mg_pass_name, pass_name
+from ..sweep.names import Settings
+from ..uncertainty import Interval
+from .leaderboard import Board, Entry, judge_line
+from .results import Result
+
+GREEDY = 'Greedy'
+"""The published name of the accuracy of the greedy run."""
+
+ALL = ''
+"""The group of a score over all questions."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric of one run on all questions or on one group. Scores and errors are in percent.
+
+    None where there is nothing: no interval (`refused` says why), no rerun error, no rank.
+    """
+
+    benchmark: str
+    part: str
+    model: str
+    run: str
+    """The model with its settings."""
+    host: str
+    temperature: float | None
+    top_p: float | None
+    top_k: float | None
+    repetition_penalty: float | None
+    random_seed: float | None
+    max_out_len: float | None
+    group: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    level: float
+    error: float | None
+    refused: str
+    rerun_error: float | None
+    bound_low: float | None
+    bound_high: float | None
+    """With all unjudged samples wrong, and with all of them right; of all questions."""
+    best_rank: int | None
+    worst_rank: int | None
+    k: int
+    n: int
+    questions: int
+    problems: int
+    unjudged: int
+    judge: str
+    signature: str
+    path: str
+
+
+_SETTINGS = tuple(field.name for field in fields(Settings))
+
+Scores = Mapping[tuple[str, str], Score]
+"""(group, metric) → the score of one entry."""
+
+Scored = Sequence[tuple[Board, Sequence[Scores]]]
+"""Boards with the scores of each of their entries."""
+
+
+def scores_of(board: Board) -> list[Scores]:
+    """Of each entry: Greedy, accuracy, pass@k and the columns of the board, of all and of each group."""
+    return [
+        _entry_scores(board, entry, ranks) for entry, ranks in zip(board.entries, board.ranks, strict=True)
+    ]
+
+
+def scores_csv(scores: Iterable[Score]) -> str:
+    """All digits; an empty cell where there is nothing."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator='\n')
+    names = [field.name for field in fields(Score)]
+    writer.writerow(names)
+    writer.writerows([getattr(score, name) for name in names] for score in scores)
+    return out.getvalue()
+
+
+def read_scores(path: Path) -> list[Score]:
+    """What `scores_csv` wrote.
+
+    Raises:
+        InputError: the file cannot be read, or is another table.
+    """
+    try:
+        with path.open(encoding='utf-8', newline='') as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    try:
+        return [
+            Score(**{field.name: _read(str(field.type), row[field.name]) for field in fields(Score)})
+            for row in rows
+        ]
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(
+            f'{path} is not the scores.csv of this version ({error!r}); write the report again'
+        ) from error
+
+
+def _entry_scores(board: Board, entry: Entry, ranks: Any) -> Scores:
+    result, found = entry.result, {}
+    ranked = mg_pass_name(board.k)
+    for metric in ('accuracy', pass_name(board.k), *board.metrics):
+        place = (int(ranks[0]), int(ranks[1])) if metric == ranked else (None, None)
+        rerun = 100 * entry.rerun(metric).error
+        overall = entry.interval(metric)
+        found[ALL, metric] = _score(board, entry, result, metric, ALL, overall, rerun, place)
+        for group, interval in _by_group(board, entry, metric):
+            found[group, metric] = _score(board, entry, result, metric, group, interval)
+    if entry.greedy and (accuracy := entry.greedy_accuracy()):
+        found[ALL, GREEDY] = _score(board, entry, entry.greedy, GREEDY, ALL, accuracy)
+        for group in board.groups:
+            if of_group := entry.greedy_group_interval(group):
+                found[group, GREEDY] = _score(board, entry, entry.greedy, GREEDY, group, of_group)
+    return found
+
+
+def _by_group(board: Board, entry: Entry, metric: str) -> Iterator[tuple[str, Interval]]:
+    for group in board.groups:
+        if interval := entry.group_interval(group, metric):
+            yield group, interval
+
+
+def _score(
+    board: Board,
+    entry: Entry,
+    result: Result,
+    metric: str,
+    group: str,
+    interval: Interval,
+    rerun_error: float | None = None,
+    ranks: tuple[int | None, int | None] = (None, None),
+) -> Score:
+    """`result` is the entry's sampled run, or its greedy one."""
+    settings = vars(result.settings) if result.settings else {}
+    bounds = None if group else result.bounds('accuracy' if metric == GREEDY else metric)
+    return Score(
+        benchmark=board.benchmark,
+        part=board.part,
+        model=result.model,
+        run=entry.name,
+        host=result.host,
+        **{name: settings.get(name) for name in _SETTINGS},
+        group=group,
+        metric=metric,
+        value=100 * interval.estimate,
+        low=_percent(interval.low),
+        high=_percent(interval.high),
+        level=interval.level,
+        error=_percent(interval.error),
+        refused=interval.refused,
+        rerun_error=rerun_error,
+        bound_low=100 * bounds[0] if bounds else None,
+        bound_high=100 * bounds[1] if bounds else None,
+        best_rank=ranks[0],
+        worst_rank=ranks[1],
+        k=board.k,
+        n=result.n,
+        questions=result.groups.count(group) if group else len(result.uids),
+        problems=interval.problems,
+        unjudged=result.unjudged,
+        judge=judge_line(result),
+        signature=result.signature,
+        path=str(result.path),
+    )
+
+
+def _percent(value: float) -> float | None:
+    return None if math.isnan(value) else 100 * value
+
+
+def _read(kind: str, text: str) -> Any:
+    if kind == 'str':
+        return text
+    if text == '' and kind.endswith('None'):
+        return None
+    return int(text) if kind.startswith('int') else float(text)

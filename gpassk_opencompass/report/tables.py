@@ -1,0 +1,138 @@
+"""The tables of a report: Markdown, CSV, LaTeX, and JSON in the layout of the published leaderboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from .layout import NOTHING, TextTable
+from .leaderboard import Board
+from .overview import overview_table
+from .published import as_published
+from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
+
+SCORES_FILE = 'scores.csv'
+
+HOW_TO_READ = (
+    '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '
+    'A rank 2–5 says that, with all ranks of the table right at once at {level:g} %, the run is nowhere '
+    'before 2nd and nowhere behind 5th by mG-Pass@{k}. Unjudged samples count as incorrect.'
+)
+
+
+def write_tables(
+    boards: Sequence[Board], folder: Path, notes: Sequence[str] = (), average: bool = False
+) -> list[Path]:
+    """`write_scored` for boards whose scores are not there yet."""
+    return write_scored([(board, scores_of(board)) for board in boards], folder, notes, average)
+
+
+def write_scored(
+    scored: Scored, folder: Path, notes: Sequence[str] = (), average: bool = False
+) -> list[Path]:
+    """Write all tables of the boards.
+
+    `leaderboard.md` holds them all, `tables/*.tex` one each, `scores.csv` every number with all digits,
+    `results.json` the layout of the published leaderboard, `signatures.txt` how each score came about.
+
+    Args:
+        scored: boards of `leaderboard.boards` with their `scores_of`.
+        folder: is made.
+        notes: lines for the end of `leaderboard.md`, e.g. what was passed over.
+        average: add a column with the average over the benchmarks, where one may be taken.
+
+    Returns:
+        The paths written.
+    """
+    files = {
+        'leaderboard.md': _markdown(scored, notes, average),
+        SCORES_FILE: scores_csv(one for _, rows in scored for row in rows for one in row.values()),
+        'results.json': json.dumps(as_published(scored), ensure_ascii=False, indent=4) + '\n',
+        'signatures.txt': ''.join(f'{line}\n' for line in signatures(board for board, _ in scored)),
+        **dict(_latex(scored, average)),
+    }
+    (folder / 'tables').mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding='utf-8')
+    return [folder / name for name in files]
+
+
+def leaderboard_table(board: Board, rows: Sequence[Scores]) -> TextTable:
+    """One row a run, best first: Greedy, G-Pass@k at three thresholds, mG-Pass@k, each with its interval."""
+    columns = [GREEDY, *board.metrics]
+    table = TextTable(board.title, ['model', *columns, 'rank', 'n', 'unjudged'])
+    for entry, scores in zip(board.entries, rows, strict=True):
+        ranked = scores[ALL, board.metrics[-1]]
+        table.rows.append(
+            [
+                entry.name,
+                *(table.score(scores.get((ALL, column))) for column in columns),
+                _ranks(ranked.best_rank, ranked.worst_rank),
+                str(entry.result.n),
+                str(entry.result.unjudged),
+            ]
+        )
+    return table
+
+
+def group_tables(board: Board, rows: Sequence[Scores]) -> Iterator[TextTable]:
+    """For each metric of the leaderboard a table of runs × (contest and language)."""
+    if len(board.groups) < 2:
+        return
+    for metric in (GREEDY, *board.metrics):
+        table = TextTable(f'{board.title}: {metric} by contest and language', ['model', *board.groups])
+        for entry, scores in zip(board.entries, rows, strict=True):
+            cells = [table.score(scores.get((group, metric))) for group in board.groups]
+            if any(cell != NOTHING for cell in cells):
+                table.rows.append([entry.name, *cells])
+        if table.rows:
+            yield table
+
+
+def heading(board: Board) -> str:
+    """What all rows of the board share, in one sentence."""
+    alone = board.questions == board.problems
+    problems = '' if alone else f' of {board.problems} source problems'
+    why = f' This table stands {board.reason}.' if board.reason else ''
+    return f'{board.questions} questions{problems}, judge: {board.judge}.{why}'
+
+
+def signatures(boards: Iterable[Board]) -> Iterator[str]:
+    """One line a run, greedy runs too."""
+    for board in boards:
+        runs = (run for entry in board.entries for run in (entry.result, entry.greedy) if run is not None)
+        yield from dict.fromkeys(f'{board.title}: {run.model_abbr}: {run.signature}' for run in runs)
+
+
+def _ranks(best: int | None, worst: int | None) -> str:
+    return str(best) if best == worst else f'{best}–{worst}'
+
+
+def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
+    parts = ['# G-Pass@k\n']
+    for board, rows in scored:
+        read = HOW_TO_READ.format(level=100 * board.level, k=board.k)
+        table = leaderboard_table(board, rows)
+        parts.append(f'## {board.title}\n\n{heading(board)}\n\n{table.to_markdown()}\n{read}\n')
+        parts += [f'### {table.title}\n\n{table.to_markdown()}' for table in group_tables(board, rows)]
+    overview = overview_table(scored, average)
+    if overview:
+        parts.append(f'## {overview.title}\n\n{overview.to_markdown()}')
+    parts.append('## Signatures\n\n' + ''.join(f'- {s}\n' for s in signatures(b for b, _ in scored)))
+    if notes:
+        parts.append('## Left out\n\n' + ''.join(f'- {note}\n' for note in notes))
+    return '\n'.join(parts)
+
+
+def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
+    for board, rows in scored:
+        name = re.sub(r'[^\w.+-]+', '-', board.title).strip('-')
+        yield f'tables/{name}.tex', leaderboard_table(board, rows).to_latex()
+        by_group = [table.to_latex() for table in group_tables(board, rows)]
+        if by_group:
+            yield f'tables/{name}.groups.tex', '\n'.join(by_group)
+    overview = overview_table(scored, average)
+    if overview:
+        yield 'tables/overview.tex', overview.to_latex()

@@ -1,0 +1,1 @@
+"""Scores of what other programs wrote: responses, labels, counts, result files."""

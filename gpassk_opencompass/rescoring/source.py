@@ -1,0 +1,172 @@
+"""A file of responses, labels, counts or a result, as checked questions one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..json_lines import JsonRows, Row
+from ..judges.protocol import Judge
+from .fields import RESULT, Naming
+from .judged import Judged, Responses
+from .rows import About, Counted, Question, Sampled, about, counted, labelled, text, texts
+from .selection import Selection
+
+Items = Iterator[tuple[int, Row]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a file holds."""
+
+    kind: str
+    """responses, labels, counts or result."""
+    questions: Iterator[Question]
+    """Read as they are asked for, except for responses, which are judged together."""
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    """The identity of who judged; {} where the file does not say."""
+    ks: tuple[int, ...] = ()
+    """The k of a result file."""
+    run: Mapping[str, str] = field(default_factory=dict)
+    """What a result file calls its model and its data set."""
+    judged: Judged | None = None
+    """Of responses: what became of each."""
+
+
+def open_source(
+    path: str, naming: Naming, selection: Selection, judge: Callable[[], Judge] | None = None
+) -> Source:
+    """Look at the first row of a file, and offer all of them.
+
+    Args:
+        path: see `JsonRows`; rows as `FIELDS` says, or the result file of an evaluation.
+        naming: finds the fields of the rows, and holds their kind.
+        selection: the questions and samples that count; others are neither checked nor judged.
+        judge: makes the judge of responses, when it is needed.
+
+    Raises:
+        InputError: here and while reading; names the file and the row.
+    """
+    if Path(path).is_dir():
+        raise InputError(f'{path} is a folder; name one file (gpassk report reads whole folders of results)')
+    rows = JsonRows(path)
+    items = iter(rows)
+    first = next(items, None)
+    if first is None:
+        raise InputError(f'{path} is empty; expected a row a question: responses, labels or counts')
+    if 'gpassk' in first[1]:
+        return _result(path, first[1], naming, selection)
+    with _placed(rows, first[0]):
+        naming.of(first[1])
+    kind = str(naming.kind)
+    items = chain([first], items)
+    if kind != 'responses':
+        return Source(kind, _questions(rows, items, naming, selection))
+    if judge is None:
+        raise InputError(f'{path} holds responses, which need a judge')
+    judged = _responses(rows, items, naming, selection).judged_by(judge())
+    return Source(kind, iter(judged.questions), judged.judge.identity(), judged=judged)
+
+
+def _responses(rows: JsonRows, items: Items, naming: Naming, selection: Selection) -> Responses:
+    found = Responses()
+    for number, row in items:
+        with _placed(rows, number):
+            _add(found, number, row, naming.of(row), selection)
+    selection.check(len(found))
+    return found
+
+
+@contextmanager
+def _placed(rows: JsonRows, number: int) -> Iterator[None]:
+    """Says in which row an error is."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f'{rows.place(number)}: {error}') from error
+
+
+def _questions(rows: JsonRows, items: Items, naming: Naming, selection: Selection) -> Iterator[Question]:
+    parse: Callable[..., Question] = counted if naming.kind == 'counts' else labelled
+    number, of, takes, cut = 0, naming.of, selection.takes, selection.cut
+    for number, row in items:
+        try:
+            names = of(row)
+            asked = about(number, row, names)
+            question = cut(parse(asked, row, names)) if takes(asked) else None
+        except InputError as error:
+            raise InputError(f'{rows.place(number)}: {error}') from error
+        if question is not None:
+            yield question
+
+
+def _add(found: Responses, number: int, row: Row, names: Mapping[str, str], selection: Selection) -> None:
+    asked = about(number, row, names)
+    if not selection.takes(asked):
+        return
+    question, reference = (text(names[key], row[names[key]]) for key in ('question', 'reference'))
+    responses = texts(names['responses'], row[names['responses']])
+    if not responses:
+        raise InputError(f'{names["responses"]} is empty; expected the responses to the question')
+    found.add(asked, question, reference, selection.head(responses))
+
+
+def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Source:
+    if naming.kind is not None:
+        raise InputError(
+            f'{path} is the result of an evaluation, which holds no {naming.kind}; leave out --as'
+        )
+    try:
+        block, details = record['gpassk'], record.get('details', {})
+        questions = list(_of_record(path, block, details, selection))
+        judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
+        return Source(RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
+        ) from error
+
+
+def _run(path: Path, block: Mapping[str, Any]) -> dict[str, str]:
+    """As the record says it, or the folders of OpenCompass: `results/<model>/<dataset>.json`."""
+    said = block.get('run', {})
+    if path.parent.parent.name == 'results':
+        said = {'model': path.parent.name, 'dataset': path.stem} | said
+    return {name: str(said[name]) for name in ('model', 'dataset') if name in said}
+
+
+def _of_record(
+    path: str, block: Mapping[str, Any], details: Mapping[str, Any], selection: Selection
+) -> Iterator[Question]:
+    counts, n = block['counts'], block['n']
+    columns = [counts[name] for name in ('uid', 'problem', 'group', 'c')]
+    unjudged = counts.get('unjudged') or [0] * len(columns[0])
+    for number, (uid, problem, group, c, open_) in enumerate(zip(*columns, unjudged, strict=True)):
+        split, _, language = group.rpartition('_')
+        asked = About(number + 1, uid, problem, split, language)
+        if selection.takes(asked):
+            row = {'n': n, 'c': c, 'unjudged': open_}
+            try:
+                known = counted(asked, row, {name: name for name in row})
+                yield selection.cut(_with_verdicts(known, details, number))
+            except InputError as error:
+                raise InputError(f'{path}, question {number + 1} ({uid:.60}): {error}') from error
+
+
+def _with_verdicts(known: Counted, details: Mapping[str, Any], number: int) -> Question:
+    if not details.get('verdicts'):
+        return known
+    verdicts, answers = details['verdicts'][number], details.get('answers')
+    if (len(verdicts), verdicts.count('1'), verdicts.count('?')) != known[1:]:
+        raise InputError(
+            f'damaged: verdicts {verdicts!r:.80}, but n, c, unjudged = {known[1:]}; evaluate again'
+        )
+    question, reference = ((details.get(name) or {number: ''})[number] for name in ('question', 'reference'))
+    return Sampled(known.about, verdicts, tuple(answers[number]) if answers else None, question, reference)

@@ -1,0 +1,80 @@
+"""Rescored questions as a result record, in the layout of the evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..record import Measures, Questions, counts_record, versions_with, write_record
+from ..replicas import describe_replicas
+from .judged import Judged
+from .rows import Question, Sampled
+
+
+def result_record(
+    questions: Sequence[Question],
+    measures: Measures,
+    judge: Mapping[str, Any],
+    run: Mapping[str, str],
+    judged: Judged | None = None,
+) -> dict[str, Any]:
+    """The record that an evaluation of these questions would have written, so far as is known.
+
+    Args:
+        questions: each with `measures.n` samples.
+        measures: n, k and τ.
+        judge: the identity of who judged.
+        run: what the model and the data set are called: `gpassk.run`.
+        judged: of responses: what became of each; then the record lacks nothing.
+    """
+    columns = _columns(questions, measures.n)
+    more = {'run': {**run, 'host': 'file'}, 'versions': versions_with({})}
+    if judged is not None:
+        return _of_judged(judged, columns, measures, more)
+    counts = np.array([_counts(question) for question in questions])
+    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, **more)
+    sampled = [question for question in questions if isinstance(question, Sampled)]
+    if len(sampled) == len(questions):
+        record['details']['verdicts'] = [question.verdicts for question in sampled]
+        if all(question.answers is not None for question in sampled):
+            record['details']['answers'] = [list(question.answers or ()) for question in sampled]
+    return record
+
+
+def _of_judged(
+    judged: Judged, columns: Questions, measures: Measures, more: Mapping[str, Any]
+) -> dict[str, Any]:
+    answers = judged.answers
+    return write_record(
+        columns,
+        measures,
+        judged.judgements,
+        [answer.text for answer in answers],
+        judged.judge,
+        unboxed=sum(not answer.boxed for answer in answers),
+        unanswered=sum(not answer.text for answer in answers),
+        truncated=sum(answer.cut_off for answer in answers),
+        replicas=describe_replicas(judged.responses, columns.rows),
+        **more,
+    )
+
+
+def _columns(questions: Sequence[Question], n: int) -> Questions:
+    abouts = [question.about for question in questions]
+    sampled = [question if isinstance(question, Sampled) else None for question in questions]
+    return Questions(
+        uid=[about.uid for about in abouts],
+        question=[question.question if question else '' for question in sampled],
+        reference=[question.reference if question else '' for question in sampled],
+        problem=[about.uid if about.problem is None else about.problem for about in abouts],
+        group=[about.group for about in abouts],
+        rows=np.arange(len(abouts) * n).reshape(len(abouts), n),
+    )
+
+
+def _counts(question: Question) -> tuple[int, int]:
+    if isinstance(question, Sampled):
+        return question.verdicts.count('1'), question.verdicts.count('?')
+    return question.c, question.unjudged

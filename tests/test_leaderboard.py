@@ -1,0 +1,145 @@
+"""Which results stand in one table, and their intervals and ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
+from gpassk_opencompass.report.results import Result
+
+
+def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
+    return boards(collect([outputs]).results, **options)
+
+
+def test_runs_are_ranked_by_mg_pass_with_the_greedy_run_beside(tmp_path: Path) -> None:
+    """The better one first; a greedy run is no row of its own."""
+    write_three(tmp_path)
+    [board], left_out = boards_of(tmp_path)
+    assert [entry.name for entry in board.entries] == [ABBR.format(2), ABBR.format(1)]
+    assert [entry.greedy is not None for entry in board.entries] == [True, False]
+    assert left_out == []
+    assert (board.k, board.questions, board.problems, board.judge) == (2, 24, 24, 'rule')
+    assert board.groups == ['A_cn', 'A_en']
+
+
+@pytest.mark.parametrize(
+    ('other', 'reason'),
+    [
+        ({'judge': 'llm'}, 'another judge'),
+        ({'data': 'e'}, 'other questions or references'),
+        ({'judge': 'llm', 'data': 'e'}, 'other questions or references and another judge'),
+    ],
+)
+def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str, str], reason: str) -> None:
+    """Two tables of one benchmark, and each says why it stands apart."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, ABBR.format(2), HALVES, **other)
+    found, _ = boards_of(tmp_path)
+    assert [board.title for board in found] == ['MATH500-L5 (part 1)', 'MATH500-L5 (part 2)']
+    assert all(board.reason.endswith(reason) for board in found)
+
+
+def test_the_statistics_of_a_judge_are_not_its_identity(tmp_path: Path) -> None:
+    """How many pairs it judged does not part two runs."""
+    blocks = [block(THIRDS, 4), block(HALVES, 4)]
+    blocks[1]['judge']['statistics'] = {'pairs': 7}
+    made = [Result(f'm{i}_l1', 'MATH500-L5-k2-r2', {'gpassk': b}, tmp_path) for i, b in enumerate(blocks)]
+    assert len(boards(made)[0]) == 1
+
+
+def test_a_greedy_run_of_another_judge_does_not_stand_beside(tmp_path: Path) -> None:
+    """It is left out with a reason."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, GREEDY.format(1), [1] * 24, n=1, judge='llm')
+    [board], left_out = boards_of(tmp_path)
+    assert board.entries[0].greedy is None
+    assert 'a greedy run without samples' in left_out[0]
+
+
+def test_a_greedy_run_of_a_model_without_samples_is_named(tmp_path: Path) -> None:
+    """Even where other models of the table have theirs."""
+    write_three(tmp_path)
+    write_result(tmp_path, GREEDY.format(9), [1] * 24, n=1)
+    _, left_out = boards_of(tmp_path)
+    assert len(left_out) == 1
+    assert 'm9' in left_out[0]
+
+
+def test_one_hot_sample_is_no_result_of_stability(tmp_path: Path) -> None:
+    """n = 1 at a temperature above 0."""
+    write_result(tmp_path, ABBR.format(1), [1] * 24, n=1)
+    found, left_out = boards_of(tmp_path)
+    assert found == []
+    assert 'says nothing of stability' in left_out[0]
+
+
+def test_k_is_the_largest_that_all_have(tmp_path: Path) -> None:
+    """Or the one that was asked for, of any k up to n."""
+    write_result(tmp_path, ABBR.format(1), THIRDS, k=[2, 4])
+    write_result(tmp_path, ABBR.format(2), HALVES, k=[2, 3])
+    assert boards_of(tmp_path)[0][0].k == 2
+    assert boards_of(tmp_path, k=4)[0][0].k == 4
+
+
+def test_a_run_with_too_few_samples_for_k_is_left_out(tmp_path: Path) -> None:
+    """With n and k in the reason."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, ABBR.format(2), [2] * 24, n=2, work='v')
+    [board], left_out = boards_of(tmp_path, k=4)
+    assert len(board.entries) == 1
+    assert left_out[0].endswith('n = 2 is less than k = 4')
+
+
+@pytest.mark.parametrize('options', [{'k': 1}, {'level': 0.0}, {'level': 95}])
+def test_settings_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+    """One answer is not stability; a level is a share."""
+    with pytest.raises(InputError, match='expected'):
+        boards([], **options)
+
+
+def test_a_higher_level_is_a_wider_interval(tmp_path: Path) -> None:
+    """The level reaches entries."""
+    write_three(tmp_path)
+    widths = []
+    for level in (0.8, 0.99):
+        [board], _ = boards_of(tmp_path, level=level)
+        interval = board.entries[0].interval('mG-Pass@2')
+        widths.append(interval.high - interval.low)
+    assert widths[0] < widths[1]
+
+
+def test_a_judge_of_judges_is_named_with_them(tmp_path: Path) -> None:
+    """cascade (rule, llm NAME)."""
+    one = block(THIRDS, 4)
+    one['judge'] = {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'Q'}}
+    assert judge_line(Result('m', 'd', {'gpassk': one}, tmp_path)) == 'cascade (rule, llm Q)'
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=24, max_size=24), min_size=1, max_size=5),
+    st.lists(st.sampled_from(['rule', 'llm']), min_size=5, max_size=5),
+)
+def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judges: list[str]) -> None:
+    """In one board or left out; boards are sorted, and ranks hold the places."""
+    results = [
+        Result(f'm{i}_l1', 'MATH500-L5-k2-r2', {'gpassk': block(c, 4, judge=judge)}, Path(f'{i}.json'))
+        for i, (c, judge) in enumerate(zip(counts, judges, strict=False))
+    ]
+    found, left_out = boards(results)
+    placed = [entry.result.path for board in found for entry in board.entries]
+    assert len(placed) + len(left_out) == len(results)
+    assert sorted(set(placed)) == sorted(placed)
+    for board in found:
+        means = [float(entry.result.values('mG-Pass@2').mean()) for entry in board.entries]
+        assert means == sorted(means, reverse=True)
+        assert all(best <= worst for best, worst in board.ranks.tolist())

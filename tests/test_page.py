@@ -1,0 +1,278 @@
+"""The page as a file: what it holds, that nothing in it is code, and that it loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+pytest.importorskip('jinja2', reason='the extra "report" is not installed')
+
+from browser import made_up_result, many_results, one_board
+
+from gpassk_opencompass.errors import InputError, MissingExtraError
+from gpassk_opencompass.judges import Judgement, Verdict
+from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.report.page import responses as packing
+from gpassk_opencompass.report.page import write_page
+from gpassk_opencompass.report.page.formulas import ATTRIBUTES, TAGS, Formulas
+from gpassk_opencompass.report.published import Published
+from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.scoring import Samples, score_judged
+from gpassk_opencompass.uncertainty import kernel_of, rerun_interval
+
+HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)>'
+QUESTIONS = [(f'Nr {number}: 求 $x^2$', '42') for number in range(40)]
+
+
+def page_of(folder: Path, *results: Any, **more: Any) -> tuple[str, dict[str, Any]]:
+    found, _ = boards(results)
+    [path] = write_page(found, folder, **more)
+    text = path.read_text(encoding='utf-8')
+    data = re.findall(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)
+    assert len(data) == 1
+    return text, json.loads(data[0])
+
+
+def opened(chunk: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(chunk)))
+
+
+def test_the_page_is_one_file_that_names_no_address(tmp_path: Path) -> None:
+    """No script, style, font or image is loaded: all that is there is in the file."""
+    text, _ = page_of(tmp_path, made_up_result('m', 0.5, QUESTIONS))
+    assert [path.name for path in tmp_path.iterdir()] == ['index.html']
+    assert not re.search(r'(src|href)\s*=\s*"(?!data:,|#)', text)
+    assert not re.search(r'https?://(?!www\.w3\.org/)|@import|url\(', text)
+
+
+def test_only_the_script_of_the_page_may_run(tmp_path: Path) -> None:
+    """The policy names it, and the style, by their hashes, and allows nothing else."""
+    text, _ = page_of(tmp_path, made_up_result('m', 0.5, QUESTIONS))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy
+    for tag, rule in (('script', 'script-src'), ('style', 'style-src')):
+        [inline] = re.findall(rf'<{tag}>(.*?)</{tag}>', text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}';" in policy[1]
+    assert policy[1].startswith("default-src 'none';")
+    assert 'unsafe' not in policy[1]
+
+
+def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
+    """Not in the table's data, nor in a model's name, a warning or a group."""
+    result = made_up_result(HOSTILE, 0.5, [(HOSTILE, HOSTILE), *QUESTIONS])
+    result.block['replicas']['warnings'] = [HOSTILE]
+    text, content = page_of(tmp_path, result)
+    assert '<img' not in text
+    assert 'alert(' not in text.replace('alert(1)\\u003c', '').replace('alert(2)\\u003e', '')
+    assert content['boards'][0]['entries'][0]['name'] == HOSTILE
+    assert text.count('</script>') == 2
+
+
+def test_lone_surrogates_of_an_answer_do_not_stop_the_report(tmp_path: Path) -> None:
+    """A model may say half a character; JSON keeps it."""
+    _, content = page_of(tmp_path, made_up_result('m\ud83d', 0.5, QUESTIONS))
+    assert content['boards'][0]['entries'][0]['name'] == 'm\ud83d'
+
+
+def test_the_counts_of_every_question_are_on_the_page(tmp_path: Path) -> None:
+    """From them the browser computes any k and τ."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    _, content = page_of(tmp_path, result)
+    [board] = content['boards']
+    assert board['entries'][0]['c'] == result.counts.tolist()
+    assert [board['groups'][group] for group in board['group']] == result.groups
+    assert len(set(board['problem'])) == 20
+
+
+def test_answers_are_packed_with_verdict_judge_and_frequency(tmp_path: Path) -> None:
+    """Each different answer once, the most frequent first, and as many as n in all."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    _, content = page_of(tmp_path, result)
+    questions = opened(content['chunks']['responses'][0])
+    for answers, c, n in zip(questions, result.counts, [result.n] * 40, strict=True):
+        assert sum(times for *_, times in answers) == n
+        assert sum(times for _, verdict, _, times in answers if verdict == '1') == c
+        assert {who for _, _, who, _ in answers} == {'equal'}
+    texts = opened(content['chunks']['texts'][0])
+    assert texts['question'][3] == 'Nr 3: 求 $x^2$'
+
+
+def test_the_greedy_run_keeps_its_place_when_questions_are_ordered_otherwise(tmp_path: Path) -> None:
+    """Runs are matched by uid."""
+    first, second = many_results(2, 30, 16)
+    for column in second.block['counts'].values():
+        column.reverse()
+    _, content = page_of(tmp_path, first, second)
+    entries = {entry['name']: entry for entry in content['boards'][0]['entries']}
+    assert entries[second.model_abbr]['c'] == second.block['counts']['c'][::-1]
+    assert entries[second.model_abbr]['order'] == list(range(30))[::-1]
+
+
+def test_the_rerun_noise_is_that_of_the_library(tmp_path: Path) -> None:
+    """It is computed in Python, since it takes more than sums."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    _, content = page_of(tmp_path, result)
+    expected = rerun_interval(result.counts, result.n, kernel_of('mG-Pass@4'))
+    assert content['boards'][0]['entries'][0]['rerun']['mG-Pass@4'] == [expected.low, expected.high]
+
+
+def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> None:
+    """Files of other harnesses have no texts."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    del result.record['details']  # type: ignore[attr-defined]
+    _, content = page_of(tmp_path, result)
+    assert content['chunks']['responses'] == [None]
+    assert opened(content['chunks']['texts'][0])['question'] == [''] * 40
+
+
+@pytest.mark.parametrize('name', ['answers', 'verdicts', 'judged_by'])
+@pytest.mark.parametrize('damage', [None, 7, [], ['x'] * 40, [None] * 40])
+def test_damaged_details_do_not_stop_the_report(name: str, damage: object, tmp_path: Path) -> None:
+    """The scores rest on the counts; answers that do not fit are left out, and so is who judged."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    result.record['details'][name] = damage
+    _, content = page_of(tmp_path, result)
+    [chunk] = content['chunks']['responses']
+    if name == 'judged_by':
+        assert {who for answers in opened(chunk) for _, _, who, _ in answers} == {''}
+    else:
+        assert chunk is None
+
+
+def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
+    """The reason, where there is no verdict; who decided, where there is one."""
+    judgements = [Judgement(Verdict.CORRECT, 'string'), Judgement(Verdict.UNJUDGED, 'llm', 'timeout')]
+    columns = (['q', 'q'], [0, 1], ['?', '?'], ['7', '7'], ['', ''], ['A', 'A'], ['en', 'en'], ['p', 'p'])
+    samples, judge = Samples(*columns), FunctionJudge(lambda _: None)
+    record = score_judged(samples, judgements, ['7', '8'], judge, n=2, k=2, unjudged_tolerance=1)
+    result = Result('m', 'd', json.loads(json.dumps(record)), Path('m.json'))
+    _, content = page_of(tmp_path, result)
+    assert opened(content['chunks']['responses'][0]) == [[['7', '1', 'string', 1], ['8', '?', 'timeout', 1]]]
+    [entry] = content['boards'][0]['entries']
+    assert (entry['unjudged'], entry['reasons']) == ([1], {'timeout': 1})
+
+
+def test_answers_beyond_the_budget_are_thinned_out_rarest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As few as needed go, and none are left where not even one a question fits."""
+    result = made_up_result('m', 0.4, QUESTIONS, n=16)
+    _, whole = page_of(tmp_path, result)
+    monkeypatch.setattr(packing, 'BUDGET', len(whole['chunks']['responses'][0]) - 1)
+    _, less = page_of(tmp_path, result)
+    assert whole['answersShown'] is None
+    assert less['answersShown'] in packing.STEPS[1:]
+    shown = opened(less['chunks']['responses'][0])
+    assert max(map(len, shown)) <= less['answersShown']
+    monkeypatch.setattr(packing, 'BUDGET', 10)
+    _, none = page_of(tmp_path, result)
+    assert (none['answersShown'], none['chunks']['responses']) == (0, [None])
+
+
+def test_a_long_answer_is_cut_and_says_how_long_it_was() -> None:
+    """A response of a million characters does not fill the page."""
+    result = made_up_result('m', 1.0, [('q', 'x' * 1000)])
+    [counted] = packing.distinct_answers(result) or []
+    assert max(len(text) for text, _, _ in counted) < 450
+    assert any(text.endswith('… (1000 characters)') for text, _, _ in counted)
+
+
+def test_published_aggregates_stand_apart_and_without_counts(tmp_path: Path) -> None:
+    """No interval can be invented for them."""
+    published = Published(
+        ('theirs',), ('MATH',), ('Greedy', 'mG-Pass@16'), {('theirs', 'MATH', 'Greedy'): 24.0}
+    )
+    _, content = page_of(tmp_path, published=published)
+    assert content['boards'] == [
+        {
+            'title': 'Published: MATH',
+            'published': ['Greedy', 'mG-Pass@16'],
+            'entries': [{'name': 'theirs', 'values': [24.0, None]}],
+        }
+    ]
+
+
+def test_no_table_is_an_error(tmp_path: Path) -> None:
+    """An empty page would look like a result."""
+    with pytest.raises(InputError, match='nothing to show'):
+        write_page([], tmp_path)
+
+
+@pytest.mark.parametrize('package', ['jinja2', 'latex2mathml.converter'])
+def test_a_missing_package_names_the_extra(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no file is left behind."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r'gpassk_opencompass\[report\]'):
+        write_page([one_board([made_up_result('m', 0.5, QUESTIONS)])], tmp_path / 'report')
+    assert not (tmp_path / 'report').exists()
+
+
+def trees_of(*texts: str) -> dict[str, list[Any]]:
+    formulas = Formulas()
+    formulas.add(*texts)
+    return formulas.trees
+
+
+def names_in(tree: Any) -> set[str]:
+    if not isinstance(tree, list):
+        return set()
+    tag, attributes, *children = tree
+    return {tag, *attributes}.union(*map(names_in, children))
+
+
+def test_formulas_between_delimiters_become_mathml_and_the_text_around_stays() -> None:
+    """Dollars, brackets and parentheses; block formulas say so."""
+    text = r'已知 $x$ 与 \(y\)，求 \[z\]'
+    parts = trees_of(text)[text]
+    assert [part for part in parts if isinstance(part, str)] == ['已知 ', ' 与 ', '，求 ']
+    assert [part[1]['display'] for part in parts if isinstance(part, list)] == ['inline', 'inline', 'block']
+
+
+@pytest.mark.parametrize('text', ['42', 'a_b', 'costs $5 and $6 more', 'lines\nof text', '答案', '$', ''])
+def test_text_without_formulas_stays_text(text: str) -> None:
+    """Prices and names are no mathematics."""
+    assert trees_of(text) == {}
+
+
+@pytest.mark.parametrize(
+    'broken',
+    [r'\frac{1}{', r'\left(1', 'x^', '^' * 50, r'\nosuchcommand', '{' * 5000 + '^', '\\frac' * 3000, 'a^b^c'],
+)
+def test_broken_latex_is_shown_as_it_was_written(broken: str) -> None:
+    """Whatever the parser makes of it, an error of its own or of Python."""
+    assert trees_of(broken) == {}
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        r'\text{<script>alert(1)</script>}^2',
+        r'\href{javascript:alert(1)}{x}',
+        r'\style{background:url(//x)}{x}',
+        r'\class{a}{x}^2',
+        r'\begin{pmatrix}1&2\\3&4\end{pmatrix}',
+    ],
+)
+def test_a_formula_brings_no_element_or_attribute_but_harmless_ones(text: str) -> None:
+    """LaTeX can name links and styles; the page does not."""
+    for parts in trees_of(text).values():
+        assert set().union(*map(names_in, parts)) <= TAGS | ATTRIBUTES
+
+
+def test_only_so_many_formulas_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are shown as their source, and the report is done in time."""
+    monkeypatch.setattr('gpassk_opencompass.report.page.formulas.MOST', 3)
+    assert len(trees_of(*(f'x^{number}' for number in range(10)))) == 3

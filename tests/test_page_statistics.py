@@ -1,0 +1,80 @@
+"""The formulas of the page against those of the library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from browser import Page, browser
+from scipy import stats
+
+from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
+from gpassk_opencompass.uncertainty import kernel_of, mean_interval, value_table
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope='module')
+def page() -> Iterator[Page]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope='module')
+def statistics(page: Page) -> Any:
+    source = (files('gpassk_opencompass.report.page') / 'files' / 'statistics.js').read_text(encoding='utf-8')
+    return lambda code, *values: page.script(f'{source}\n return {code};', *values)
+
+
+LIMITS = {'problems': 20, 'effective': 6, 'inAll': 2}
+
+
+@pytest.mark.parametrize(('n', 'k'), [(1, 1), (8, 3), (48, 16), (50, 50), (1000, 500), (3000, 7)])
+def test_tables_of_the_browser_are_those_of_the_library(statistics: Any, n: int, k: int) -> None:
+    """For each metric and each count, within rounding."""
+    metrics = [{'family': 'accuracy', 'k': 1}, {'family': 'pass', 'k': k}, {'family': 'mG-Pass', 'k': k}]
+    metrics += [{'family': 'G-Pass', 'k': k, 'tau': tau} for tau in (0, 0.28, 0.5, 0.75, 1)]
+    names = [
+        'accuracy',
+        f'pass@{k}',
+        mg_pass_name(k),
+        *(g_pass_name(k, tau) for tau in (0, 0.28, 0.5, 0.75, 1)),
+    ]
+    for metric, name in zip(metrics, names, strict=True):
+        table = statistics('[...makeTable(arguments[0], arguments[1])]', metric, n)
+        assert table == pytest.approx(value_table(kernel_of(name), n).tolist(), rel=1e-11, abs=1e-13), name
+
+
+@pytest.mark.parametrize('freedom', [1, 2, 3, 19, 118, 1001])
+@pytest.mark.parametrize('t', [0.0, 0.5, 1.98, 6.0])
+def test_the_p_value_of_the_browser_is_that_of_scipy(statistics: Any, freedom: int, t: float) -> None:
+    """From the finite series for whole degrees of freedom."""
+    assert statistics('twoSidedP(arguments[0], arguments[1])', t, freedom) == pytest.approx(
+        2 * stats.t.sf(t, freedom), abs=1e-13
+    )
+
+
+@pytest.mark.parametrize('case', ['even', 'constant', 'rare', 'common', 'few', 'one'])
+def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
+    """In the middle, at the borders and where none is given, word for word."""
+    values = {
+        'even': [0.0, 1.0, 0.3] * 20,
+        'constant': [0.5] * 30,
+        'rare': [0.0] * 50 + [1.0] * 3,
+        'common': [1.0] * 50 + [0.001] * 3,
+        'few': [0.0, 1.0] * 8,
+        'one': [0.25],
+    }[case]
+    problems = [f'p{number * 2 // 3}' for number in range(len(values))]
+    count = len(set(problems))
+    quantiles = {count: stats.t.ppf(0.975, count - 1)} if count > 1 else {}
+    code = 'meanInterval(arguments[0], arguments[1], arguments[2], arguments[3])'
+    found = statistics(code, values, problems, json.loads(json.dumps(quantiles)), LIMITS)
+    expected = mean_interval(values, problems)
+    assert found['refused'] == expected.refused
+    assert found['estimate'] == pytest.approx(expected.estimate)
+    if not expected.refused:
+        assert [found['low'], found['high']] == pytest.approx([expected.low, expected.high])

@@ -1,0 +1,106 @@
+"""`gpassk plan`: how much to sample."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from result_files import ABBR, write_result
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.uncertainty import Population, kernel_of, plan
+
+
+def rows(text: str) -> list[list[str]]:
+    found = [
+        [cell.strip() for cell in line.strip('|').split('|')]
+        for line in text.splitlines()
+        if line.startswith('|')
+    ]
+    return [found[0], *found[2:]]
+
+
+def test_the_table_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """In points; the rows are those of `uncertainty.plan`."""
+    arguments = ['--half-width', '3', '--beta', '0.3', '0.3', '--questions', '238', '--translations', '2']
+    assert main(['plan', *arguments, '--n', '48', '16']) == 0
+    headers, first, second = rows(capsys.readouterr().out)
+    assert headers[-2:] == ['± with 238 questions', '± with 476']
+    expected = plan(Population(0.3, 0.3, 2, 0.9), kernel_of('mG-Pass@16'), 0.03, [16, 48], 238)
+    for row, one in zip((first, second), expected, strict=True):
+        assert row[:3] == [str(one.n), str(one.questions), str(one.samples)]
+        assert row[3:5] == [f'{100 * one.within_share:.1f} %', f'{100 * one.half_width:.2f}']
+    assert float(second[5]) < float(second[4])
+
+
+def test_more_samples_never_need_more_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    """Down the table, questions and the removable share fall."""
+    assert main(['plan', '--half-width', '2', '--k', '8', '--beta', '1', '2']) == 0
+    table = rows(capsys.readouterr().out)[1:]
+    assert [int(row[0]) for row in table] == [8, 16, 24, 32, 48, 72, 96]
+    questions = [int(row[1]) for row in table]
+    assert questions == sorted(questions, reverse=True)
+
+
+def test_a_pilot_tells_hardness_and_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """a and b are said, and the number of questions and their translations are those of the pilot."""
+    generator = np.random.default_rng(3)
+    counts = generator.binomial(32, generator.beta(0.5, 1.0, 400)).tolist()
+    problems = [f'p{number // 2}' for number in range(400)]
+    path = write_result(tmp_path, ABBR.format(1), counts, n=32, problems=problems)
+    assert main(['plan', '--half-width', '2', '--pilot', str(path)]) == 0
+    printed = capsys.readouterr().out
+    found = re.search(
+        r'400 questions × 32 samples, hardness Beta\((.+), (.+)\), 2 questions a source', printed
+    )
+    assert found is not None
+    assert (float(found[1]), float(found[2])) == pytest.approx((0.5, 1.0), rel=0.25)
+    assert '± with 400 questions' in printed
+
+
+def test_a_plan_that_ends_in_no_interval_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Too few solved problems at this hardness."""
+    arguments = [
+        '--half-width',
+        '2',
+        '--beta',
+        '0.1',
+        '1.5',
+        '--questions',
+        '60',
+        '--metric',
+        'G-Pass@16_1.0',
+    ]
+    assert main(['plan', *arguments]) == 0
+    assert 'no interval would be printed' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['--half-width', '0', '--beta', '1', '1'], 'half_width'),
+        (['--half-width', '200', '--beta', '1', '1'], 'half_width'),
+        (['--half-width', '2', '--beta', '0', '1'], 'two numbers > 0'),
+        (['--half-width', '2', '--beta', '1', '1', '--n', '8'], 'k must be from 1 to n = 8'),
+        (['--half-width', '2', '--beta', '1', '1', '--k', '1'], 'k of at least 2'),
+        (['--half-width', '2', '--beta', '1', '1', '--metric', 'F1'], 'no metric'),
+        (['--half-width', '2', '--beta', '1', '1', '--questions', '1'], 'two source problems'),
+        (['--half-width', '2', '--beta', '1', '1', '--questions', '-5'], 'two source problems'),
+        (['--half-width', '2', '--pilot', 'gone.json'], 'cannot be read'),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line that says what is allowed."""
+    assert main(['plan', *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_greedy_pilot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One answer does not tell a chance."""
+    path = write_result(tmp_path, ABBR.format(1), [1, 0] * 12, n=1)
+    assert main(['plan', '--half-width', '2', '--pilot', str(path)]) == 2
+    assert 'take n ≥ 2' in capsys.readouterr().err

@@ -1,0 +1,167 @@
+"""Finding results: the newest complete one of each run, and what is said of the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_files import ABBR, THIRDS, block, write_result
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.sweep import Entry
+from gpassk_opencompass.sweep.manifest import manifest_text
+
+MODEL = ABBR.format(1)
+
+
+def test_the_newest_result_of_a_run_counts(tmp_path: Path) -> None:
+    """By the time that names its folder; the older one is named with the newer one."""
+    old = write_result(tmp_path, MODEL, [0] * 24, time='20260101_000000')
+    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
+    found = collect([tmp_path])
+    assert [result.path for result in found.results] == [new.resolve()]
+    assert found.passed_over == []
+    [line] = found.older
+    assert str(old) in line
+    assert str(new) in line
+
+
+def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> None:
+    """The newest *complete* one counts."""
+    old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')
+    new = write_result(tmp_path, MODEL, THIRDS, time='20260102_000000')
+    new.write_text(new.read_text()[:100])
+    found = collect([tmp_path])
+    assert [result.path for result in found.results] == [old.resolve()]
+    assert 'cannot be read' in found.passed_over[0]
+
+
+def test_another_judge_in_the_same_work_directory_replaces_the_result(tmp_path: Path) -> None:
+    """The run was evaluated again: its owner means the later one."""
+    write_result(tmp_path, MODEL, THIRDS, time='20260101_000000', judge='rule')
+    write_result(tmp_path, MODEL, THIRDS, time='20260102_000000', judge='llm')
+    assert [result.judge['name'] for result in collect([tmp_path]).results] == ['llm']
+
+
+def test_another_judge_in_another_work_directory_is_another_run(tmp_path: Path) -> None:
+    """Both stay, and do not meet in one table."""
+    write_result(tmp_path, MODEL, THIRDS, work='a', judge='rule')
+    write_result(tmp_path, MODEL, THIRDS, work='b', judge='llm')
+    assert {result.judge['name'] for result in collect([tmp_path]).results} == {'rule', 'llm'}
+
+
+def test_the_same_run_in_two_work_directories_counts_once(tmp_path: Path) -> None:
+    """The same model, data set, questions and judge."""
+    write_result(tmp_path, MODEL, THIRDS, work='a', time='20260103_000000')
+    write_result(tmp_path, MODEL, THIRDS, work='b', time='20260102_000000')
+    found = collect([tmp_path])
+    assert [result.path.parents[3].name for result in found.results] == ['a']
+    assert len(found.older) == 1
+
+
+def test_folders_that_overlap_are_read_once(tmp_path: Path) -> None:
+    """`gpassk report outputs outputs/w`."""
+    write_result(tmp_path, MODEL, THIRDS)
+    found = collect([tmp_path, tmp_path / 'w'])
+    assert (len(found.results), found.older) == (1, [])
+
+
+def test_other_json_files_are_passed_over(tmp_path: Path) -> None:
+    """A result of another evaluator is no result of G-Pass@k, and is named."""
+    path = write_result(tmp_path, MODEL, THIRDS)
+    path.write_text('{"accuracy": 50.0}')
+    found = collect([tmp_path])
+    assert found.results == []
+    assert 'no result of G-Pass@k' in found.passed_over[0]
+
+
+def test_a_result_of_another_host_says_what_it_is_called(tmp_path: Path) -> None:
+    """`*.gpassk.json` below a folder, or any file given."""
+    names = {'run': {'model': 'my model', 'dataset': 'MATH500-L5', 'host': 'file'}}
+    (tmp_path / 'a.gpassk.json').write_text(json.dumps({'gpassk': {**block(THIRDS, 4), **names}}))
+    other = tmp_path / 'plain.json'
+    other.write_text(json.dumps({'gpassk': block(THIRDS, 4)}))
+    found = collect([tmp_path], files=[other]).results
+    told = [(result.model_abbr, result.benchmark, result.host) for result in found]
+    assert told == [('my model', 'MATH500-L5', 'file'), ('plain', 'samples', 'file')]
+
+
+def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
+    """The model's whole name, its path and settings, from a manifest anywhere below."""
+    write_result(tmp_path, 'short~12345678_l100', THIRDS)
+    configs = tmp_path / 'configs'
+    configs.mkdir()
+    settings = {'temperature': 0.7, 'max_out_len': 100}
+    entry = Entry(
+        'x.py',
+        't.py',
+        'the-long-name',
+        'org/name',
+        'short~12345678_l100',
+        'd',
+        settings,
+        'b',
+        (2,),
+        4,
+        24,
+        's',
+        'h',
+    )
+    (configs / 'manifest.jsonl').write_text(manifest_text([entry]))
+    [result] = collect([tmp_path]).results
+    assert result.model == 'the-long-name'
+    assert result.settings is not None
+    assert (result.settings.temperature, result.settings.max_out_len) == (0.7, 100)
+    assert result.manifest is not None
+    assert result.manifest.path == 'org/name'
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'schema': 9}, 'schema 9'),
+        ({'n': 0}, 'n = 0'),
+        ({'n': '4'}, "n = '4'"),
+        ({'k': [5]}, r'k = \[5\]'),
+        ({'counts': {'uid': ['u'], 'problem': ['p'], 'group': ['g'], 'c': [5]}}, '0 <= c <= n'),
+        ({'counts': {'uid': ['u'], 'problem': [], 'group': ['g'], 'c': [1]}}, 'one entry a question'),
+        ({'counts': {'uid': [], 'problem': [], 'group': [], 'c': []}}, 'one entry a question'),
+    ],
+)
+def test_a_damaged_result_is_refused_with_its_reason(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    """What everything rests on is checked when it is read."""
+    path = tmp_path / 'r.json'
+    path.write_text(json.dumps({'gpassk': {**block(THIRDS, 4), **change}}))
+    with pytest.raises(InputError, match=message):
+        read_result(path)
+
+
+def test_what_is_missing_is_refused(tmp_path: Path) -> None:
+    """A folder or a file that is not there."""
+    with pytest.raises(InputError, match='no folder'):
+        collect([tmp_path / 'gone'])
+    with pytest.raises(InputError, match='no file'):
+        collect([], files=[tmp_path / 'gone.json'])
+
+
+def test_unjudged_samples_bound_the_score(tmp_path: Path) -> None:
+    """All of them wrong, all of them right."""
+    path = tmp_path / 'r.json'
+    path.write_text(json.dumps({'gpassk': block([4, 0], 4, unjudged=[0, 4])}))
+    assert read_result(path).bounds('accuracy') == (0.5, 1.0)
+
+
+def test_answers_are_kept_only_where_they_are_shown(tmp_path: Path) -> None:
+    """Tables need the counts alone, and hundreds of runs their memory."""
+    path = write_result(tmp_path, MODEL, THIRDS)
+    path.write_text(json.dumps({**json.loads(path.read_text()), 'details': {'answers': [['1']]}}))
+    kept, dropped = (collect([tmp_path], details=details).results for details in (True, False))
+    assert kept[0].record['details'] == {'answers': [['1']]}
+    assert set(dropped[0].record) == {'gpassk'}
+    assert dropped[0].counts.tolist() == THIRDS

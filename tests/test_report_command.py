@@ -1,0 +1,103 @@
+"""`gpassk report` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from result_files import ABBR, THIRDS, block, write_result, write_three
+
+from gpassk_opencompass.cli import main
+
+
+def report(*arguments: object) -> int:
+    return main(['report', *map(str, arguments), '--only', 'tables'])
+
+
+def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The leaderboard on the screen, the paths below it."""
+    write_three(tmp_path / 'outputs')
+    assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 0
+    printed, said = capsys.readouterr()
+    assert '77.78 [59.7, 89.2]' in printed
+    assert f'wrote 6 files to {tmp_path / "report"}: leaderboard.md, scores.csv, results.json' in printed
+    assert said == ''
+    assert {path.name for path in (tmp_path / 'report').iterdir()} == {
+        'leaderboard.md',
+        'scores.csv',
+        'results.json',
+        'signatures.txt',
+        'tables',
+    }
+
+
+def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
+    """Byte for byte: no time, no random number."""
+    write_three(tmp_path / 'outputs')
+    texts = []
+    for name in ('a', 'b'):
+        report(tmp_path / 'outputs', '-o', tmp_path / name)
+        texts.append([path.read_bytes() for path in sorted((tmp_path / name).rglob('*.*'))])
+    assert texts[0] == texts[1]
+
+
+def test_what_was_left_out_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On stderr and in the file; only --strict makes it a failure, and an older result never does."""
+    write_three(tmp_path)
+    write_result(tmp_path, ABBR.format(1), THIRDS, time='20250101_000000')
+    folder = tmp_path / 'report'
+    assert report(tmp_path, '-o', folder, '--strict') == 0
+    assert 'there is a newer result' in capsys.readouterr().err
+    write_result(tmp_path, ABBR.format(3), THIRDS).write_text('{')
+    assert report(tmp_path, '-o', folder) == 0
+    assert report(tmp_path, '-o', folder, '--strict') == 1
+    assert 'cannot be read' in capsys.readouterr().err
+    assert 'cannot be read' in (folder / 'leaderboard.md').read_text()
+
+
+def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what was expected, and where to look."""
+    assert report(tmp_path, '-o', tmp_path / 'report') == 2
+    assert 'gpassk check' in capsys.readouterr().err
+    assert not (tmp_path / 'report').exists()
+    assert report('-o', tmp_path / 'report') == 2
+    assert 'give a folder' in capsys.readouterr().err
+
+
+def test_a_file_of_another_host_stands_beside(tmp_path: Path) -> None:
+    """--file, whatever the file is called."""
+    write_three(tmp_path / 'outputs')
+    names = {'run': {'model': 'elsewhere', 'dataset': 'MATH500-L5'}}
+    file = tmp_path / 'scored.json'
+    file.write_text(json.dumps({'gpassk': {**block(THIRDS, 4), **names}}))
+    assert report(tmp_path / 'outputs', '--file', file, '-o', tmp_path / 'report') == 0
+    assert '| elsewhere ' in (tmp_path / 'report' / 'leaderboard.md').read_text()
+
+
+def test_k_and_level_are_those_asked_for(tmp_path: Path) -> None:
+    """Any k up to n, from the counts."""
+    write_three(tmp_path / 'outputs')
+    assert report(tmp_path / 'outputs', '--k', 4, '--level', 0.9, '-o', tmp_path / 'r') == 0
+    text = (tmp_path / 'r' / 'leaderboard.md').read_text()
+    assert 'mG-Pass@4' in text
+    assert 'the 90 % interval' in text
+
+
+def test_a_folder_that_cannot_be_written_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file stands where the folder should be."""
+    write_three(tmp_path / 'outputs')
+    (tmp_path / 'report').write_text('')
+    assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 2
+    assert 'cannot write' in capsys.readouterr().err
+
+
+def test_a_name_that_steers_a_terminal_is_shown_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Folder names are not ours."""
+    write_result(tmp_path, 'm\x1b[2J', THIRDS)
+    assert report(tmp_path, '-o', tmp_path / 'report') == 0
+    assert '\x1b' not in capsys.readouterr().out
