@@ -27,7 +27,8 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) ->
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
-    of the predictions), meet (waits for another one), unjudged (the evaluation fails).
+    of the predictions), meet (waits for another one), unjudged (the evaluation fails), killed (a task leaves
+    no traceback, exit code 0; killed-late: but the table does), usage (a wrong option, exit code 2).
     """
     control = folder / 'control'
     control.mkdir()
@@ -123,6 +124,9 @@ def main() -> None:
     if behaviour == 'crash':
         print(traceback_of('KeyError: crash'), flush=True)
         sys.exit(1)
+    if behaviour == 'usage':
+        print('opencompass: error: unrecognized --x', flush=True)
+        sys.exit(2)
     _work(arguments, behaviour, folder)
 
 
@@ -139,6 +143,9 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
         write(place / 'logs/infer' / part.with_suffix('.out'), traceback_of('RuntimeError: broken'))
         print('OpenCompass - ERROR - task failed with code 1')
         return
+    if behaviour.startswith('killed'):
+        _killed(place / 'logs/infer' / part, late=behaviour == 'killed-late')
+        return
     if behaviour == 'hang':
         lines = ''.join(f'{json.dumps({"idx": row})}\n' for row in range(total // 2))
         write(predicted.with_name(f'tmp_{dataset["abbr"]}.jsonl'), lines)
@@ -153,6 +160,16 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     elif arguments.m != 'infer':
         judge = dataset['eval_cfg']['evaluator']['model_name']
         write(place / 'results' / part.with_suffix('.json'), record(dataset['n'], dataset['k'], judge))
+
+
+def _killed(log: Path, *, late: bool) -> None:
+    """Two shards; the log of the second is the newer one."""
+    older = write(log.with_name(f'{log.name}_0.out'), 'waiting\n')
+    os.utime(older, (1, 1))
+    write(log.with_name(f'{log.name}_1.out'), 'loading\nsrun: error: node7: Killed\n\n')
+    print('OpenCompass - ERROR - task failed with code 137')
+    if late:
+        print(traceback_of('KeyError: no results'))
 
 
 def _time_dir(work_dir: Path, resumed: str | None) -> Path:

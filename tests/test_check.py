@@ -157,6 +157,46 @@ def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state:
     assert finding.detail.startswith(detail)
 
 
+LLM = {'type': 'llm', 'model': 'org/x', 'urls': ['http://u']}
+CUSTOM = {'type': 'my.Judge', 'model': 'org/x'}
+
+
+@pytest.mark.parametrize(
+    ('judge', 'identity', 'state'),
+    [
+        (CUSTOM, {'name': 'mine'}, State.COMPLETE),
+        (CUSTOM, {'name': 'mine', 'model': 'x'}, State.COMPLETE),
+        (
+            {'type': 'cascade', 'first': {'type': 'rule'}, 'second': CUSTOM},
+            {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'mine'}},
+            State.COMPLETE,
+        ),
+        (LLM, {'name': 'llm', 'model': 'org/x'}, State.COMPLETE),
+        (LLM, {'name': 'llm', 'model': 'org/y'}, State.STALE),
+        (
+            {'type': 'cascade', 'first': {'type': 'rule'}, 'second': LLM},
+            {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'org/y'}},
+            State.STALE,
+        ),
+        (
+            {**LLM, 'type': 'gpassk_opencompass.judges.llm.LLMJudge'},
+            {'name': 'llm', 'model': 'org/y'},
+            State.STALE,
+        ),
+        ({'type': 'rule'}, {'name': 'llm', 'model': 'org/y'}, State.STALE),
+    ],
+)
+def test_models_of_judges_are_compared_where_the_judge_says_them(
+    tmp_path: Path, judge: dict[str, Any], identity: dict[str, Any], state: State
+) -> None:
+    """A judge of somebody else may take a `model` and say nothing of it, or shorten it."""
+    text = config_text().replace("'model_name': ''", f"'judge': {judge!r}")
+    result = record()
+    result['gpassk']['judge'] = identity
+    made(tmp_path, config=text, results____json=result)
+    assert found(tmp_path, text).state is state
+
+
 def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
     """OpenCompass would skip it for good."""
     place = made(tmp_path, predictions___0__json='{"0": {"pred')
@@ -358,6 +398,15 @@ def test_a_table_row_is_one_line() -> None:
     """Names and details are shortened and escaped."""
     text = states_table([Finding('a\nb', State.FAILED, 'x' * 500)])
     assert len(text.splitlines()) == 3
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_a_long_detail_keeps_the_fact_and_the_way_out() -> None:
+    """Messages start with the one and end in the other; the middle can be read in the log."""
+    detail = f'gpassk_opencompass.errors.IncompleteError: no server answers ({"x" * 200}): start the servers'
+    text = states_table([Finding('a', State.FAILED, f'{detail}; 8 of 8 predictions')])
+    assert '| IncompleteError: no server answers (x' in text
+    assert 'start the servers; 8 of 8 predictions |' in text
     assert max(map(len, text.splitlines())) < 200
 
 

@@ -29,8 +29,9 @@ from fake_opencompass import (
 
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.runs.command import environment, prepare_directory, read_options
-from gpassk_opencompass.runs.lock import WorkDirLock
+from gpassk_opencompass.runs.command import program, read_options
+from gpassk_opencompass.runs.directory import environment, prepare_directory
+from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
 from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.processes import Stop
 from gpassk_opencompass.runs.progress import step_of
@@ -220,15 +221,186 @@ def test_a_relative_path_that_cannot_be_linked_is_refused(
     assert called(sweep) == ['ok']
 
 
-def test_relative_paths_of_the_environment_are_made_absolute(tmp_path: Path) -> None:
-    """The verdict store of a team, the cache of the hub, Python's path."""
-    given = {'GPASSK_VERDICTS': 'v', 'HF_HOME': '/hub', 'PYTHONPATH': 'a:/b', 'OTHER': 'x'}
+def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict store of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
+    monkeypatch.setenv('HOME', '/home/me')
+    given = {
+        'GPASSK_VERDICTS': 'v',
+        'HF_HOME': '/hub',
+        'PYTHONPATH': 'a:/b',
+        'OTHER': 'x',
+        'HF_HUB_CACHE': '~/c',
+    }
     assert environment(tmp_path, given) == {
         'GPASSK_VERDICTS': f'{tmp_path}/v',
         'HF_HOME': '/hub',
         'PYTHONPATH': f'{tmp_path}/a:/b',
         'OTHER': 'x',
+        'HF_HUB_CACHE': '/home/me/c',
     }
+
+
+@pytest.mark.parametrize('character', [' ', "'", '$', ';', '(', '*', '\\'])
+def test_a_path_that_a_shell_would_take_apart_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], character: str
+) -> None:
+    """OpenCompass's local runner does not quote the directory it runs in; the message names a way out."""
+    write_configs(sweep, 'ok', f'a{character}b')
+    assert main(['run', 'configs/ok.py', '-w', f'out{character}puts']) == 1
+    assert 'in the path: give another -w; opencompass' in capsys.readouterr().out
+    assert main(['run', f'configs/a{character}b.py']) == 1
+    assert 'in the path: rename the config; opencompass' in capsys.readouterr().out
+    assert calls(sweep) == []
+
+
+def test_letters_of_any_alphabet_need_no_quotes(sweep: Path) -> None:
+    """Nor does what names of models, versions and folders have."""
+    write_configs(sweep, 'ok')
+    assert main(['run', 'configs/ok.py', '-w', 'Ergebnisse-für_v1.2@x,y=z+w%']) == 0
+
+
+def test_an_opencompass_that_a_shell_cannot_start_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tasks run by the Python beside it, which is not quoted either."""
+    write(tmp_path / 'my venv' / 'opencompass', '')
+    monkeypatch.setattr(sys, 'executable', str(tmp_path / 'my venv' / 'python'))
+    with pytest.raises(InputError, match=r"' ' in opencompass's own path: install it in an environment"):
+        program()
+
+
+JUDGES_WITH_A_STORE = [
+    "judge = {'type': 'llm', 'model': 'm', 'store': './team/verdicts'}",
+    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', store='team/verdicts'))",
+    "import os\njudge = dict(type='my.Judge', store='team/verdicts', seed=os.getpid())",
+]
+
+
+@pytest.mark.parametrize('text', JUDGES_WITH_A_STORE)
+def test_a_relative_verdict_store_lies_where_the_command_is_typed(tmp_path: Path, text: str) -> None:
+    """Though it does not exist yet: all runs share it."""
+    config = write(tmp_path / 'run.py', text)
+    for name in 'ab':
+        directory = prepare_directory(tmp_path / name, config, tmp_path)
+        write(directory / 'team' / 'verdicts' / name, '')
+    assert sorted(path.name for path in (tmp_path / 'team/verdicts').iterdir()) == ['a', 'b']
+
+
+@pytest.mark.parametrize(
+    ('store', 'message'),
+    [
+        ('../team', "'../team' in the config is relative: write an absolute path"),
+        ('tmp/v', "'tmp/v' in the config is relative: write an absolute path"),
+        ('~/v', "store = '~/v' of a judge: write an absolute path"),
+        ('.', "store = '.' of a judge: write an absolute path"),
+        ('run.py/v', 'cannot be made, Not a directory: name a folder'),
+    ],
+)
+def test_a_verdict_store_that_cannot_be_shared_is_refused(tmp_path: Path, store: str, message: str) -> None:
+    """It would be lost in the hidden directory of a run."""
+    config = write(tmp_path / 'run.py', f"judge = dict(type='llm', store={store!r})")
+    with pytest.raises(InputError, match=re.escape(message)):
+        prepare_directory(tmp_path / 'out', config, tmp_path)
+
+
+def test_what_an_earlier_command_left_in_the_way_of_a_link_is_said(sweep: Path) -> None:
+    """Nothing of it is removed: it may be verdicts that were paid for."""
+    config = write(sweep / 'run.py', "trace = 'kept/trace'")
+    write(sweep / 'kept' / 'trace', '')
+    own = write(sweep / 'out' / '.gpassk' / 'cwd' / 'kept' / 'verdict', 'dear')
+    message = (
+        rf"'kept' of an earlier command is in the way of a link: .* to {sweep}/kept, and remove .*/cwd/kept"
+    )
+    with pytest.raises(InputError, match=message):
+        prepare_directory(sweep / 'out', config, sweep)
+    assert own.read_text() == 'dear'
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (
+            'import os\nllm_infos = [dict(path=os.sep)]\n',
+            'is a template; expand it first with dump_configs.py',
+        ),
+        ("llm_infos = [{'path': 'm'}]\nmodels = [1]\ndatasets = [1]\n", 'is a template; expand it first'),
+        ("models = [{'abbr': 'm'}]\n", 'has no datasets, so it is no config of OpenCompass'),
+        ('datasets = models = 1\nx = 1', None),
+        ('x = 1\n', 'has no models and no datasets'),
+    ],
+)
+def test_a_template_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], text: str, message: str | None
+) -> None:
+    """It has to be expanded first; what cannot be read as data is left to OpenCompass."""
+    write(sweep / 'configs' / 'crash.py', text)
+    assert run() == (1 if message is None else 2)
+    said = capsys.readouterr()
+    assert (message or 'KeyError: crash') in said.err
+
+
+@pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
+def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
+    sweep: Path, capsys: pytest.CaptureFixture[str], behaviour: str
+) -> None:
+    """Killed for memory, aborted by CUDA, refused by srun; what opencompass says of it comes after."""
+    write_configs(sweep, behaviour)
+    assert run() == 1
+    said = capsys.readouterr()
+    assert f'{behaviour}: failed' in said.out
+    assert f'srun: error: node7: Killed (end of d-{behaviour}_1.out, which has no traceback)' in said.out
+    assert f'd-{behaviour}_1.out\nloading\nsrun: error: node7: Killed' in said.err
+    assert 'failed with code 137' in said.err
+
+
+def test_a_command_that_ends_without_a_traceback_is_quoted(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that it does not know, say."""
+    write_configs(sweep, 'usage')
+    assert run() == 1
+    assert 'opencompass ended with code 2: opencompass: error: unrecognized --x' in capsys.readouterr().out
+
+
+def test_a_time_directory_made_by_hand_is_nobodys(tmp_path: Path) -> None:
+    """A start makes one directory, the first after it and before the next start."""
+    starts = Starts(tmp_path)
+    for started, resumes in (
+        ('20260101_000000', None),
+        ('20260102_000000', None),
+        ('20260103_000000', '20260102_000005'),
+    ):
+        starts.begin(Start(started, resumes, 4, '/c.py', 'x'))
+    times = ['20260102_000005', '20260102_000900', '20260104_000000', '20251231_000000']
+    for time_dir in times:
+        (tmp_path / time_dir).mkdir()
+    makers = [starts.made(time_dir) for time_dir in times]
+    assert [maker and maker.started for maker in makers] == ['20260102_000000', None, None, None]
+
+
+def test_a_run_begun_by_hand_takes_the_workers_given(sweep: Path) -> None:
+    """Not those of a `gpassk run` before it."""
+    write_configs(sweep, 'run')
+    behave(sweep, 'run', 'ok')
+    assert run('--', '--max-num-workers', '3') == 0
+    [first] = sweep.glob('out/run/2*')
+    (first / 'results').rename(first / 'gone')
+    (first / 'configs').rename(first / 'configs-gone')
+    by_hand = sweep / 'out' / 'run' / '29991231_000000'
+    write(by_hand / 'configs' / 'x.py', config_text('run'))
+    assert run('--', '--max-num-workers', '5') == 0
+    assert calls(sweep)[-1]['arguments'][-4:] == ['--max-num-workers', '5', '-r', by_hand.name]
+
+
+def test_the_table_keeps_the_way_out(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its last column is cut: the fact and the remedy come first, paths last."""
+    write_configs(sweep, 'ok')
+    write(
+        sweep / 'out' / 'ok' / '.gpassk' / 'lock', [4194000, 'a-login-node-of-a-cluster', '20260101_000000']
+    )
+    assert run() == 1
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.startswith('| ok ')]
+    assert 'wait for it, or remove its .gpassk/lock' in row
 
 
 def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -260,21 +432,9 @@ def test_a_lock_that_a_dead_process_left_is_taken_over(tmp_path: Path) -> None:
         pass
     write(tmp_path / '.gpassk' / 'lock', [1, 'elsewhere', 'then'])
     with pytest.raises(
-        IncompleteError, match=r'process 1 on elsewhere since then; wait for it, remove .*/lock'
+        IncompleteError, match=r'process 1 on elsewhere since then: .* remove its .gpassk/lock'
     ):
         WorkDirLock(tmp_path).__enter__()
-
-
-def test_a_command_that_outlives_its_driver_keeps_the_lock(tmp_path: Path) -> None:
-    """After a kill -9 of `gpassk run`, OpenCompass goes on; nobody may start a second one beside it."""
-    with WorkDirLock(tmp_path) as lock:
-        child = subprocess.Popen(['sleep', '600'], pass_fds=(lock.fileno,))
-    with pytest.raises(IncompleteError, match='in use'):
-        WorkDirLock(tmp_path).__enter__()
-    child.kill()
-    child.wait()
-    with WorkDirLock(tmp_path):
-        pass
 
 
 def is_running(pid: int) -> bool:
@@ -284,6 +444,35 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def test_a_command_that_outlives_its_driver_keeps_the_lock(tmp_path: Path) -> None:
+    """After a kill -9 of `gpassk run`, OpenCompass goes on; nobody may start a second one beside it."""
+    text = (
+        'import os, subprocess, sys\n'
+        'from pathlib import Path\n'
+        'from gpassk_opencompass.runs.lock import WorkDirLock\n'
+        'lock = WorkDirLock(Path(sys.argv[1])).__enter__()\n'
+        "sleep = ['sleep', '600']\n"
+        'child = subprocess.Popen(sleep, pass_fds=(lock.fileno,), start_new_session=True, stdout=2)\n'
+        'lock.note_group(child.pid)\n'
+        'print(child.pid, flush=True)\n'
+        'os.kill(os.getpid(), 9)\n'
+    )
+    killed = subprocess.run(
+        [sys.executable, '-c', text, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    child = int(killed.stdout)
+    with pytest.raises(
+        IncompleteError, match=rf'left, since \d+_\d+: wait for it, or end it: kill -- -{child}$'
+    ):
+        WorkDirLock(tmp_path).__enter__()
+    os.killpg(child, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with WorkDirLock(tmp_path):
+        pass
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     sweep: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
@@ -291,11 +480,13 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
     write_configs(sweep, 'hang', 'never')
     hanging = sweep / 'control' / 'hanging'
+    noted: list[Holder | None] = []
 
     def interrupt() -> None:
         deadline = time.monotonic() + 60
         while not (hanging.exists() and hanging.read_text()) and time.monotonic() < deadline:
             time.sleep(0.01)
+        noted.append(holder_of(sweep / 'out' / 'hang'))
         os.kill(os.getpid(), number)
 
     Thread(target=interrupt).start()
@@ -305,6 +496,7 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     assert '16 of 32 predictions' in said.out
     assert 'gpassk run configs -w out -- --retry 0' in said.err
     assert not is_running(int(hanging.read_text()))
+    assert [holder and holder.group for holder in noted] == [calls(sweep)[0]['pid']], 'for after a kill -9'
     assert called(sweep) == ['hang']
     behave(sweep, 'hang', 'ok')
     behave(sweep, 'never', 'ok')

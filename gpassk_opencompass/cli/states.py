@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,10 @@ from tabulate import tabulate
 from ..runs.state import Finding, State
 from .shown import printable
 
-DETAIL = 120
+HEAD, TAIL = 90, 50
+"""Characters of the start and the end of a long detail: messages start with the fact and end in a way out."""
+
+_MODULE = re.compile(r'\b(?:\w+\.)+(?=[A-Z]\w*Error: )')
 
 
 def states_table(findings: Sequence[Finding]) -> str:
@@ -22,11 +26,17 @@ def states_table(findings: Sequence[Finding]) -> str:
             printable(finding.name),
             finding.state.value,
             finding.time or '-',
-            printable(finding.detail, DETAIL),
+            _shortened(finding.detail),
         ]
         for finding in findings
     ]
     return tabulate(rows, ['run', 'state', 'time', 'detail'], 'github', disable_numparse=True)
+
+
+def _shortened(detail: str) -> str:
+    """Without the module of an exception, and if it is long, without its middle."""
+    text = printable(_MODULE.sub('', detail, count=1))
+    return text if len(text) <= HEAD + 3 + TAIL else f'{text[:HEAD].rstrip()} … {text[-TAIL:].lstrip()}'
 
 
 def summary(findings: Sequence[Finding]) -> str:

@@ -1,19 +1,16 @@
-"""The `opencompass` command of a run: its options, and the directory that it runs in."""
+"""The `opencompass` command of a run, and its options."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ..errors import InputError, MissingExtraError
-from ..judges.store import STORE_VARIABLE
-from .config_file import texts_in
-from .work_dir import DIRECTORY, SIZES
+from .directory import check_unquoted
 
 MODES = ('all', 'infer', 'eval')
 
@@ -28,12 +25,6 @@ REFUSED = {
     ('--dry-run',): 'it would leave empty work directories; gpassk check says what is missing',
 }
 """Options of OpenCompass that cannot be passed on, and why."""
-
-PATH_VARIABLES = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE')
-"""Environment variables with one path, relative to where the user is."""
-
-_OWN = frozenset({'tmp', '.cache'})
-"""What OpenCompass writes where it runs."""
 
 
 class Options(NamedTuple):
@@ -85,11 +76,13 @@ def program() -> str:
 
     Raises:
         MissingExtraError: there is none.
+        InputError: its path cannot stand unquoted on a command line, as the tasks need.
     """
     beside = Path(sys.executable).with_name('opencompass')
     found = str(beside) if beside.exists() else shutil.which('opencompass')
     if found is None:
         raise MissingExtraError('opencompass', 'opencompass')
+    check_unquoted(found, "opencompass's own path", 'install it in an environment elsewhere')
     return found
 
 
@@ -100,63 +93,3 @@ def command(
     sharding = [] if workers is None else ['--max-num-workers', str(workers)]
     resuming = [] if time is None else ['-r', time]
     return [program(), str(config), '-w', str(work_dir), *options.passed, *sharding, *resuming]
-
-
-def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:
-    """The directory that OpenCompass runs in: one for each run.
-
-    OpenCompass writes `./tmp` and `./.cache` where it runs. There, two commands at once can read each
-    other's half-written files, and sizes of data sets outlive the data. What the config names relative to
-    `here`, where the user is, is linked into the directory.
-
-    Raises:
-        InputError: a relative path in the config that cannot be linked.
-    """
-    directory = work_dir / DIRECTORY
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / SIZES).unlink(missing_ok=True)
-    for path in directory.iterdir():
-        if path.is_symlink():
-            path.unlink()
-    for name in _relative_names(config, here):
-        (directory / name).symlink_to(here / name)
-    return directory
-
-
-def environment(here: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables, with relative paths as seen from `here`."""
-    paths = {name: str(here / variables[name]) for name in PATH_VARIABLES if variables.get(name)}
-    if variables.get('PYTHONPATH'):
-        entries = variables['PYTHONPATH'].split(os.pathsep)
-        paths['PYTHONPATH'] = os.pathsep.join(str(here / entry) for entry in entries)
-    return {**variables, **paths}
-
-
-def _relative_names(config: Path, here: Path) -> set[str]:
-    """The first parts of all paths in the config that exist relative to `here`."""
-    names = set()
-    for text in texts_in(config):
-        first = _first_part(text)
-        if first is None or not _exists(here / text):
-            continue
-        if first == '..' or first in _OWN:
-            raise InputError(
-                f'{config.name} names {text!r}, relative to {here}; opencompass runs in a directory of its '
-                'own, where that is something else: write an absolute path'
-            )
-        names.add(first)
-    return names
-
-
-def _first_part(text: str) -> str | None:
-    if not text or '\0' in text or len(text) > 4096 or text.startswith(('/', '~')):
-        return None
-    parts = Path(text).parts
-    return parts[0] if parts else None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a text that is no path: too long a name
-        return False

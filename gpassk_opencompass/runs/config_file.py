@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +40,19 @@ def read_config(path: Path) -> Config | None:
 
 def texts_in(path: Path) -> set[str]:
     """All string constants of a Python file; none if it is no Python."""
-    try:
-        tree = ast.parse(path.read_bytes(), str(path))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    return {text for node in _nodes(path) if (text := _text(node)) is not None}
+
+
+def stores_in(path: Path) -> set[str]:
+    """The `store` of every dict that also has a `type`, as judges have; '' is none."""
+    fields = [found for node in _nodes(path) if 'type' in (found := _fields(node))]
+    return {text for found in fields if (text := _text(found.get('store')))}
+
+
+def assigned_in(path: Path) -> set[str]:
+    """The names that a Python file assigns at its top level."""
+    targets = (node.targets for node in _nodes(path) if isinstance(node, ast.Assign) and not node.col_offset)
+    return {target.id for each in targets for target in each if isinstance(target, ast.Name)}
 
 
 def sampling_signature(config: Config) -> str:
@@ -69,6 +73,26 @@ def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
     """The dicts of a list of the config; none if it has no such list."""
     entries = config.get(name)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    try:
+        return ast.walk(ast.parse(path.read_bytes(), str(path)))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return iter(())
+
+
+def _text(node: ast.AST | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _fields(node: ast.AST) -> dict[str | None, ast.expr]:
+    """Of `{…}` or `dict(…)`; {} for anything else."""
+    if isinstance(node, ast.Dict):
+        return {_text(key): value for key, value in zip(node.keys, node.values, strict=True)}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == 'dict':
+        return {keyword.arg: keyword.value for keyword in node.keywords}
+    return {}
 
 
 class _DictCalls(ast.NodeTransformer):

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from ..errors import IncompleteError, InputError
-from .command import Options, command, environment, prepare_directory
+from .command import Options, command
+from .directory import environment, prepare_directory
 from .examine import examine
 from .lock import WorkDirLock
 from .plan import Planned
@@ -142,6 +143,7 @@ class Driver:
             )
         )
         process = self._spawn(line, directory, log, lock)
+        lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
         self._watcher.started(run, _how(resumed, workers, self._options.workers))
         return job

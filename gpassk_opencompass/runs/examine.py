@@ -114,6 +114,6 @@ def _failure(
     if about.sampled and start is not None and start.mode == 'infer':
         return None
     logs = time_dir.logs('eval' if about.sampled else 'infer', wanted)
-    if predictions.unfinished and not about.sampled:
+    if not about.sampled:
         logs = [log for log in logs if log.stem in predictions.unfinished]
     return failure_in(about.work_dir, logs, start)

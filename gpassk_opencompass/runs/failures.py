@@ -43,16 +43,31 @@ def failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Fai
 
 
 def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
-    """The log with an error in it, else that of the command itself."""
+    """The log with an error in it, else the end of the newest log of a task, else that of the command."""
     own = work_dir / LOG
-    read = [(log, last_lines(log)) for log in (*logs, own)]
-    log, lines = next(((log, lines) for log, lines in read if _error_in(lines)), read[-1])
-    text = _error_in(lines) or (
-        'no task left a result' if code == 0 else f'opencompass ended with code {code}'
-    )
-    errors = [line for line in last_lines(own) if ' ERROR ' in line or ' failed with code ' in line]
+    said = last_lines(own)
+    tasks = [(log, lines) for log in sorted(logs, key=_changed, reverse=True) if (lines := last_lines(log))]
+    log, lines = next(((log, lines) for log, lines in tasks if _error_in(lines)), (own, said))
+    text = _error_in(lines)
+    if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
+        log, lines = tasks[0]
+        text = f'{lines[-1].strip()} (end of {log.name}, which has no traceback)'
+    errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
     more = (_end_of(own, errors[-2:]),) if errors and log != own else ()
-    return Failure(text, (_end_of(log, lines), *more))
+    return Failure(text or _ended_with(code, said), (_end_of(log, lines), *more))
+
+
+def _ended_with(code: int, said: Sequence[str]) -> str:
+    if code == 0:
+        return 'no task left a result'
+    return f'opencompass ended with code {code}' + (f': {said[-1].strip()}' if said else '')
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:

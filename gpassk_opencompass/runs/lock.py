@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -23,9 +24,25 @@ class Holder(NamedTuple):
     pid: int
     host: str
     since: str
+    group: int | None = None
+    """The process group of the command that it has started."""
 
-    def __str__(self) -> str:
-        return f'process {self.pid} on {self.host} since {self.since}'
+    @property
+    def is_here(self) -> bool:
+        """Whether it is of this machine, where one can tell if it lives."""
+        return self.host == socket.gethostname()
+
+    def in_use(self) -> str:
+        """The fact and the way out, for a message."""
+        if not self.is_here:
+            return (
+                f'in use by process {self.pid} on {self.host} since {self.since}: wait for it, or remove '
+                f'its {NOTES}/{LOCK} if it has ended'
+            )
+        if _exists(self.pid):
+            return f'in use by process {self.pid} on {self.host} since {self.since}: wait for it'
+        who = f'in use by the opencompass that process {self.pid} left, since {self.since}'
+        return f'{who}: wait for it' + (f', or end it: kill -- -{self.group}' if self.group else '')
 
 
 class WorkDirLock:
@@ -61,28 +78,33 @@ class WorkDirLock:
     def _take(self) -> None:
         holder = holder_of(self._path.parent.parent)
         if not self._is_free(holder):
-            elsewhere = holder is not None and holder.host != socket.gethostname()
-            way_out = (
-                f'remove {self._path} if it has ended' if elsewhere else 'or for the opencompass it left'
-            )
-            who = f'is in use by {holder or "another process"}'
-            raise IncompleteError(f'{self._path.parent.parent} {who}; wait for it, {way_out}')
+            raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
+        self._holder = Holder(os.getpid(), socket.gethostname(), now())
         os.ftruncate(self.fileno, 0)
-        os.pwrite(self.fileno, json.dumps(Holder(os.getpid(), socket.gethostname(), now())).encode(), 0)
+        self._write()
+
+    def note_group(self, group: int) -> None:
+        """Name the process group of the command that was started, for who finds it without this process."""
+        self._holder = self._holder._replace(group=group)
+        with suppress(OSError):  # a full disk: the message of another one will be less precise
+            self._write()
+
+    def _write(self) -> None:
+        os.pwrite(self.fileno, json.dumps(self._holder).encode(), 0)
 
     def _is_free(self, holder: Holder | None) -> bool:
         try:
             locked = _lock(self.fileno, fcntl.LOCK_EX, attempts=5)
         except OSError:  # no locks on this disk: the named process tells
             return holder is None or not _is_alive(holder)
-        return locked and (holder is None or holder.host == socket.gethostname())
+        return locked and (holder is None or holder.is_here)
 
 
 def holder_of(work_dir: Path) -> Holder | None:
     """Who the lock of a work directory names, alive or not."""
     try:
-        pid, host, since = json.loads((work_dir / NOTES / LOCK).read_bytes())
-        return Holder(int(pid), str(host), str(since))
+        pid, host, since, *more = json.loads((work_dir / NOTES / LOCK).read_bytes())
+        return Holder(int(pid), str(host), str(since), int(more[0]) if more and more[0] else None)
     except (OSError, ValueError, TypeError):
         return None
 
@@ -90,7 +112,7 @@ def holder_of(work_dir: Path) -> Holder | None:
 def is_in_use(work_dir: Path) -> bool:
     """Whether somebody works in a work directory now, as far as can be told from this machine."""
     holder = holder_of(work_dir)
-    if holder is None or holder.host != socket.gethostname():
+    if holder is None or not holder.is_here:
         return holder is not None
     try:
         with (work_dir / NOTES / LOCK).open('rb') as file:
@@ -114,10 +136,15 @@ def _lock(fileno: int, kind: int, attempts: int = 1) -> bool:
 
 def _is_alive(holder: Holder) -> bool:
     """A process of another machine counts as alive."""
-    if holder.host != socket.gethostname():
+    if not holder.is_here or _exists(holder.pid):
         return True
+    return holder.group is not None and _exists(-holder.group)
+
+
+def _exists(process: int) -> bool:
+    """A process; or a process group, by its negative number."""
     try:
-        os.kill(holder.pid, 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):

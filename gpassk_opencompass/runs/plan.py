@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..sweep.manifest import Entry, digest, read_manifest
 from ..sweep.signatures import signature
-from .config_file import Config, dicts_of, read_config
+from .config_file import Config, assigned_in, dicts_of, read_config
 
 
 class Wanted(NamedTuple):
@@ -59,7 +59,7 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
             out, unless it is named itself.
 
     Raises:
-        InputError: there is no such config, one cannot be read, or two have one name.
+        InputError: there is no such config, one cannot be read or is a template, or two have one name.
     """
     runs: dict[str, Planned] = {}
     left_out: list[str] = []
@@ -117,9 +117,22 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
         wanted = Wanted(entry.model_abbr, entry.dataset_abbr, entry.n, entry.k or None, entry.questions)
         return Planned(config.stem, (wanted,), entry.signature, config, sha256)
     values = read_config(config)
+    _refuse_template(config, values)
     if values is None:
         return Planned(config.stem, config=config, sha256=sha256)
     return Planned(config.stem, wanted_by(values), signature(values), config, sha256)
+
+
+def _refuse_template(config: Path, values: Config | None) -> None:
+    """Without models there is nothing to run, and OpenCompass says so in a way that helps nobody."""
+    if 'llm_infos' in assigned_in(config):
+        raise InputError(f'{config} is a template; expand it first with dump_configs.py, and run its configs')
+    missing = [] if values is None else [name for name in ('models', 'datasets') if not values.get(name)]
+    if missing:
+        raise InputError(
+            f'{config} has no {" and no ".join(missing)}, so it is no config of OpenCompass; if it is a '
+            'template, expand it first with dump_configs.py'
+        )
 
 
 def _n(dataset: Mapping[str, Any]) -> int | None:

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..judges.build import JUDGES
 from .changes import Change
 from .config_file import Config, dicts_of
 from .plan import Wanted
 from .state import State
 from .work_dir import TimeDir, read_result
+
+PARTS = ('first', 'second')
+"""Fields of a cascade, in its config and in its identity, that are judges themselves."""
 
 
 def state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Change) -> tuple[State, str]:
@@ -67,11 +71,20 @@ def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
 
 
 def _judge(evaluator: Mapping[str, Any]) -> list[str] | None:
-    """Models of the LLM judges asked for; None if an evaluator of OpenCompass judges."""
+    """Models of the LLM judges asked for; None if something judges that may say anything of itself."""
     if not evaluator or evaluator.get('evaluator') is not None:
         return None
-    name = evaluator.get('model_name')
-    return [name] if name else _models(evaluator.get('judge'))
+    name, judge = evaluator.get('model_name'), evaluator.get('judge')
+    if name or judge is None:
+        return [name] if name else []
+    return _models(judge) if _is_built_in(judge) else None
+
+
+def _is_built_in(judge: Any) -> bool:
+    """Whether its identity has the fields that its config has: so it is for judges of this package alone."""
+    if not isinstance(judge, dict) or judge.get('type') not in (*JUDGES, *JUDGES.values()):
+        return False
+    return all(_is_built_in(judge[part]) for part in PARTS if part in judge)
 
 
 def _models(judge: Any) -> list[str]:
@@ -79,6 +92,5 @@ def _models(judge: Any) -> list[str]:
     if not isinstance(judge, dict):
         return []
     own = judge.get('model')
-    return sorted(
-        {*([own] if isinstance(own, str) else []), *(m for part in judge.values() for m in _models(part))}
-    )
+    within = {model for part in PARTS for model in _models(judge.get(part))}
+    return sorted({*([own] if isinstance(own, str) else []), *within})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -20,6 +21,8 @@ NOTES = '.gpassk'
 
 TIME = '%Y%m%d_%H%M%S'
 """How OpenCompass names its time directories."""
+
+_TIME_NAME = re.compile(r'\d{8}_\d{6}')
 
 _FILE = 'starts.jsonl'
 
@@ -51,6 +54,7 @@ class Starts:
     """The commands that were started in a work directory, oldest first."""
 
     def __init__(self, work_dir: Path) -> None:
+        self._work_dir = work_dir
         self._path = work_dir / NOTES / _FILE
         self._starts = _read(self._path)
 
@@ -60,9 +64,18 @@ class Starts:
         return self._starts[-1] if self._starts else None
 
     def made(self, time: str) -> Start | None:
-        """The command that made a time directory; None for one that `gpassk run` did not start."""
-        fresh = [start for start in self._starts if start.resumes is None and start.started <= time]
-        return fresh[-1] if fresh else None
+        """The command that made a time directory; None for one that `gpassk run` did not start.
+
+        A command makes one directory, the first one from its start on, and before the next command starts.
+        """
+        left = sorted({*times_in(self._work_dir), time})
+        for start, following in zip(self._starts, [*self._starts[1:], None], strict=False):
+            own = [one for one in left if _is_between(one, start, following)]
+            if start.resumes is None and own:
+                left.remove(own[0])
+                if own[0] == time:
+                    return start
+        return None
 
     def last_of(self, time: str) -> Start | None:
         """The latest command that worked in a time directory."""
@@ -93,6 +106,18 @@ class Starts:
 def now() -> str:
     """The present in the form of the time directories."""
     return datetime.now().strftime(TIME)
+
+
+def times_in(work_dir: Path) -> list[str]:
+    """The names of its time directories."""
+    try:
+        return [path.name for path in work_dir.iterdir() if _TIME_NAME.fullmatch(path.name) and path.is_dir()]
+    except OSError:
+        return []
+
+
+def _is_between(time: str, start: Start, following: Start | None) -> bool:
+    return start.started <= time and (following is None or time <= following.started)
 
 
 def _read(path: Path) -> list[Start]:

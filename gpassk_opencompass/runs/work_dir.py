@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from .config_file import Config, read_config
 from .plan import Wanted
-from .starts import NOTES
+from .starts import NOTES, times_in
 
 LOG = f'{NOTES}/opencompass.log'
 """In a work directory: what the latest command that `gpassk run` started there has said."""
@@ -24,7 +24,6 @@ SIZES = '.cache/dataset_size.json'
 """Where OpenCompass keeps the number of rows of each data set, relative to where it runs."""
 
 LOG_BYTES = 64 * 1024
-_TIME = re.compile(r'\d{8}_\d{6}')
 
 
 class Predictions(NamedTuple):
@@ -76,11 +75,7 @@ class TimeDir:
 
 def time_dirs(work_dir: Path) -> list[TimeDir]:
     """The newest one first; nothing else that lies in the work directory counts."""
-    try:
-        names = [path for path in work_dir.iterdir() if _TIME.fullmatch(path.name) and path.is_dir()]
-    except OSError:
-        return []
-    return [TimeDir(path) for path in sorted(names, reverse=True)]
+    return [TimeDir(work_dir / name) for name in sorted(times_in(work_dir), reverse=True)]
 
 
 def rows_of(work_dir: Path, dataset: str) -> int | None:
