@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpassk_opencompass import InputError
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.function import FunctionJudge
@@ -76,6 +77,14 @@ def test_both_are_closed_even_if_one_fails() -> None:
     with pytest.raises(RuntimeError, match='stuck'):
         judge.close()
     assert (rule.closed, llm.closed) == (1, 1)
+
+
+@pytest.mark.parametrize('part', ['rule', {}, {'typ': 'rule'}, None, FunctionJudge])
+def test_a_part_that_is_no_judge_is_named(part: Any) -> None:
+    """With what is expected in its place."""
+    rule = {'type': 'rule'}
+    with pytest.raises(InputError, match=r"second = .*second=dict\(type='rule'\)"):
+        CascadeJudge(rule, part)
 
 
 def test_a_config_names_both() -> None:

@@ -144,6 +144,13 @@ def test_a_place_without_verdicts_is_refused(
     assert said in refused(capsys, 'count', *arguments)
 
 
+def test_a_file_of_labelled_pairs_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its lines are no verdicts of a judge, so there is nothing to count."""
+    pair = {'question': 'q', 'reference': '1', 'answer': '1', 'label': 'correct'}
+    (tmp_path / 'pairs.jsonl').write_text(json.dumps(pair) + '\n')
+    assert 'store=…' in refused(capsys, 'count', tmp_path)
+
+
 def test_list_is_one_line_a_verdict(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Key, verdict, language, judge, answer, reference, question."""
     lines = output(capsys, 'list', store)

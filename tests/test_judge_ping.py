@@ -286,6 +286,15 @@ def test_settings_that_cannot_be_used_are_refused(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('tokens', ['0', '-5'])
+def test_a_reply_has_at_least_a_token(tokens: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Less is a mistake, not a question to the server."""
+    with JudgeServer(judge_well) as server:
+        assert gpassk(server, options=('--max-tokens', tokens)) == 2
+    assert f'max_tokens = {tokens}' in capsys.readouterr().err
+    assert not server.asked
+
+
 @pytest.mark.parametrize('text', ['{', '[1]', '"x"'])
 def test_the_extra_body_is_a_json_object(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Anything else is a mistake of the command line."""

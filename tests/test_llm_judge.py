@@ -314,6 +314,23 @@ def test_a_missing_key_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         {'extra_body': {'f': open}},
         {'prompts': 'best'},
         {'concurrency': 0},
+        {'model': None},
+        {'urls': 5},
+        {'longest': '9'},
+        {'temperature': -0.1},
+        {'temperature': float('nan')},
+        {'temperature': True},
+        {'max_tokens': 0},
+        {'max_tokens': '9'},
+        {'max_tokens': 1.5},
+        {'extra_body': 'seed'},
+        {'extra_body': {'top_p': float('nan')}},
+        {'prompts': {'name': 'x', 'english': 1, 'chinese': 2}},
+        {'timeout': None},
+        {'timeout': True},
+        {'accept_equal': 'no'},
+        {'api_key_env': 'not-a-name'},
+        {'store': ''},
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused(wrong: dict[str, Any]) -> None:
@@ -583,3 +600,29 @@ def test_four_runs_on_one_store_lose_nothing(tmp_path: Path) -> None:
         assert [Verdict(verdict) for verdict in json.loads(text)] == truth(pairs_of(50 * place, 100))
     assert [Verdict(verdict) for verdict in json.loads(again)] == truth(pairs_of(0, 250))
     assert len(VerdictStore(tmp_path)) == 250
+
+
+def test_what_is_left_to_the_server_is_not_sent() -> None:
+    """None is no number out of range."""
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        judge = judge_at(server, temperature=None, max_tokens=None)
+        assert verdicts(judge.judge(pairs_of(0, 1))) == truth(pairs_of(0, 1))
+        judge.close()
+    assert not {'temperature', 'max_tokens'} & set(server.asked[0].body)
+
+
+def test_a_key_in_place_of_its_variable_is_not_repeated() -> None:
+    """Messages end up in logs."""
+    with pytest.raises(InputError, match="api_key_env='JUDGE_KEY'") as caught:
+        LLMJudge('judge', 'http://h:1', api_key_env='sk-hush')
+    assert 'hush' not in str(caught.value)
+
+
+def test_verdicts_may_be_kept_in_the_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a config says it, with ~."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        judge = judge_at(server, store='~/kept')
+        judge.judge(pairs_of(0, 3))
+        judge.close()
+    assert len(VerdictStore(tmp_path / 'kept')) == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
 from gpassk_opencompass.judges.stored import StoredVerdicts, find_stores
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
@@ -83,8 +83,40 @@ def test_a_store_may_lie_in_a_store(tmp_path: Path) -> None:
     assert find_stores([outer, inner, outer]) == [outer, inner]
 
 
-def test_an_empty_store_is_no_store(tmp_path: Path) -> None:
-    """It may be a wrong path."""
+@pytest.mark.parametrize('content', [None, b'', b'{"question": "q", "label": "correct"}\n', b'{"key": "torn'])
+def test_a_folder_without_a_sound_line_is_no_store(tmp_path: Path, content: bytes | None) -> None:
+    """It may be a wrong path: a folder of labelled pairs, or a store in which nothing was kept yet."""
     (tmp_path / 'verdicts').mkdir()
-    with pytest.raises(InputError, match='holds no verdicts'):
+    if content is not None:
+        (tmp_path / 'pairs.jsonl').write_bytes(content)
+        (tmp_path / 'verdicts' / 'pairs.jsonl').write_bytes(content)
+    with pytest.raises(InputError, match=r'holds no verdicts.*store=…'):
         find_stores([tmp_path])
+
+
+def test_a_store_below_may_have_any_name(tmp_path: Path) -> None:
+    """If a file of it begins with a sound line; one named `verdicts` may begin with damaged ones."""
+    odd = fill(tmp_path / 'work' / 'judged', (1, YES))
+    usual = fill(tmp_path / 'work' / 'verdicts', (2, YES))
+    (file,) = usual.iterdir()
+    file.write_bytes(b'damaged\n' + file.read_bytes())
+    other = fill(tmp_path / 'work' / 'other', (3, YES))
+    (file,) = other.iterdir()
+    file.write_bytes(b'foreign\n' + file.read_bytes())
+    assert find_stores([tmp_path]) == [odd, usual]
+    assert find_stores([other]) == [other]
+
+
+def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For writers, readers and the environment variable; no folder named ~ appears."""
+    monkeypatch.setenv('HOME', str(tmp_path / 'home'))
+    monkeypatch.chdir(tmp_path)
+    fill(Path('~/store'), (1, YES))
+    home = tmp_path / 'home' / 'store'
+    assert len(VerdictStore('~/store')) == 1
+    assert find_stores(['~/store']) == [home]
+    monkeypatch.setenv(STORE_VARIABLE, '~/store')
+    assert find_stores() == [home]
+    assert [path.name for path in tmp_path.iterdir()] == ['home']
+    with pytest.raises(InputError, match='no-such-person'):
+        VerdictStore('~no-such-person/store')

@@ -9,6 +9,8 @@ from sweeping import BASE, dump, expanded, model_of
 
 from gpassk_opencompass.sweep import RunName
 
+LLM = "judge = dict(type='llm', model='m',"
+
 ERRORS = {
     'temperature = 1.0': ['temperature', "did you mean 'temperatures'?"],
     'tempratures = 1.0': ['tempratures', "did you mean 'temperatures'?"],
@@ -61,6 +63,34 @@ ERRORS = {
     "judge = dict(type='rule', timeuot=3)": ['timeuot', 'timeout'],
     'judge = dict(first=1)': ['judge type None'],
     "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='lm'))": ["'lm'"],
+    "judge = dict(type='rule', workers=-3)": ['workers=-3', 'at least 1'],
+    "judge = dict(type='rule', timeout='5')": ["timeout='5'", 'a number'],
+    "judge = dict(type='rule', max_length=2.5)": ['max_length=2.5', 'a whole number'],
+    f'{LLM} urls=["foo"])': ["'foo'", 'http://host:port'],
+    f'{LLM} urls=[])': ['at least one server'],
+    f'{LLM} urls=5)': ['urls = 5', 'list'],
+    "judge = dict(type='llm', model='', urls='http://x')": ["model = ''", 'name'],
+    f'{LLM} urls="http://x", max_tokens="x")': ["max_tokens = 'x'", 'whole number of at least 1'],
+    f'{LLM} urls="http://x", temperature=-1)': ['temperature = -1', 'at least 0'],
+    f'{LLM} urls="http://x", timeout=-1)': ['timeout = -1', 'above 0'],
+    f'{LLM} urls="http://x", timeout=None)': ['timeout = None', 'above 0'],
+    f'{LLM} urls="http://x", longest="9")': ["longest = '9'", 'whole number'],
+    f'{LLM} urls="http://x", prompts="nope")': ["prompts = 'nope'", "'protocol'"],
+    f'{LLM} urls="http://x", extra_body=dict(model="y"))': ["['model']", 'sets itself'],
+    f'{LLM} urls="http://x", extra_body="seed")': ["extra_body = 'seed'", 'dict'],
+    f'{LLM} urls="http://x", accept_equal="no")': ["accept_equal = 'no'", 'True or False'],
+    f'{LLM} urls="http://x", store="")': ["store = ''", 'folder'],
+    f'{LLM} urls="http://x", api_key_env="no name")': ['api_key_env', 'JUDGE_KEY'],
+    "judge = dict(type='cascade', first='rule', second=dict(type='rule'))": [
+        "first = 'rule'",
+        "dict(type='rule')",
+    ],
+    "judge = dict(type='cascade', first=dict(typ='rule'), second=dict(type='rule'))": ['first = ', "'typ'"],
+    f'{LLM} urls="http://x", rate=0); judge = dict(type="cascade", first=dict(type="rule"), second=judge)': [
+        'second: ',
+        'rate = 0',
+    ],
+    "eval_urls = ['http://']; eval_model_name = 'Qwen'": ["'http://'", 'host:port'],
     "eval_model_name = 'Qwen'": ["'Qwen'", 'needs both'],
     "eval_urls = ['http://x']": ['http://x', 'needs both'],
     "eval_urls = ['http://x']; eval_model_name = 'Qwen'; judge = dict(type='rule')": ['give one of them'],
@@ -157,6 +187,36 @@ def test_a_key_is_not_repeated_in_the_message(
     message = refused(tmp_path, capsys, f'{BASE}judge = dict(nested=[dict(x={secret!r})])\n')
     assert 'judge.nested[0].x' in message
     assert secret not in message
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        "judge = dict(type='llm', api_key='sk-x')",
+        "judge = dict(type='llm', api_key_env='sk-abcdefgh12')",
+        "judge = dict(type='cascade', second=dict(type='llm', api_key_env='sk-abcdefgh12'))",
+        "eval_urls = ['https://me:sk-x@host/v1']",
+        "models = [dict(abbr='m')]; datasets = [dict(abbr='d', judge=dict(api_key='sk-x'))]",
+    ],
+)
+def test_a_key_of_a_judge_gets_advice_for_judges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    """It is not key='ENV' there, but the name of a variable; the key is not repeated."""
+    message = refused(tmp_path, capsys, f'{BASE}{line}\n')
+    assert "api_key_env='JUDGE_KEY'" in message
+    assert 'environment variable' in message
+    assert "key='ENV'" not in message
+    assert 'sk-' not in message
+
+
+@pytest.mark.parametrize('prompts', ['auto', 'own', 'protocol'])
+def test_a_judge_is_checked_without_its_key_and_store(tmp_path: Path, prompts: str) -> None:
+    """Configs may be written where neither is at hand, and nothing of the judge is begun."""
+    store = tmp_path / 'no' / 'such' / 'store'
+    more = f"prompts={prompts!r}, api_key_env='NO_SUCH_VARIABLE_HERE', store={str(store)!r})\n"
+    assert expanded(tmp_path, f'{BASE}{LLM} urls="http://nowhere.invalid:1", {more}')
+    assert not store.exists()
 
 
 OPENAI = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -25,10 +25,15 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
         config: `type` is 'rule', 'llm', 'cascade', a class, or the dotted path of one; the rest are its
             arguments.
 
+    A class may have a static method `check_arguments(arguments)`, which gets all arguments of the constructor
+    by name, defaults too, and raises `InputError` for those that cannot be used. It is called wherever a
+    config is read, before anything is generated or written and with no servers, keys or stores at hand, so it
+    must do nothing else. An inherited one is not called where the class has a constructor of its own.
+
     Raises:
         InputError: no such judge, or arguments that it does not take.
     """
-    factory, arguments = _check(config or {'type': 'rule'})
+    factory, arguments = _read(config or {'type': 'rule'})
     judge: Judge = factory(**arguments)
     return judge
 
@@ -41,6 +46,8 @@ def judge_config(
     Raises:
         InputError: two judges at once, half a judge, no such judge, or arguments that it does not take.
     """
+    if judge is not None:
+        _check_dict(judge)
     if judge is not None and (url or model_name):
         raise InputError(
             f'both judge = {dict(judge)!r} and model_name = {model_name!r}, url = {url!r}: give one of them'
@@ -52,27 +59,57 @@ def judge_config(
     if url:
         judge = {'type': 'llm', 'model': model_name, 'urls': [url] if isinstance(url, str) else list(url)}
     config = dict(judge or {'type': 'rule'})
-    _check(config)
+    check_judge(config)
     return config
 
 
-def _check(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The class and its arguments; those of judges within (a cascade) are checked too."""
+def check_judge(config: Mapping[str, Any]) -> None:
+    """Refuse what `build_judge` could not build, as far as that shows without building it.
+
+    Raises:
+        InputError: no such judge, or arguments that it does not take.
+    """
+    _read(config)
+
+
+def _check_dict(judge: Any) -> None:
+    if not isinstance(judge, Mapping):
+        example = judge if isinstance(judge, str) and judge in JUDGES else 'rule'
+        raise InputError(f'judge = {judge!r}: expected a dict, e.g. judge=dict(type={example!r})')
+
+
+def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The class and its arguments, checked."""
+    _check_dict(config)
     arguments = dict(config)
     kind = arguments.pop('type', None)
     factory = _find(kind) if isinstance(kind, str) else kind
     if not isinstance(factory, type) or not hasattr(factory, 'judge'):
         raise InputError(f'judge type {kind!r}: expected {", ".join(JUDGES)}, a class or its dotted path')
     try:
-        signature(factory).bind(**arguments)
+        bound = signature(factory).bind(**arguments)
     except TypeError as error:
         raise InputError(
             f'judge {kind!r}: {error}; it takes {", ".join(signature(factory).parameters)}'
         ) from error
-    for part in arguments.values():
-        if isinstance(part, Mapping) and 'type' in part:
-            _check(part)
+    bound.apply_defaults()
+    if check := _own_check(factory):
+        try:
+            check(bound.arguments)
+        except InputError as error:
+            raise InputError(f'judge {kind!r}: {error}') from error
     return factory, arguments
+
+
+def _own_check(factory: type) -> Callable[[Mapping[str, Any]], None] | None:
+    """That of the class, unless it is for the arguments of another constructor."""
+    for owner in factory.__mro__:
+        if 'check_arguments' in vars(owner):
+            check: Callable[[Mapping[str, Any]], None] = factory.check_arguments  # type: ignore[attr-defined]
+            return check
+        if '__init__' in vars(owner):
+            break
+    return None
 
 
 def _find(name: str) -> Any:

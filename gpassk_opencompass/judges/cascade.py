@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import InputError
 from .protocol import Judge, Judgement, Pair, Verdict
 
 JudgeOrConfig = Judge | Mapping[str, Any]
@@ -20,6 +21,9 @@ class CascadeJudge:
     Args:
         first, second: judges or, as in a config, `dict(type=…, **arguments)`.
 
+    Raises:
+        InputError: one of them is neither, or cannot be built.
+
     >>> from gpassk_opencompass.judges.function import FunctionJudge
     >>> equal = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
     >>> folded = FunctionJudge(lambda pair: pair.answer.lower() == pair.reference.lower(), name='folded')
@@ -32,8 +36,15 @@ class CascadeJudge:
     """
 
     def __init__(self, first: JudgeOrConfig, second: JudgeOrConfig) -> None:
+        self.check_arguments({'first': first, 'second': second})
         self._first, self._second = _built(first), _built(second)
         self._pairs = self._saved = 0
+
+    @staticmethod
+    def check_arguments(arguments: Mapping[str, Any]) -> None:
+        """See `build.build_judge`."""
+        for place, judge in arguments.items():
+            _check(place, judge)
 
     def identity(self) -> dict[str, Any]:
         """Those of both judges."""
@@ -69,6 +80,19 @@ class CascadeJudge:
             self._first.close()
         finally:
             self._second.close()
+
+
+def _check(place: str, judge: Any) -> None:
+    from .build import check_judge  # which knows this class
+
+    if not isinstance(judge, (Mapping, type)) and hasattr(judge, 'judge'):
+        return
+    if not isinstance(judge, Mapping) or 'type' not in judge:
+        raise InputError(f"{place} = {judge!r}: expected a judge's dict, e.g. {place}=dict(type='rule')")
+    try:
+        check_judge(judge)
+    except InputError as error:
+        raise InputError(f'{place}: {error}') from error
 
 
 def _built(judge: JudgeOrConfig) -> Judge:

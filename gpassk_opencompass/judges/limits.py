@@ -33,7 +33,9 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and not (isinstance(value, int | float) and value > 0):
+            if field.name == 'rate' and value is None:
+                continue
+            if isinstance(value, bool) or not (isinstance(value, int | float) and value > 0):
                 raise InputError(f'{field.name} = {value!r}: expected a number above 0')
         if not (isinstance(self.concurrency, int) and isinstance(self.attempts, int)):
             raise InputError(

@@ -7,20 +7,21 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from loguru import logger
 
-from ..errors import InputError
 from .apart import run_apart
 from .candidate import Candidate, settle
 from .hearing import Hearing, progress_bar
 from .limits import Limits
 from .prompts import Prompts, find_prompts
 from .protocol import Judgement, Pair, Verdict
-from .request import MAX_TOKENS, api_key, completion_request, sampling_fields
-from .routes import endpoints
+from .request import MAX_TOKENS, api_key, completion_request
+from .settings import read_settings
 from .store import STORE_VARIABLE, VerdictStore, verdict_key
 from .traffic import Job, Traffic
 from .waits import Clock
@@ -56,7 +57,8 @@ class LLMJudge:
         model: the name under which the servers serve the judge.
         urls: of one server or several: http://host:port, with or without /v1 behind it.
         prompts: 'auto', 'protocol', 'own' or prompts of yours, see `prompts.find_prompts`.
-        store: a folder for the verdicts; `$GPASSK_VERDICTS` goes before it. None: kept in memory only.
+        store: a folder for the verdicts, `~` is the home directory; `$GPASSK_VERDICTS` goes before it. None:
+            kept in memory only.
         api_key_env: the environment variable that holds the API key, if one is needed.
         temperature, max_tokens: None leaves it to the server.
         extra_body: more fields of the request, e.g. dict(seed=1, chat_template_kwargs=…).
@@ -93,15 +95,22 @@ class LLMJudge:
         progress: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        if not model:
-            raise InputError("model = '': an LLM judge needs the name that its servers know it by")
-        if longest < 2:
-            raise InputError(f'longest = {longest}: expected at least 2 characters')
+        self._urls, self._sampling = read_settings(
+            model=model,
+            urls=urls,
+            prompts=prompts,
+            store=store,
+            api_key_env=api_key_env,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            extra_body=extra_body,
+            accept_equal=accept_equal,
+            longest=longest,
+            progress=progress,
+        )
         self._model = model
-        self._urls = endpoints(urls)
         self._prompts = find_prompts(prompts)
         self._api_key_env = api_key_env
-        self._sampling = sampling_fields(temperature, max_tokens, extra_body)
         self._accept_equal, self._longest = accept_equal, longest
         self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience)
         self._progress, self._clock = progress, clock
@@ -114,6 +123,12 @@ class LLMJudge:
         self._counts: Counter[str] = Counter()
         api_key(api_key_env)  # a missing key is found now, not when everything has been generated
         self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or store)
+
+    @staticmethod
+    def check_arguments(arguments: Mapping[str, Any]) -> None:
+        """See `build.build_judge`."""
+        read_settings(**{name: arguments[name] for name in signature(read_settings).parameters})
+        Limits(**{field.name: arguments[field.name] for field in fields(Limits)})
 
     def identity(self) -> dict[str, Any]:
         """Model, prompts and their digest, sampling settings, and what is decided without asking."""

@@ -16,6 +16,8 @@ from ..errors import InputError, MissingExtraError
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
 
+_NAMES = frozenset({'auto', 'protocol', 'own'})
+
 _ENGLISH = """You compare the final result of a student with the reference result of the same mathematics \
 question. There is only one thing to decide: do the two say the same?
 
@@ -132,17 +134,29 @@ def find_prompts(choice: str | Mapping[str, str] | Prompts = 'auto') -> Prompts:
         InputError: no such choice, or prompts that cannot be filled.
         MissingExtraError: 'protocol' without OpenCompass.
     """
+    given = check_choice(choice)
+    if given is not None:
+        return given
+    if choice == 'own' or (choice == 'auto' and _protocol_file() is None):
+        return Prompts('own', _ENGLISH, _CHINESE, quoted=True)
+    return _protocol_prompts()
+
+
+def check_choice(choice: object) -> Prompts | None:
+    """Check what `find_prompts` takes, without a look at OpenCompass; prompts of the caller's are returned.
+
+    Raises:
+        InputError: no such choice, or prompts that cannot be filled.
+    """
     if isinstance(choice, Prompts):
         return choice
     if isinstance(choice, Mapping):
         return _prompts_of(choice)
-    if choice == 'own' or (choice == 'auto' and _protocol_file() is None):
-        return Prompts('own', _ENGLISH, _CHINESE, quoted=True)
-    if choice not in ('auto', 'protocol'):
+    if not isinstance(choice, str) or choice not in _NAMES:
         raise InputError(
             f"prompts = {choice!r}: expected 'auto', 'protocol', 'own' or dict(name, english, chinese)"
         )
-    return _protocol_prompts()
+    return None
 
 
 def _check_slots(name: str, language: str, prompt: str) -> None:
@@ -163,6 +177,8 @@ def _check_slots(name: str, language: str, prompt: str) -> None:
 def _prompts_of(choice: Mapping[str, str]) -> Prompts:
     if set(choice) != {'name', 'english', 'chinese'}:
         raise InputError(f'prompts = {dict(choice)!r}: expected exactly name, english and chinese')
+    if not all(isinstance(text, str) for text in choice.values()):
+        raise InputError(f'prompts = {dict(choice)!r}: expected three texts')
     return Prompts(choice['name'], choice['english'], choice['chinese'])
 
 

@@ -41,7 +41,10 @@ class Judgement(NamedTuple):
 
 
 class Judge(Protocol):
-    """Anything that judges pairs."""
+    """Anything that judges pairs.
+
+    A class may also check its arguments before it is built, see `build.build_judge`.
+    """
 
     def identity(self) -> Mapping[str, object]:
         """JSON-able: everything that may change a verdict (name, versions, prompts, settings)."""

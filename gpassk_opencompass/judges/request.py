@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,7 @@ MAX_TOKENS = 8192
 """The greatest length of a reply, unless set otherwise."""
 
 _RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
+_VARIABLE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 
 def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> bytes:
@@ -31,25 +34,54 @@ def sampling_fields(
     """The fields of a request besides model and messages, as plain JSON.
 
     Args:
-        temperature, max_tokens: None leaves it to the server.
+        temperature: a number ≥ 0; None leaves it to the server.
+        max_tokens: a whole number ≥ 1; None leaves it to the server.
         extra_body: more fields, which go before the two.
 
     Raises:
-        InputError: `extra_body` is no JSON or holds what the judge sets itself.
+        InputError: a number out of range, or `extra_body` is no JSON or holds what the judge sets itself.
     """
+    _check_numbers(temperature, max_tokens)
+    if extra_body is not None and not isinstance(extra_body, Mapping):
+        raise InputError(f'extra_body = {extra_body!r}: expected a dict, e.g. dict(seed=1)')
     extra = dict(extra_body or {})
     if taken := sorted(_RESERVED & set(extra)):
         raise InputError(f'extra_body holds {taken}, which the judge sets itself; leave them out')
     if 'max_completion_tokens' in extra:
         max_tokens = None
     fields = {'temperature': temperature, 'max_tokens': max_tokens}
+    given = {name: value for name, value in fields.items() if value is not None}
     try:
-        plain: dict[str, Any] = json.loads(
-            json.dumps({**{name: value for name, value in fields.items() if value is not None}, **extra})
-        )
+        plain: dict[str, Any] = json.loads(json.dumps({**given, **extra}, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise InputError(f'extra_body = {extra!r} cannot be written as JSON: {error}') from error
     return plain
+
+
+def _check_numbers(temperature: Any, max_tokens: Any) -> None:
+    if temperature is not None and not (
+        isinstance(temperature, int | float)
+        and not isinstance(temperature, bool)
+        and 0 <= temperature < math.inf
+    ):
+        raise InputError(f'temperature = {temperature!r}: expected a number of at least 0, or None')
+    if max_tokens is not None and not (
+        isinstance(max_tokens, int) and not isinstance(max_tokens, bool) and max_tokens >= 1
+    ):
+        raise InputError(f'max_tokens = {max_tokens!r}: expected a whole number of at least 1, or None')
+
+
+def check_key_variable(variable: str) -> None:
+    """Refuse what cannot be the name of an environment variable; '' is none. It need not be set.
+
+    Raises:
+        InputError: it cannot. The message does not repeat what was given, which may be the key itself.
+    """
+    if not isinstance(variable, str) or (variable and not _VARIABLE.fullmatch(variable)):
+        raise InputError(
+            'api_key_env is no name of an environment variable; write the name and not the key, e.g. '
+            "api_key_env='JUDGE_KEY', and export the key in it"
+        )
 
 
 def api_key(variable: str) -> str:
@@ -59,8 +91,9 @@ def api_key(variable: str) -> str:
         variable: its name; '' where no key is needed.
 
     Raises:
-        InputError: the variable is not set.
+        InputError: this is no such name, or the variable is not set.
     """
+    check_key_variable(variable)
     if not variable:
         return ''
     key = os.environ.get(variable, '')

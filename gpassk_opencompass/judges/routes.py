@@ -50,7 +50,9 @@ def endpoints(addresses: str | Sequence[str]) -> list[URL]:
     Raises:
         InputError: there is none, or one that cannot be used.
     """
-    given = [addresses] if isinstance(addresses, str) else list(addresses)
+    given = [addresses] if isinstance(addresses, str) else addresses
+    if not isinstance(given, Sequence) or not all(isinstance(address, str) for address in given):
+        raise InputError(f"urls = {addresses!r}: expected a list of addresses like ['http://host:port']")
     if not given:
         raise InputError('an LLM judge needs the url of at least one server, e.g. http://localhost:23333/v1')
     return list(dict.fromkeys(endpoint(address) for address in given))

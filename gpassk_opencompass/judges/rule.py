@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
+from typing import Any
 
 from ..answers import final_answer, normal_form
 from ..errors import InputError
@@ -76,7 +78,7 @@ class RuleJudge:
             'max_length': max_length,
             'max_nesting': max_nesting,
         }
-        _check({'workers': 1 if workers is None else workers, **limits})
+        _check({'workers': workers, **limits})
         self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = Workers(
@@ -87,6 +89,11 @@ class RuleJudge:
         )
         self._counts: Counter[str] = Counter()
         self._closed = False
+
+    @staticmethod
+    def check_arguments(arguments: Mapping[str, Any]) -> None:
+        """See `build.build_judge`."""
+        _check(arguments)
 
     def identity(self) -> Mapping[str, object]:
         """Name, version of the rules and of the packages behind them, limits: what may change a verdict."""
@@ -168,10 +175,13 @@ def _by_wording(reference: str, answer: str) -> Judgement | None:
     return None if agreement is None else Judgement(_VERDICTS[agreement], 'wording')
 
 
-def _check(limits: Mapping[str, float]) -> None:
+def _check(limits: Mapping[str, Any]) -> None:
     for name, value in limits.items():
-        if not value >= _LEAST[name]:
-            raise InputError(f'RuleJudge got {name}={value!r}; it must be at least {_LEAST[name]}')
+        if name == 'workers' and value is None:
+            continue
+        kind, number = ((int, float), 'a number') if name == 'timeout' else (int, 'a whole number')
+        if isinstance(value, bool) or not isinstance(value, kind) or not _LEAST[name] <= value < math.inf:
+            raise InputError(f'RuleJudge got {name}={value!r}; it must be {number}, at least {_LEAST[name]}')
 
 
 def _versions() -> dict[str, str]:

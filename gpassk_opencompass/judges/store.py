@@ -36,6 +36,7 @@ SYNC_INTERVAL = 5.0
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
 _SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
+_HEAD_LENGTH = len(b'{"key": "", "verdict": "incorrect", ') + 32
 _SUM_LENGTH = len(b', "sum": "01234567"}')
 _VERDICTS = {verdict.value.encode(): verdict for verdict in (Verdict.CORRECT, Verdict.INCORRECT)}
 
@@ -70,7 +71,8 @@ class VerdictStore:
     counted.
 
     Args:
-        folder: created with the first verdict; None keeps the verdicts in memory only.
+        folder: created with the first verdict, `~` is the home directory; None keeps the verdicts in memory
+            only.
 
     Raises:
         InputError: `folder` is a file or cannot be read.
@@ -82,7 +84,7 @@ class VerdictStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        self.folder = None if folder is None else Path(folder)
+        self.folder = None if folder is None else store_folder(folder)
         self._verdicts: dict[bytes, Verdict] = {}
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
@@ -166,6 +168,20 @@ class VerdictStore:
             self._bad_lines += 1
 
 
+def store_folder(place: str | os.PathLike[str]) -> Path:
+    """The path of a store, with the home directory for a leading `~`. Nothing is opened.
+
+    Raises:
+        InputError: no path, or the home directory of nobody.
+    """
+    if not isinstance(place, (str, os.PathLike)) or not str(place):
+        raise InputError(f'store = {place!r}: expected the path of a folder')
+    try:
+        return Path(place).expanduser()
+    except RuntimeError as error:
+        raise InputError(f'store = {str(place)!r}: {error}; write the whole path') from error
+
+
 def store_files(folder: Path) -> list[Path]:
     """The files of a store in the order in which they count; none if it does not exist yet.
 
@@ -186,6 +202,17 @@ def read_lines(file: Path) -> Iterator[Line | None]:
             yield _parsed(raw)
     if file.stat().st_size > end:
         yield None
+
+
+def begins_sound(file: Path) -> bool:
+    """Whether the first line of a file is a sound verdict; of another file, however big, little is read."""
+    try:
+        with file.open('rb') as content:
+            head = content.read(_HEAD_LENGTH)
+            line = head + content.readline() if _HEAD.match(head) else b''
+    except OSError:
+        return False
+    return line.endswith(b'\n') and _parsed(line[:-1]) is not None
 
 
 class _Writer:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .protocol import Verdict
-from .store import STORE_VARIABLE, Line, read_lines, store_files
+from .store import STORE_VARIABLE, Line, begins_sound, read_lines, store_files, store_folder
 
 FOLDER = 'verdicts'
 """Name of the store in a work directory."""
@@ -84,14 +84,11 @@ class StoredVerdicts:
                 yield from self._lines_of(file)
 
     def _lines_of(self, file: Path) -> Iterator[Line]:
-        try:
-            for line in read_lines(file):
-                if line is None:
-                    self.damaged += 1
-                else:
-                    yield line
-        except OSError as error:
-            raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
+        for line in _read(file):
+            if line is None:
+                self.damaged += 1
+            else:
+                yield line
 
     def _again(self, line: Line, first: Verdict) -> None:
         self.repeated += 1
@@ -104,14 +101,15 @@ def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
     """The stores at some places.
 
     Args:
-        places: a store, i.e. a folder with `*.jsonl` files, or a folder with stores named `verdicts`
-            somewhere below it, like a work directory of OpenCompass. None: `$GPASSK_VERDICTS`.
+        places: a store, i.e. a folder whose `*.jsonl` files hold a sound line, or a folder with stores
+            somewhere below it, like a work directory of OpenCompass: those named `verdicts`, and any other
+            with a file that begins with a sound line. `~` is the home directory. None: `$GPASSK_VERDICTS`.
 
     Raises:
         InputError: a place without a store, or none given at all.
     """
     default = os.environ.get(STORE_VARIABLE)
-    given = [Path(place) for place in places or filter(None, [default])]
+    given = [store_folder(place) for place in places or filter(None, [default])]
     if not given:
         raise InputError(
             f'no verdict store given: name a store or a work directory, or set ${STORE_VARIABLE} to one'
@@ -126,11 +124,27 @@ def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
 def _stores_at(place: Path) -> list[Path]:
     if not place.is_dir():
         raise InputError(f'{place} is no folder; expected a verdict store or a work directory')
-    candidates = [place, *sorted(path for path in place.rglob(FOLDER) if path.is_dir())]
-    stores = [folder for folder in candidates if store_files(folder)]
+    named = {path for path in place.rglob(FOLDER) if path.is_dir()}
+    below = {file.parent for file in place.rglob('*.jsonl') if file.parent != place and begins_sound(file)}
+    stores = [
+        folder
+        for folder in (place, *sorted(named | below))
+        if folder in below or any(map(_holds_verdict, store_files(folder)))
+    ]
     if not stores:
         raise InputError(
-            f'{place} holds no verdicts: expected *.jsonl files in it, or folders named {FOLDER!r} with such '
-            'files somewhere below it'
+            f'{place} holds no verdicts: there is no *.jsonl file with a whole verdict in it or in a folder '
+            "below it; if the judge's config says store=…, name that folder"
         )
     return stores
+
+
+def _holds_verdict(file: Path) -> bool:
+    return any(line is not None for line in _read(file))
+
+
+def _read(file: Path) -> Iterator[Line | None]:
+    try:
+        yield from read_lines(file)
+    except OSError as error:
+        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error

@@ -24,6 +24,13 @@ SECRET = re.compile(
 KEY_FIELDS = frozenset({'key', 'api_key', 'openai_api_key', 'token', 'hf_token'})
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
+_JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
+_FOR_A_JUDGE = (
+    "give the judge api_key_env='JUDGE_KEY', the name of the environment variable that holds the key, and "
+    'export JUDGE_KEY=… before running opencompass'
+)
+_FOR_A_MODEL = "write key='ENV' (the default) and export OPENAI_API_KEY=… before running opencompass"
+
 
 def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Run the template and return its lower-case variables, with other `lines` in place of its own.
@@ -78,10 +85,8 @@ def _refuse_secrets(value: Any, where: str = '') -> None:
         for i, item in enumerate(value):
             _refuse_secrets(item, f'{where}[{i}]')
     elif isinstance(value, str) and _looks_secret(value, where):
-        raise TemplateError(
-            f"{where} looks like a literal API key; keys come from the environment: write key='ENV' (the "
-            'default) and export OPENAI_API_KEY=… before running opencompass'
-        )
+        advice = _FOR_A_JUDGE if _JUDGE.search(where) else _FOR_A_MODEL
+        raise TemplateError(f'{where} looks like a literal API key; keys come from the environment: {advice}')
 
 
 def _looks_secret(text: str, where: str) -> bool:

@@ -1,0 +1,90 @@
+"""A judge from a config: what is refused before it is built."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.judges.build import build_judge, judge_config
+from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.llm import LLMJudge
+
+
+class Picky(FunctionJudge):
+    """A judge of a user's, with a check."""
+
+    def __init__(self, digits: int = 3) -> None:
+        super().__init__(lambda pair: None)
+        self.digits = digits
+
+    @staticmethod
+    def check_arguments(arguments: Mapping[str, Any]) -> None:
+        if arguments['digits'] > 9:
+            raise InputError(f'digits = {arguments["digits"]!r}: expected at most 9')
+
+
+class Heir(Picky):
+    """Takes what its parent takes."""
+
+
+class Stranger(LLMJudge):
+    """Its arguments are not those that its parent checks."""
+
+    def __init__(self, node: int) -> None:
+        super().__init__('m', f'http://node{node}:1', prompts='own')
+
+
+@pytest.mark.parametrize('kind', [Picky, Heir])
+def test_a_judge_of_ones_own_may_check_its_arguments(kind: type) -> None:
+    """At once, in a config too; defaults are among what it gets."""
+    assert judge_config('', (), {'type': kind}) == {'type': kind}
+    for refuse in (build_judge, lambda config: judge_config('', (), config)):
+        with pytest.raises(InputError, match='digits = 10: expected at most 9'):
+            refuse({'type': kind, 'digits': 10})
+        with pytest.raises(InputError, match=r'second: .*digits = 10'):
+            refuse({'type': 'cascade', 'first': {'type': 'rule'}, 'second': {'type': kind, 'digits': 10}})
+
+
+def test_a_check_is_for_the_constructor_that_it_was_written_for() -> None:
+    """A class with another constructor is not asked its parent's questions."""
+    assert judge_config('', (), {'type': Stranger, 'node': 3})['node'] == 3
+    build_judge({'type': Stranger, 'node': 3}).close()
+
+
+@pytest.mark.parametrize('judge', ['rule', 'llm', 'Qwen', ['rule'], 5])
+def test_a_judge_that_is_no_dict_is_refused(judge: Any) -> None:
+    """With the dict that was probably meant."""
+    for refuse in (build_judge, lambda config: judge_config('', (), config)):
+        with pytest.raises(InputError, match=r"judge=dict\(type='(rule|llm)'\)"):
+            refuse(judge)
+    with pytest.raises(InputError, match=r"judge=dict\(type='rule'\)"):
+        judge_config('m', 'http://x', 'rule')  # type: ignore[arg-type]
+
+
+def test_a_field_of_a_request_is_no_judge() -> None:
+    """Though it has a type."""
+    form = {'type': 'json_object'}
+    judge = {'type': 'llm', 'model': 'm', 'urls': ['http://x'], 'extra_body': form}
+    assert judge_config('', (), judge) == judge
+
+
+def test_reading_a_config_begins_nothing() -> None:
+    """Neither OpenCompass nor math-verify is imported, no process or thread is started."""
+    program = """
+import subprocess, sys, threading
+def refuse(*args, **kwargs): raise SystemExit('a process was started')
+subprocess.Popen = refuse
+from gpassk_opencompass.judges.build import judge_config
+llm = dict(type='llm', model='m', urls=['http://x'], prompts='protocol', store='/no/where')
+llm['api_key_env'] = 'NOT_SET_HERE'
+judge_config('', (), dict(type='cascade', first=dict(type='rule'), second=llm))
+assert threading.active_count() == 1
+sys.exit(', '.join({'opencompass', 'math_verify', 'torch'} & set(sys.modules)) or 0)
+"""
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, '')
