@@ -4,7 +4,14 @@ import csv
 import sys
 from pathlib import Path
 
-REPORT = ('leaderboard.md', 'scores.csv', 'results.json', 'signatures.txt', 'index.html', 'figures/figures.json')
+REPORT = (
+    'leaderboard.md',
+    'scores.csv',
+    'results.json',
+    'signatures.txt',
+    'index.html',
+    'figures/figures.json',
+)
 
 
 def main(path: str) -> None:
@@ -26,7 +33,9 @@ def main(path: str) -> None:
     report = Path(path).parent / 'report'
     missing = [name for name in REPORT if not (report / name).is_file()]
     check(not missing, f'the report has all its parts, but {report} lacks {missing}')
-    check('demo_t0-3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs')
+    check(
+        'demo_t0-3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs'
+    )
     print(f'{path}: as it should be')
 
 
