@@ -303,6 +303,17 @@ def test_repeated_uids_are_refused_with_both_rows() -> None:
         tallied(questions).counts()
 
 
+def test_a_problem_is_not_a_question_that_is_called_like_it() -> None:
+    """A question without a problem is its own, also where another one's problem has the name of its uid."""
+    questions = [
+        Counted(About(1, 'a', 'b', '', ''), 4, 1, 0),
+        Counted(About(2, 'b', None, '', ''), 4, 1, 0),
+        Counted(About(3, 'c', 'b', '', ''), 4, 1, 0),
+    ]
+    _, sizes = tallied(questions).counts().clusters
+    assert sorted(sizes.tolist()) == [1, 2]
+
+
 def test_more_samples_than_there_are_cannot_be_asked_for() -> None:
     """k, N and m."""
     questions = [Counted(about(1), 4, 1, 0), Counted(about(2), 4, 1, 0)]

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ def test_responses_give_the_record_of_an_evaluation(tmp_path: Path) -> None:
     block, wanted = found.pop('gpassk'), expected.pop('gpassk')
     assert found == expected
     assert {name for name in wanted if block[name] != wanted[name]} == set()
+    assert datetime.fromisoformat(block['run'].pop('created')).tzinfo is not None
     assert block['run'] == {'model': 'rows', 'dataset': 'samples', 'host': 'file'}
 
 
@@ -163,8 +165,22 @@ def test_a_rescored_result_keeps_its_names(tmp_path: Path) -> None:
     file.write_text(json.dumps(record), encoding='utf-8')
     assert scored(file, '-o', str(first)) == scored(first, '--dataset', 'x', '-o', str(second)) == 0
     runs = [json.loads(path.read_text(encoding='utf-8'))['gpassk']['run'] for path in (first, second)]
+    assert runs[0].pop('created') < runs[1].pop('created')
     assert runs[0] == {'model': 'model_t1-0', 'dataset': 'set-k2-r2', 'host': 'file'}
     assert runs[1] == {'model': 'model_t1-0', 'dataset': 'x', 'host': 'file'}
+
+
+def test_questions_that_have_only_numbers_are_not_those_of_another_data_set(tmp_path: Path) -> None:
+    """Lines and indices are the same in every file: in a record the data set stands before them."""
+    blocks = []
+    for dataset, rows in (('A', [{'n': 4, 'c': 1}]), ('B', [{'idx': 1, 'n': 4, 'c': 1}])):
+        file = tmp_path / f'{dataset}.gpassk.json'
+        source = write(tmp_path / f'{dataset}.jsonl', rows)
+        assert scored(source, '--dataset', dataset, '-o', str(file)) == 0
+        blocks.append(json.loads(file.read_text(encoding='utf-8'))['gpassk'])
+    assert [block['counts']['uid'] for block in blocks] == [['A/1'], ['B/1']]
+    assert [block['counts']['problem'] for block in blocks] == [['A/1'], ['B/1']]
+    assert blocks[0]['data']['sha256'] != blocks[1]['data']['sha256']
 
 
 def test_the_first_samples_are_taken_in_order(tmp_path: Path) -> None:

@@ -182,7 +182,9 @@ class Tally:
         self._uids.append(hash(about.uid))
         if about.problem is not None:
             self._clustered = True
-        self._problems.append(hash(about.uid if about.problem is None else about.problem))
+        # A question of no problem is its own, also where a problem has the name of its uid.
+        own = about.problem is None
+        self._problems.append(hash((own, about.uid if own else about.problem)))
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ def result_record(
         run: what the model and the data set are called: `gpassk.run`.
         judged: of responses: what became of each; then the record lacks nothing.
     """
-    columns = _columns(questions, measures.n)
-    more = {'run': {**run, 'host': 'file'}, 'versions': versions_with({})}
+    columns = _columns(questions, measures.n, run.get('dataset', ''))
+    created = datetime.now(timezone.utc).isoformat(timespec='microseconds')
+    more = {'run': {**run, 'host': 'file', 'created': created}, 'versions': versions_with({})}
     if judged is not None:
         return _of_judged(judged, columns, measures, more)
     counts = np.array([_counts(question) for question in questions])
@@ -61,17 +63,24 @@ def _of_judged(
     )
 
 
-def _columns(questions: Sequence[Question], n: int) -> Questions:
+def _columns(questions: Sequence[Question], n: int, dataset: str) -> Questions:
     abouts = [question.about for question in questions]
     sampled = [question if isinstance(question, Sampled) else None for question in questions]
     return Questions(
-        uid=[about.uid for about in abouts],
+        uid=[_distinct(about.uid, dataset) for about in abouts],
         question=[question.question if question else '' for question in sampled],
         reference=[question.reference if question else '' for question in sampled],
-        problem=[about.uid if about.problem is None else about.problem for about in abouts],
+        problem=[
+            _distinct(about.uid if about.problem is None else about.problem, dataset) for about in abouts
+        ],
         group=[about.group for about in abouts],
         rows=np.arange(len(abouts) * n).reshape(len(abouts), n),
     )
+
+
+def _distinct(name: str, dataset: str) -> str:
+    """A bare number (a line, an index) names a question of this data set alone, not the one of another."""
+    return f'{dataset}/{name}' if name.isdecimal() and dataset else name
 
 
 def _counts(question: Question) -> tuple[int, int]:
