@@ -38,6 +38,8 @@ POPULATIONS = {
     'middling': (2.0, 4.0),
 }
 DESIGNS = {'119 × 2': (119, 2), '238': (238, 1), '134': (134, 1), '46': (46, 1), '30': (30, 1), '18': (18, 1)}
+UNEQUAL = '119 × 1–4'
+"""Problems with 1, 2, 3, 4, 1, 2, … questions each."""
 METRICS = ('G-Pass@16_0.5', 'G-Pass@16_1.0', 'mG-Pass@16')
 N, CORRELATION, SEED = 48, 0.9, 20241219
 
@@ -52,6 +54,13 @@ def main() -> int:
         new_questions(generator, population, design, metric, runs)
         for population in POPULATIONS
         for design in DESIGNS
+        for metric in METRICS
+    ]
+    # With numbers of its own, so that these rows can be made without the ones above.
+    unequal = np.random.default_rng(SEED + 1)
+    new += [
+        new_questions(unequal, population, UNEQUAL, metric, runs)
+        for population in POPULATIONS
         for metric in METRICS
     ]
     _show(f'New questions, n = {N}, {runs} runs a row', new)
@@ -82,13 +91,13 @@ def new_questions(
     generator: np.random.Generator, population: str, design: str, metric: str, runs: int
 ) -> dict[str, object]:
     """Coverage of the population's score."""
-    kernel, (a, b), (problems, versions) = kernel_of(metric), POPULATIONS[population], DESIGNS[design]
+    kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
     [truth], _ = beta_moments(kernel, np.array([a]), np.array([b]))
     values = value_table(kernel, N)
-    names = np.repeat(np.arange(problems), versions).tolist()
+    names = np.repeat(np.arange(versions.size), versions).tolist()
     held, naive, within, printed = 0, 0, 0, 0
     for _ in range(runs):
-        chances = draw_chances(generator, a, b, problems, versions)
+        chances = draw_chances(generator, a, b, versions)
         counts = generator.binomial(N, chances)
         scores = values[counts]
         interval = mean_interval(scores, names)
@@ -143,13 +152,13 @@ def two_models(
     generator: np.random.Generator, population: str, design: str, metric: str, runs: int
 ) -> dict[str, object]:
     """Coverage of the difference of two models for which the same questions are hard."""
-    kernel, (a, b), (problems, versions) = kernel_of(metric), POPULATIONS[population], DESIGNS[design]
+    kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
     values = value_table(kernel, N)
-    names = np.repeat(np.arange(problems), versions).tolist()
+    names = np.repeat(np.arange(versions.size), versions).tolist()
     truth = true_difference(kernel, a, b)
     held, printed, unpaired, gain = 0, 0, 0, []
     for _ in range(runs):
-        chances = draw_chances(generator, a, b, problems, versions)
+        chances = draw_chances(generator, a, b, versions)
         first, second = (values[generator.binomial(N, better(chances, shift))] for shift in (0.0, 0.8))
         comparison = compare(second, first, names)
         gain.append(comparison.unpaired_error / comparison.error if comparison.error else np.nan)
@@ -169,12 +178,20 @@ def two_models(
     }
 
 
+def versions_of(design: str) -> NDArray[np.intp]:
+    """How many questions each problem has."""
+    if design == UNEQUAL:
+        return 1 + np.arange(119) % 4
+    problems, versions = DESIGNS[design]
+    return np.full(problems, versions)
+
+
 def draw_chances(
-    generator: np.random.Generator, a: float, b: float, problems: int, versions: int
+    generator: np.random.Generator, a: float, b: float, versions: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Each version of a problem has the problem's chance, or with 1 − CORRELATION one of its own."""
-    shared = np.repeat(generator.beta(a, b, size=problems), versions)
-    if versions == 1:
+    shared = np.repeat(generator.beta(a, b, size=versions.size), versions)
+    if versions.max() == 1:
         return shared
     own = generator.beta(a, b, size=shared.size)
     return np.where(generator.random(shared.size) < np.sqrt(CORRELATION), shared, own)

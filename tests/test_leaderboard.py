@@ -14,6 +14,8 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass.report.collecting import collect
 from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
 from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.sweep.manifest import Entry as ManifestEntry
+from gpassk_opencompass.sweep.manifest import manifest_text
 
 
 def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:
@@ -80,6 +82,54 @@ def test_one_hot_sample_is_no_result_of_stability(tmp_path: Path) -> None:
     found, left_out = boards_of(tmp_path)
     assert found == []
     assert 'says nothing of stability' in left_out[0]
+
+
+@pytest.mark.parametrize('name', ['m1', 'm1_l100', 'm1_rs1_l100'])
+def test_one_answer_at_an_unknown_temperature_is_not_called_greedy(tmp_path: Path, name: str) -> None:
+    """It is left out, and the line says how a greedy run is known."""
+    write_result(tmp_path, 'm1', THIRDS)
+    write_result(tmp_path, ABBR.format(1), THIRDS, work='v')
+    write_result(tmp_path, name, [1] * 24, n=1)
+    [board], [line] = boards_of(tmp_path)
+    assert [entry.greedy for entry in board.entries] == [None, None]
+    assert 'a temperature that is not known' in line
+    assert '_t0_' in line
+
+
+def test_a_manifest_can_say_that_a_run_is_greedy(tmp_path: Path) -> None:
+    """Where its name does not."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, 'short', [1] * 24, n=1)
+    told = ('m1', 'org/m1', 'short', 'd', {'temperature': 0.0}, 'b', (1,), 1, 24, 's', 'h')
+    (tmp_path / 'manifest.jsonl').write_text(manifest_text([ManifestEntry('x.py', 't.py', *told)]))
+    [board], left_out = boards_of(tmp_path)
+    assert board.entries[0].greedy is not None
+    assert left_out == []
+
+
+def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) -> None:
+    """The same max_out_len if there is one, else the largest, as a sweep makes it."""
+    for name in ('m1_t1-0_l100', 'm1_t1-0_l50', 'm2_t1-0_l50'):
+        write_result(tmp_path, name, THIRDS)
+    for name in ('m1_t0_l100', 'm1_t0_l200', 'm1_t0_l70', 'm2_t0_l20'):
+        write_result(tmp_path, name, [1] * 24, n=1)
+    [board], left_out = boards_of(tmp_path)
+    notes = {entry.name: entry.greedy_note for entry in board.entries}
+    assert notes == {
+        'm1_t1-0_l100': '',
+        'm1_t1-0_l50': 'greedy run with max_out_len 200',
+        'm2_t1-0_l50': 'greedy run with max_out_len 20',
+    }
+    assert len(left_out) == 1
+    assert left_out[0].endswith('another greedy run of its model stands beside its samples')
+
+
+def test_unjudged_samples_of_the_greedy_run_are_noted(tmp_path: Path) -> None:
+    """They count as incorrect there, too."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, GREEDY.format(1), [0] * 24, n=1, unjudged=[1] * 3 + [0] * 21)
+    [board], _ = boards_of(tmp_path)
+    assert board.entries[0].greedy_note == 'greedy run with 3 of 24 samples unjudged'
 
 
 def test_k_is_the_largest_that_all_have(tmp_path: Path) -> None:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from browser import BROKEN, HOSTILE, Page, browser, many_results, nasty_board, one_board, showing
+from browser import (
+    BROKEN,
+    HOSTILE,
+    Page,
+    browser,
+    made_up_result,
+    many_results,
+    nasty_board,
+    one_board,
+    showing,
+)
 
 from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
 from gpassk_opencompass.report.leaderboard import Board
@@ -52,6 +63,20 @@ def test_the_first_view_shows_scores_and_intervals_of_the_library(shown: Page, b
                 assert cell.find_element('css selector', '.range').get_attribute('title') == interval.refused
             else:
                 assert below == f'{100 * interval.low:.1f} – {100 * interval.high:.1f}'
+
+
+def test_a_note_on_the_greedy_run_is_read_beside_it(page: Page, tmp_path: Path) -> None:
+    """In the table and with the facts of its model."""
+    questions = [(f'Question {number}', '42') for number in range(24)]
+    sampled = made_up_result('m_t1-0_l50', 0.5, questions)
+    made = made_up_result('m_t0_l99', 0.5, questions, n=1)
+    greedy = replace(made, record={'gpassk': {**made.block, 'unjudged': 2}})
+    note = 'greedy run with max_out_len 99; greedy run with 2 of 24 samples unjudged'
+    with showing(page, one_board([sampled, greedy]), tmp_path) as shown:
+        [cell] = shown.all('#rows td:nth-child(4)')
+        assert cell.find_element('css selector', '.remark').text == note
+        shown.button('m_t1-0_l50').click()
+        assert note in shown.find('#model dl').text
 
 
 def test_the_greedy_run_stands_beside_its_model_and_missing_ones_sort_last(shown: Page, board: Board) -> None:

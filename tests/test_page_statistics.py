@@ -12,7 +12,7 @@ from browser import Page, browser
 from scipy import stats
 
 from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
-from gpassk_opencompass.uncertainty import kernel_of, mean_interval, value_table
+from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, value_table
 
 pytestmark = pytest.mark.e2e
 
@@ -29,7 +29,7 @@ def statistics(page: Page) -> Any:
     return lambda code, *values: page.script(f'{source}\n return {code};', *values)
 
 
-LIMITS = {'problems': 20, 'effective': 6, 'inAll': 2}
+LIMITS = {'problems': 20, 'effective': 6, 'inAll': 2, 'error': 1e-12}
 
 
 @pytest.mark.parametrize(('n', 'k'), [(1, 1), (8, 3), (48, 16), (50, 50), (1000, 500), (3000, 7)])
@@ -57,7 +57,7 @@ def test_the_p_value_of_the_browser_is_that_of_scipy(statistics: Any, freedom: i
     )
 
 
-@pytest.mark.parametrize('case', ['even', 'constant', 'rare', 'common', 'few', 'one'])
+@pytest.mark.parametrize('case', ['even', 'constant', 'rare', 'common', 'few', 'one', 'unequal'])
 def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
     """In the middle, at the borders and where none is given, word for word."""
     values = {
@@ -67,8 +67,11 @@ def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statisti
         'common': [1.0] * 50 + [0.001] * 3,
         'few': [0.0, 1.0] * 8,
         'one': [0.25],
+        'unequal': [0.0, 1.0, 0.3] * 80,
     }[case]
     problems = [f'p{number * 2 // 3}' for number in range(len(values))]
+    if case == 'unequal':
+        problems[:140] = ['p0'] * 140
     count = len(set(problems))
     quantiles = {count: stats.t.ppf(0.975, count - 1)} if count > 1 else {}
     code = 'meanInterval(arguments[0], arguments[1], arguments[2], arguments[3])'
@@ -78,3 +81,23 @@ def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statisti
     assert found['estimate'] == pytest.approx(expected.estimate)
     if not expected.refused:
         assert [found['low'], found['high']] == pytest.approx([expected.low, expected.high])
+
+
+@pytest.mark.parametrize('case', ['plain', 'alike', 'same', 'few', 'unequal'])
+def test_comparisons_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
+    """Numbers where there are any; the same words where there are none."""
+    first = [0.0, 1.0, 0.3, 0.8] * (4 if case == 'few' else 30)
+    second = {'alike': [value - 0.1 for value in first], 'same': first}.get(
+        case, [0.4, 0.9] * (len(first) // 2)
+    )
+    problems = [f'p{0 if case == "unequal" and number < 70 else number}' for number in range(len(first))]
+    quantiles = {count: stats.t.ppf(0.975, count - 1) for count in [len(set(problems))]}
+    code = 'pairedComparison(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4])'
+    found = statistics(code, first, second, problems, json.loads(json.dumps(quantiles)), LIMITS)
+    expected = compare(first, second, problems)
+    assert bool(expected.refused) == (case != 'plain')
+    assert found['refused'] == expected.refused
+    assert found['difference'] == pytest.approx(expected.difference)
+    if not expected.refused:
+        numbers = [expected.low, expected.high, expected.p_value]
+        assert [found['low'], found['high'], found['p']] == pytest.approx(numbers)

@@ -10,7 +10,7 @@ import pytest
 from result_files import ABBR, write_result
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.uncertainty import Population, kernel_of, plan
+from gpassk_opencompass.uncertainty import Population, kernel_of, mean_interval, plan, value_table
 
 
 def rows(text: str) -> list[list[str]]:
@@ -77,11 +77,56 @@ def test_a_plan_that_ends_in_no_interval_says_so(capsys: pytest.CaptureFixture[s
     assert 'no interval would be printed' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(('a', 'b'), [(0.1, 1.5), (3.0, 0.05)])
+def test_a_plan_asks_for_as_many_questions_as_an_interval_takes(
+    a: float, b: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few are solved (unsolved): far more questions than the width alone takes, with a star that says why.
+
+    Simulated with a third more questions, an interval is printed mostly; with a third of them, hardly ever.
+    """
+    assert main(['plan', '--beta', str(a), str(b), '--half-width', '9', '--k', '16', '--n', '48']) == 0
+    printed = capsys.readouterr().out
+    found = re.search(r'\| +(\d+) \* \|', printed)
+    assert found is not None
+    assert '* as many as an interval takes at all' in printed
+    questions, generator = int(found[1]), np.random.default_rng(4)
+
+    def refused(count: int) -> int:
+        counts = generator.binomial(48, generator.beta(a, b, size=(200, count)))
+        values = value_table(kernel_of('mG-Pass@16'), 48)[counts]
+        return sum(bool(mean_interval(run).refused) for run in values)
+
+    assert refused(questions * 4 // 3) < 80
+    assert refused(questions // 3) > 160
+
+
+def test_questions_at_hand_that_are_too_few_get_no_width(capsys: pytest.CaptureFixture[str]) -> None:
+    """Fewer than 20 problems; the column of twice as many has its numbers."""
+    assert main(['plan', '--beta', '1', '1', '--half-width', '3', '--questions', '15']) == 0
+    printed = capsys.readouterr().out
+    assert [row[4] for row in rows(printed)[1:]] == ['none'] * 7
+    assert [row[5] for row in rows(printed)[1:3]] == ['12.80', '12.26']
+    assert 'With 15 questions no interval would be printed: 15 problems, fewer than 20.' in printed
+    assert 'any number of samples' not in printed
+
+
+def test_samples_that_make_an_interval_possible_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """With few samples a question the scores vary more, and fewer problems are solved in effect."""
+    options = ['--half-width', '2', '--metric', 'G-Pass@16_1.0', '--beta', '0.1', '1.5', '--n', '16', '192']
+    assert main(['plan', *options, '--questions', '2000']) == 0
+    printed = capsys.readouterr().out
+    assert [row[4] == 'none' for row in rows(printed)[1:]] == [True, False]
+    assert 'With 2000 questions and 16 samples a question no interval would be printed' in printed
+
+
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (['--half-width', '0', '--beta', '1', '1'], 'half_width'),
-        (['--half-width', '200', '--beta', '1', '1'], 'half_width'),
+        (['--half-width', '0', '--beta', '1', '1'], '--half-width 0: expected points'),
+        (['--half-width', '200', '--beta', '1', '1'], 'less than 100'),
+        (['--half-width', 'nan', '--beta', '1', '1'], '--half-width nan'),
+        (['--half-width', '2', '--beta', '0.001', '1000'], 'another hardness'),
         (['--half-width', '2', '--beta', '0', '1'], 'two numbers > 0'),
         (['--half-width', '2', '--beta', '1', '1', '--n', '8'], 'k must be from 1 to n = 8'),
         (['--half-width', '2', '--beta', '1', '1', '--k', '1'], 'k of at least 2'),

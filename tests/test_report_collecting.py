@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from result_files import ABBR, THIRDS, block, write_result
+from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.report.collecting import collect
@@ -88,6 +89,38 @@ def test_a_result_of_another_host_says_what_it_is_called(tmp_path: Path) -> None
     found = collect([tmp_path], files=[other]).results
     told = [(result.model_abbr, result.benchmark, result.host) for result in found]
     assert told == [('my model', 'MATH500-L5', 'file'), ('plain', 'samples', 'file')]
+
+
+def scored(path: Path, c: list[int], time: float, **run: str) -> Path:
+    """A `*.gpassk.json` of one and the same run, as `gpassk score -o` names it."""
+    names = {'run': {'model': 'm', 'dataset': 'MATH500-L5', 'host': 'file', **run}}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({'gpassk': {**block(c, 4), **names}}))
+    os.utime(path, (time, time))
+    return path
+
+
+def test_of_scored_files_the_one_made_last_counts(tmp_path: Path) -> None:
+    """By `created` of the record, whatever the names and the times of the files say."""
+    scored(tmp_path / 'z.gpassk.json', HALVES, 9e8, created='2026-01-01T10:00:00+00:00')
+    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 1e8, created='2026-01-01T12:30:00+02:00')
+    assert [result.path for result in collect([tmp_path]).results] == [new.resolve()]
+
+
+def test_of_scored_files_that_do_not_say_it_the_time_of_the_file_counts(tmp_path: Path) -> None:
+    """Not the last name, nor that of a folder; a `created` that is no time is none."""
+    scored(tmp_path / 'z' / 'x' / 'y' / 'z.gpassk.json', HALVES, 1e8)
+    scored(tmp_path / 'b.gpassk.json', HALVES, 2e8, created='yesterday')
+    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 3e8)
+    assert [result.path for result in collect([tmp_path]).results] == [new.resolve()]
+    assert [r.path for r in collect([], [new, tmp_path / 'b.gpassk.json']).results] == [new.resolve()]
+
+
+def test_a_record_and_a_file_time_are_compared(tmp_path: Path) -> None:
+    """Where only one of two files says when it was made (2001-09-09T01:46:40 is 10⁹ s after 1970)."""
+    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 1.0, created='2001-09-09T01:46:41Z')
+    scored(tmp_path / 'z.gpassk.json', HALVES, 1e9)
+    assert [result.path for result in collect([tmp_path]).results] == [new.resolve()]
 
 
 def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:

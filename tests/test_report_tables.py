@@ -6,8 +6,10 @@ questions, by `numpy.roots`.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from result_files import ABBR, HALVES, THIRDS, write_result, write_three
+from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import InputError
@@ -23,7 +25,8 @@ from gpassk_opencompass.report.collecting import collect
 from gpassk_opencompass.report.layout import TextTable, letter
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.overview import mean_score, overview_table, why_no_average
-from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_of
+from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
+from gpassk_opencompass.report.table import Table, csv_cell, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
 from gpassk_opencompass.sweep.manifest import Entry, manifest_text
 
@@ -130,6 +133,70 @@ def test_names_that_would_break_a_table_do_not() -> None:
     latex = table.to_latex()
     assert r'{}[a|b] \_\&\%\$\#\{\}' in latex
     assert r'50 \% \& more' in latex
+
+
+def test_a_note_on_the_greedy_run_stands_in_every_table(tmp_path: Path) -> None:
+    """Another max_out_len and unjudged samples: in Markdown, LaTeX and CSV."""
+    write_result(tmp_path / 'o', 'm_t1-0_l50', THIRDS)
+    write_result(tmp_path / 'o', 'm_t0_l200', [1] * 10 + [0] * 14, n=1, unjudged=[0] * 22 + [1] * 2)
+    folder = written(tmp_path / 'o', tmp_path / 'r')
+    note = 'greedy run with max_out_len 200; greedy run with 2 of 24 samples unjudged'
+    text = (folder / 'leaderboard.md').read_text()
+    assert '41.67 [23.4, 62.5] [a]' in text
+    assert f'[a] {note}' in text
+    assert note.replace('_', r'\_') in (folder / 'tables' / 'MATH500-L5.tex').read_text()
+    greedy = [score for score in read_scores(folder / 'scores.csv') if score.metric == 'Greedy']
+    assert {(score.note, score.max_out_len, score.unjudged) for score in greedy} == {(note, 200.0, 2)}
+
+
+FORMULAS = ['=HYPERLINK(1)', '+1', '-1', '@x', "'=1", "''-1", "'m", 'm', '\tx']
+
+
+def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
+    """A spreadsheet sees an apostrophe; reading undoes it, and numbers stay numbers."""
+    path = report / 'scores.csv'
+    path.write_text(scores_csv(replace(score, model=name, error=-1.0) for name in FORMULAS))
+    with path.open(newline='') as file:
+        cells_read = [row['model'] for row in csv.DictReader(file)]
+    assert [cell for cell in cells_read if cell[0] in '=+-@\t\r'] == []
+    assert [one.model for one in read_scores(path)] == FORMULAS
+    assert {one.error for one in read_scores(path)} == {-1.0}
+    assert Table(['a'], [['=1']]).to_csv() == "a\n'=1\n"
+
+
+@given(st.text(alphabet="'=+-@\t\rx"))
+def test_every_text_comes_back_from_a_csv_cell(text: str) -> None:
+    """Whatever apostrophes it begins with."""
+    assert read_csv_cell(csv_cell(text)) == text
+    assert csv_cell(text)[:1] not in tuple('=+-@\t\r')
+
+
+def test_markup_in_a_name_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    """In cells, headers, titles, signatures and what was left out."""
+    hostile = '<script>|'
+    names = {'run': {'model': hostile, 'dataset': hostile}, 'signature': hostile}
+    file = tmp_path / 'o' / 'x.gpassk.json'
+    file.parent.mkdir()
+    told = block(THIRDS, 4, judge=hostile, groups=(hostile, 'b'), problems=['<i>'] * 24)
+    file.write_text(json.dumps({'gpassk': {**told, **names}}))
+    text = (written(tmp_path / 'o', tmp_path / 'r', notes=[hostile]) / 'leaderboard.md').read_text()
+    assert '&lt;script>' in text
+    assert '<' not in text
+    assert '<' not in Table([hostile], [[hostile]]).to_markdown()
+    [row] = [line for line in text.splitlines() if line.startswith('| &lt;script>') and line.endswith(' 0 |')]
+    assert len(re.findall(r'(?<!\\)\|', row)) == 10
+
+
+def test_tables_of_boards_with_like_names_are_two_files(tmp_path: Path) -> None:
+    """Also where they differ only in what a file name cannot hold, and where they are long."""
+    for number, dataset in enumerate(('a b', 'a:b', 'A-B', 'overview', 300 * 'x', 301 * 'x', '..')):
+        names = {'run': {'model': 'm', 'dataset': dataset}}
+        told = block(THIRDS, 4, data=str(number))
+        file = tmp_path / f'{number}.gpassk.json'
+        file.write_text(json.dumps({'gpassk': {**told, **names}}))
+    folder = written(tmp_path, tmp_path / 'r')
+    assert len(list((folder / 'tables').glob('*.groups.tex'))) == 7
+    assert (folder / 'tables' / 'overview-2.tex').is_file()
 
 
 def test_notes_are_lettered() -> None:

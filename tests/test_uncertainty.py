@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.metrics import g_pass_name, metric_table, mg_pass_at_k, required_correct
+from gpassk_opencompass.metrics import g_pass_name, metric_table, mg_pass_at_k, mg_pass_name, required_correct
 from gpassk_opencompass.uncertainty import (
     Population,
     bootstrap_means,
@@ -315,3 +315,36 @@ def test_a_population_that_is_none_is_refused(a: float, b: float, versions: int,
     """Beta parameters above 0, at least one version, a correlation from 0 to 1."""
     with pytest.raises(InputError, match='expected'):
         Population(a, b, versions, correlation)
+
+
+def test_a_perfect_question_is_worth_one_for_every_k() -> None:
+    """The steps of k = 18, 22, 36 … add up to 1 + 2e-16; a value is never above 1, and reports go through."""
+    for k in range(2, 257):
+        table = value_table(kernel_of(mg_pass_name(k)), k + 3)
+        assert table.max() <= 1, k
+        assert table[-1] == pytest.approx(1 if k % 2 == 0 else (k - 1) / k), k
+    assert mean_interval([0.0, 1 + 1e-13, -1e-13] * 20).low > 0
+
+
+def test_a_problem_with_most_questions_makes_the_others_too_few() -> None:
+    """(Σ sizes)²/Σ sizes² must be 20 at least; nothing changes where all problems have one size."""
+    problems = [0] * 200 + list(range(1, 41))
+    values = GENERATOR.beta(0.5, 0.5, size=41)[problems]
+    reason = '240 questions of 41 problems, in effect 1.4, fewer than 20'
+    assert mean_interval(values, problems).refused == reason
+    assert compare(values, 1 - values, problems).refused == reason
+    assert rank_intervals([values, values / 2], problems).tolist() == [[1, 2], [1, 2]]
+    for size in (1, 2, 7):
+        assert not mean_interval([0, 1] * 10 * size, list(range(20)) * size).refused
+        assert mean_interval([0, 1] * 19 * size, list(range(19)) * 2 * size).refused.startswith('19 problems')
+
+
+def test_problems_that_are_all_alike_have_no_error() -> None:
+    """An error of 0, or of rounding alone, is none: no interval, no p-value, no rank."""
+    assert mean_interval([0.5] * 100).refused == 'all problems alike'
+    assert mean_interval([0.1] * 99).refused == 'all problems alike'
+    same = compare([0.5] * 30, [0.4] * 30)
+    assert (same.refused, np.isnan(same.p_value)) == ('all problems alike', True)
+    spread = np.linspace(0.2, 1, 30)
+    assert rank_intervals([[0.5] * 30, [0.4] * 30]).tolist() == [[1, 2], [1, 2]]
+    assert rank_intervals([spread, spread - 0.1]).tolist() == [[1, 2], [1, 2]]

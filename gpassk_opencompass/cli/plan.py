@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..uncertainty import Kernel, Population
+    from ..uncertainty.planning import Plan
 
 _EPILOG = """\
 examples:
@@ -55,6 +55,10 @@ def run(arguments: Namespace) -> int:
     """Print the table; the exit code is 0."""
     from ..uncertainty import kernel_of, plan
 
+    if not 0 < arguments.half_width < 100:
+        raise InputError(
+            f'--half-width {arguments.half_width:g}: expected points, more than 0 and less than 100, e.g. 2'
+        )
     kernel = kernel_of(arguments.metric or f'mG-Pass@{arguments.k}')
     if not kernel.steps:
         raise InputError(f'{kernel.name} is 0 for every model; take k of at least 2')
@@ -71,14 +75,15 @@ def run(arguments: Namespace) -> int:
     )
     columns = {
         'samples a question': [str(row.n) for row in plans],
-        'questions': [str(row.questions) for row in plans],
+        'questions': [f'{row.questions} *' if row.raised else str(row.questions) for row in plans],
         'samples in all': [str(row.samples) for row in plans],
         'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
     }
     if questions:
-        columns[f'± with {questions} questions'] = [f'{100 * row.half_width:.2f}' for row in plans]
-        columns[f'± with {2 * questions}'] = [f'{100 * row.half_width:.2f}' for row in twice]
+        columns[f'± with {questions} questions'] = _half_widths(plans)
+        columns[f'± with {2 * questions}'] = _half_widths(twice)
     _print(columns)
+    _say_what_is_refused(plans, arguments.half_width, questions)
     _say_what_helps(population, kernel, questions, arguments.level)
     return 0
 
@@ -111,14 +116,27 @@ def _print(columns: dict[str, list[str]]) -> None:
     print(tabulate(columns, headers='keys', tablefmt='github', disable_numparse=True, stralign='right'))
 
 
+def _half_widths(plans: list[Plan]) -> list[str]:
+    return ['none' if row.refused else f'{100 * row.half_width:.2f}' for row in plans]
+
+
+def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | None) -> None:
+    """Where reports would print no interval, on average over runs."""
+    if raised := [row for row in plans if row.raised]:
+        print(
+            f'\n* as many as an interval takes at all. ±{half_width:g} points alone would take fewer, but '
+            f'none would be printed: {raised[-1].raised}.'
+        )
+    if refused := [row for row in plans if row.refused]:
+        ns = ', '.join(str(row.n) for row in refused)
+        where = f' and {ns} samples a question' if len(refused) < len(plans) else ''
+        print(f'\nWith {questions} questions{where} no interval would be printed: {refused[-1].refused}.')
+
+
 def _say_what_helps(population: Population, kernel: Kernel, questions: int | None, level: float) -> None:
-    """What is left when nothing more can be won by samples, and where no interval would be printed."""
-    from scipy import stats
+    """What is left when nothing more can be won by samples."""
+    from ..uncertainty.planning import expected_refusal, half_width_of
 
-    from ..uncertainty.intervals import FEWEST_EFFECTIVE
-
-    mean, between, _ = population.moments(kernel, kernel.k)
-    shared = (1 + (population.translations - 1) * population.correlation) / population.translations
     print(
         '\nmore samples could remove: the share of the variance that comes from sampling n answers; the rest '
         'comes from which questions were asked, and only more questions make it smaller (four times as many '
@@ -126,14 +144,7 @@ def _say_what_helps(population: Population, kernel: Kernel, questions: int | Non
     )
     if questions is None:
         return
-    problems = questions // population.translations
-    quantile = float(stats.t.ppf((1 + level) / 2, problems - 1))
-    floor = quantile * math.sqrt(between * shared / problems)
-    print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')
-    share = min(mean, 1 - mean)
-    effective = problems * share**2 / (share**2 + between * shared)
-    if effective < FEWEST_EFFECTIVE:
-        print(
-            f'With {questions} questions no interval would be printed: about {effective:.1f} problems are '
-            f'{"solved" if mean < 0.5 else "unsolved"} in effect, fewer than {FEWEST_EFFECTIVE:g}.'
-        )
+    problems, variance = questions // population.translations, population.true_variance(kernel)
+    if not expected_refusal(population.moments(kernel, kernel.k)[0], variance, problems):
+        floor = half_width_of(variance, problems, level)
+        print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')

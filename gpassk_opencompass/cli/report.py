@@ -111,17 +111,26 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 def _write(
     arguments: Namespace, scored: Scored, published: Published | None, notes: Sequence[str]
 ) -> list[Path]:
-    """All parts, or the one that was asked for."""
+    """All parts, or the one that was asked for; what an earlier report left of them is removed."""
+    from ..report.written import take_over
+
     wanted = [arguments.only] if arguments.only else PARTS
     folder: Path = arguments.output
     boards = [board for board, _ in scored]
+    writers = {
+        'tables': lambda: _tables(folder, scored, published, notes, arguments.average),
+        'figures': lambda: _figures(folder, boards) if boards else [],
+        'page': lambda: _page(folder, boards, published),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        paths = _tables(folder, scored, published, notes, arguments.average) if 'tables' in wanted else []
-        paths += _figures(folder, boards) if 'figures' in wanted and boards else []
-        return paths + (_page(folder, boards, published) if 'page' in wanted else [])
+        parts = {part: writers[part]() for part in wanted}
+        removed = take_over(folder, parts)
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
+    if removed:
+        print(f'removed {len(removed)} files of an earlier report from {folder}')
+    return [path for paths in parts.values() for path in paths]
 
 
 def _tables(

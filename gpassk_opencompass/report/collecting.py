@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,9 +35,10 @@ def collect(
     """All results of G-Pass@k below the folders and of the files.
 
     A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, or a `*.gpassk.json`. Of
-    several for one run the newest complete one counts, by the time that names its folder: for one model and
-    data set in one work directory, and across work directories where questions and judge are the same, too
-    (with other questions or another judge it is another run).
+    several for one run the newest complete one counts: for one model and data set in one work directory, and
+    across work directories where questions and judge are the same, too (with other questions or another
+    judge it is another run). How new one is, the name of its folder tells in a work directory, else
+    `gpassk.run.created`, else the time of the file.
 
     Args:
         folders: work directories, or folders above several.
@@ -53,13 +55,13 @@ def collect(
     folders, explicit = list(folders), [_existing(path) for path in files]
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder))
     results, passed_over = [], []
-    for path in dict.fromkeys([*sorted(found, key=_age), *(path.resolve() for path in explicit)]):
+    for path in dict.fromkeys([*sorted(found), *(path.resolve() for path in explicit)]):
         try:
             result = read_result(path)
             results.append(result if details else replace(result, record={'gpassk': result.block}))
         except InputError as error:
             passed_over.append(str(error))
-    newest, older = _newest(results)
+    newest, older = _newest(sorted(results, key=_age))
     models = _models(folders, configs)
     told = [replace(result, manifest=models.get(result.model_abbr)) for result in newest]
     told.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
@@ -104,9 +106,27 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _age(path: Path) -> tuple[str, str]:
-    """OpenCompass names a folder by the time of its start, YYYYMMDD_HHMMSS, which sorts."""
-    return ''.join(parent.name for parent in path.parents[2:3]), str(path)
+def _age(result: Result) -> tuple[str, float, str]:
+    """What sorts results of one host by age.
+
+    OpenCompass names a folder by the time of its start, YYYYMMDD_HHMMSS, which sorts; of other files the
+    record tells when it was made, or else the file system.
+    """
+    if result.host == 'opencompass':
+        return ''.join(parent.name for parent in result.path.parents[2:3]), 0.0, str(result.path)
+    created = _created(result)
+    return '', result.path.stat().st_mtime if created is None else created, str(result.path)
+
+
+def _created(result: Result) -> float | None:
+    """Seconds since 1970; None where the record does not tell it."""
+    run = result.block.get('run')
+    told = run.get('created') if isinstance(run, dict) else None
+    try:
+        time = datetime.fromisoformat(str(told).replace('Z', '+00:00'))
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:

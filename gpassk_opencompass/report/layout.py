@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from .scores import Score
+from .table import markdown_cell, markdown_line
 
 NOTHING = '–'
 
@@ -23,12 +24,16 @@ class TextTable:
     notes: list[str] = field(default_factory=list)
 
     def score(self, score: Score | None) -> str:
-        """Two decimals and the interval with one, or the letter of the note that says why there is none."""
+        """Two decimals and the interval with one, or the letter of the note that says why there is none.
+
+        The letter of the score's own note comes behind.
+        """
         if score is None:
             return NOTHING
+        more = f' [{self.note(score.note)}]' if score.note else ''
         if score.low is None or score.high is None:
-            return f'{score.value:.2f} [{self.note(f"no interval: {score.refused}")}]'
-        return f'{score.value:.2f} [{score.low:.1f}, {score.high:.1f}]'
+            return f'{score.value:.2f} [{self.note(f"no interval: {score.refused}")}]{more}'
+        return f'{score.value:.2f} [{score.low:.1f}, {score.high:.1f}]{more}'
 
     def note(self, text: str) -> str:
         """The letter of a note, which is added where it is new; exact numbers are left to the CSV."""
@@ -38,10 +43,11 @@ class TextTable:
         return letter(self.notes.index(short))
 
     def to_markdown(self) -> str:
-        """The table and its notes; what would end a cell is escaped."""
-        rows = [[_one_line(cell).replace('|', r'\|') for cell in row] for row in self.rows]
-        table = tabulate(rows, self.headers, 'github', colalign=self._alignment(), disable_numparse=True)
-        return '\n'.join([table, '', *(f'[{letter(i)}] {note}  ' for i, note in enumerate(self.notes)), ''])
+        """The table and its notes; what would end a cell, or be HTML, is escaped."""
+        headers, *rows = ([markdown_cell(cell) for cell in row] for row in [self.headers, *self.rows])
+        table = tabulate(rows, headers, 'github', colalign=self._alignment(), disable_numparse=True)
+        notes = (f'[{letter(i)}] {markdown_line(note)}  ' for i, note in enumerate(self.notes))
+        return '\n'.join([table, '', *notes, ''])
 
     def to_latex(self) -> str:
         """A tabular for the package booktabs, with the title as a comment and the notes below."""

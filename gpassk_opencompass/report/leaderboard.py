@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +34,18 @@ class Entry:
     def greedy_accuracy(self) -> Interval | None:
         """Of the greedy run."""
         return self.greedy.interval('accuracy', self.level) if self.greedy else None
+
+    @property
+    def greedy_note(self) -> str:
+        """What a reader of the greedy accuracy has to know, or ''."""
+        if self.greedy is None:
+            return ''
+        length, ours = _length(self.greedy), _length(self.result)
+        other = length is not None and ours is not None and length != ours
+        notes = [f'greedy run with max_out_len {length}'] * other
+        if count := self.greedy.unjudged:
+            notes.append(f'greedy run with {count} of {len(self.greedy.uids)} samples unjudged')
+        return '; '.join(notes)
 
     def interval(self, metric: str) -> Interval:
         """For new questions of the same kind."""
@@ -116,7 +128,7 @@ def boards(
     different judges or versions of the data are not ranked together.
 
     Args:
-        results: greedy runs (n = 1) stand beside the sampled runs of their model.
+        results: greedy runs (n = 1, temperature 0) stand beside the sampled runs of their model.
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         level: of confidence, between 0 and 1.
 
@@ -152,12 +164,15 @@ def judge_line(result: Result) -> str:
 
 def _board(frame: Board, members: Sequence[Result]) -> tuple[Board | None, list[str]]:
     """The board of the members, as `frame` says but for k and entries, and a line for each left out."""
-    sampled = [result for result in members if result.n > 1]
+    alike, left_out = _same_questions(members)
+    sampled = [result for result in alike if result.n > 1]
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
     fit = [result for result in sampled if k and k <= result.n]
-    entries = [Entry(result, _greedy_of(result, members), frame.level) for result in fit]
+    entries = [Entry(result, _greedy_of(result, alike), frame.level) for result in fit]
     shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
-    left_out = [f'{result.path}: {_why_not(result, k)}' for result in members if id(result) not in shown]
+    models = {entry.result.model for entry in entries}
+    rest = [result for result in alike if id(result) not in shown]
+    left_out += [f'{result.path}: {_why_not(result, k, result.model in models)}' for result in rest]
     if k is None or not entries:
         return None, left_out
     metric = mg_pass_name(k)
@@ -165,20 +180,44 @@ def _board(frame: Board, members: Sequence[Result]) -> tuple[Board | None, list[
     return Board(frame.benchmark, frame.part, frame.reason, k, tuple(entries), frame.level), left_out
 
 
+def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Those with the questions that most of them have, and a line for each of the others.
+
+    They say that their questions are the same, by one hash; a damaged or edited file may still have others.
+    """
+    asked = [frozenset(result.uids) for result in members]
+    [(usual, _)] = Counter(asked).most_common(1)
+    left_out = [
+        f'{result.path}: its questions (counts.uid) are not those of the other results with its data.sha256'
+        for result, uids in zip(members, asked, strict=True)
+        if uids != usual
+    ]
+    return [result for result, uids in zip(members, asked, strict=True) if uids == usual], left_out
+
+
 def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
-    """The greedy run of the same model, rather with responses of the same length."""
+    """The greedy run of the same model with responses of the same length, else of the largest.
+
+    A sweep has one greedy run a model, with the largest max_out_len of its settings.
+    """
     runs = [other for other in members if other.greedy and other.model == result.model]
     alike = [run for run in runs if _length(run) == _length(result)]
-    return next(iter([*alike, *runs]), None)
+    return next(iter(alike), max(runs, key=lambda run: _length(run) or 0, default=None))
 
 
 def _length(result: Result) -> int | None:
     return result.settings.max_out_len if result.settings else None
 
 
-def _why_not(result: Result, k: int | None) -> str:
+def _why_not(result: Result, k: int | None, has_samples: bool) -> str:
     if result.greedy:
-        return 'a greedy run without samples of its model beside it'
+        beside = 'another greedy run of its model stands beside its samples'
+        return beside if has_samples else 'a greedy run without samples of its model beside it'
+    if result.n == 1 and result.temperature is None:
+        return (
+            'one sample a question at a temperature that is not known; a greedy run has a name like '
+            "model_t0_l8192, or a sweep's manifest (--configs)"
+        )
     if result.n == 1:
         return 'one sample at a temperature above 0 says nothing of stability'
     if k is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from .layout import NOTHING, TextTable
 from .neighbours import Neighbours, neighbours
 from .published import BENCHMARKS, Published
-from .table import Table
+from .table import Table, markdown_line
 
 NO_COUNTS = 'aggregates without counts: no interval can be given'
 
@@ -22,13 +22,13 @@ def write_published(published: Published, folder: Path) -> list[Path]:
     tables = [published_table(published, benchmark) for benchmark in published.benchmarks]
     files = {
         'published.md': '# Published scores\n\n'
-        + '\n'.join(f'## {table.title}\n\n{table.to_markdown()}' for table in tables),
+        + '\n'.join(f'## {markdown_line(table.title)}\n\n{table.to_markdown()}' for table in tables),
         'published.csv': _csv(published),
         'tables/published.tex': '\n'.join(table.to_latex() for table in tables),
     }
     (folder / 'tables').mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding='utf-8')
+        (folder / name).write_text(text, encoding='utf-8', errors='backslashreplace')
     return [folder / name for name in files]
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..record import SCHEMA
 from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
+from .checked import check_block
 
 Floats = NDArray[np.float64]
 
@@ -76,8 +76,15 @@ class Result:
 
     @property
     def greedy(self) -> bool:
-        """One answer a question, at temperature 0 as far as is known."""
-        return self.n == 1 and (self.settings is None or self.settings.greedy)
+        """One answer a question, at a temperature that is known to be 0."""
+        return self.n == 1 and self.temperature == 0
+
+    @property
+    def temperature(self) -> float | None:
+        """As far as the manifest or the abbreviation tells it."""
+        if self.manifest:
+            return self.manifest.settings.get('temperature')
+        return self.settings.temperature if self.settings else None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -119,7 +126,7 @@ class Result:
     @property
     def unjudged(self) -> int:
         """Samples without a verdict; they count as incorrect."""
-        return int(self.block.get('unjudged', 0))
+        return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
 
     @property
     def signature(self) -> str:
@@ -178,40 +185,25 @@ def read_result(path: Path) -> Result:
     block = record.get('gpassk') if isinstance(record, dict) else None
     if not isinstance(block, dict):
         raise InputError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
-    _check(path, block)
+    check_block(path, block)
     if 'run' not in block and path.parent.parent.name == 'results':
-        return Result(path.parent.name, path.stem, record, path)
+        return Result(_text(path.parent.name), _text(path.stem), record, path)
     names = _mapping(block.get('run'))
-    model = str(names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk'))
-    return Result(model, str(names.get('dataset') or 'samples'), record, path, str(names.get('host', 'file')))
-
-
-def _check(path: Path, block: Mapping[str, Any]) -> None:
-    """That the parts on which everything rests are there and fit together."""
-    if block.get('schema') != SCHEMA:
-        raise InputError(f'{path} has schema {block.get("schema")!r}; this version reads {SCHEMA}')
-    n, counts = block.get('n'), block.get('counts')
-    if not isinstance(n, int) or n < 1 or not isinstance(counts, dict):
-        raise InputError(f'{path} is damaged: n = {n!r}; expected a whole number, and counts')
-    if not isinstance(block.get('k'), list) or not all(
-        isinstance(k, int) and 1 <= k <= n for k in block['k']
-    ):
-        raise InputError(
-            f'{path} is damaged: k = {block.get("k")!r}; expected whole numbers from 1 to n = {n}'
-        )
-    columns = [counts.get(name) for name in ('uid', 'problem', 'group', 'c')]
-    lists = [column for column in columns if isinstance(column, list)]
-    if len(lists) != len(columns) or len({len(column) for column in lists}) != 1 or not lists[0]:
-        raise InputError(f'{path} is damaged: counts need uid, problem, group and c, one entry a question')
-    if not all(isinstance(c, int) and 0 <= c <= n for c in lists[-1]):
-        raise InputError(f'{path} is damaged: expected counts 0 <= c <= n = {n}')
+    model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
+    dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
+    return Result(_text(model), _text(dataset), record, path, _text(host))
 
 
 def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
     try:
         return parse(text)
-    except InputError:
+    except ValueError:  # also a number of too many digits
         return None
+
+
+def _text(value: object) -> str:
+    """Without halves of surrogate pairs, which no file can hold."""
+    return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

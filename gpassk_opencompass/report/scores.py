@@ -16,6 +16,7 @@ from ..sweep.names import Settings
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
 from .results import Result
+from .table import csv_cell, read_csv_cell
 
 GREEDY = 'Greedy'
 """The published name of the accuracy of the greedy run."""
@@ -51,6 +52,8 @@ class Score:
     level: float
     error: float | None
     refused: str
+    note: str
+    """Of a greedy run with another max_out_len than the sampled one, or with unjudged samples."""
     rerun_error: float | None
     bound_low: float | None
     bound_high: float | None
@@ -84,12 +87,12 @@ def scores_of(board: Board) -> list[Scores]:
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
-    """All digits; an empty cell where there is nothing."""
+    """All digits; an empty cell where there is nothing; no text that a spreadsheet takes for a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
     names = [field.name for field in fields(Score)]
     writer.writerow(names)
-    writer.writerows([getattr(score, name) for name in names] for score in scores)
+    writer.writerows([csv_cell(getattr(score, name)) for name in names] for score in scores)
     return out.getvalue()
 
 
@@ -167,6 +170,7 @@ def _score(
         level=interval.level,
         error=_percent(interval.error),
         refused=interval.refused,
+        note=entry.greedy_note if metric == GREEDY else '',
         rerun_error=rerun_error,
         bound_low=100 * bounds[0] if bounds else None,
         bound_high=100 * bounds[1] if bounds else None,
@@ -189,7 +193,7 @@ def _percent(value: float) -> float | None:
 
 def _read(kind: str, text: str) -> Any:
     if kind == 'str':
-        return text
+        return read_csv_cell(text)
     if text == '' and kind.endswith('None'):
         return None
     return int(text) if kind.startswith('int') else float(text)

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..sweep.names import ModelName
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from .layout import NOTHING, letter, short_reason
-from .table import Run, Table, results_table
+from .table import Run, Table, markdown_cell, markdown_line, results_table
 
 LEVEL = 0.95
 
@@ -50,14 +50,14 @@ def _dataset_table(dataset: str, runs: Sequence[Run], reasons: list[str]) -> str
     title = f'{dataset}: n = {", ".join(map(str, sizes))}, {unjudged} samples unjudged'
     alignment = ['left'] + ['right'] * (len(table.headers) - 1)
     text = tabulate(rows, table.headers, 'github', colalign=alignment, disable_numparse=True)
-    return f'{title}\n\n{text}'
+    return f'{markdown_line(title)}\n\n{text}'
 
 
 def _rows(table: Table, runs: Sequence[Run], reasons: list[str]) -> list[list[str]]:
     """Two rows a run; `reasons` gets those for which an interval is refused."""
     rows = []
     for run, (_, *scores) in zip(runs, table.rows, strict=True):
-        name, settings = _split(run.model)
+        name, settings = map(markdown_cell, _split(run.model))
         rows.append([name, *(NOTHING if score is None else f'{score:.2f}' for score in scores)])
         below = zip(table.headers[1:], scores, strict=True)
         rows.append([settings, *(_below(run, metric, score, reasons) for metric, score in below)])

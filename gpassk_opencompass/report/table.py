@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from ..metrics import g_pass_name, mg_pass_name, pass_name
 
 SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
 """The τ of the published tables."""
+
+_FORMULA = r'[=+\-@\t\r]'
+"""What begins a formula in a spreadsheet."""
 
 
 class Run(NamedTuple):
@@ -31,7 +35,8 @@ class Table(NamedTuple):
 
     def to_markdown(self) -> str:
         """For a terminal and for a README."""
-        return tabulate(self.rows, self.headers, tablefmt='github', floatfmt='.2f', missingval='-')
+        headers, *rows = ([markdown_cell(cell) for cell in row] for row in [self.headers, *self.rows])
+        return tabulate(rows, headers, tablefmt='github', floatfmt='.2f', missingval='-')
 
     def without(self, header: str) -> Table:
         """The same table with one column less."""
@@ -42,8 +47,41 @@ class Table(NamedTuple):
     def to_csv(self) -> str:
         """All digits; an empty cell where there is nothing."""
         out = io.StringIO()
-        csv.writer(out, lineterminator='\n').writerows([self.headers, *self.rows])
+        rows = ([csv_cell(cell) for cell in row] for row in [self.headers, *self.rows])
+        csv.writer(out, lineterminator='\n').writerows(rows)
         return out.getvalue()
+
+
+def csv_cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    >>> csv_cell('=HYPERLINK(1)'), csv_cell('m'), csv_cell(-1.5)
+    ("'=HYPERLINK(1)", 'm', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and re.match(rf"'*{_FORMULA}", value) else value
+
+
+def read_csv_cell(text: str) -> str:
+    """The text that `csv_cell` was given.
+
+    >>> read_csv_cell("'=HYPERLINK(1)"), read_csv_cell("'m")
+    ('=HYPERLINK(1)', "'m")
+    """
+    return text[1:] if re.match(rf"'+{_FORMULA}", text) else text
+
+
+def markdown_cell(value: Any) -> Any:
+    """A text on one line that neither ends its cell nor is taken for HTML; other values as they are.
+
+    >>> markdown_cell('a|b <i>')
+    'a\\\\|b &lt;i>'
+    """
+    return markdown_line(value).replace('|', r'\|') if isinstance(value, str) else value
+
+
+def markdown_line(text: str) -> str:
+    """A text on one line that is not taken for HTML."""
+    return ' '.join(text.split()).replace('<', '&lt;')
 
 
 def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:

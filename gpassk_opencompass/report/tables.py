@@ -12,6 +12,7 @@ from .leaderboard import Board
 from .overview import overview_table
 from .published import as_published
 from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
+from .table import markdown_line
 
 SCORES_FILE = 'scores.csv'
 
@@ -55,7 +56,7 @@ def write_scored(
     }
     (folder / 'tables').mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding='utf-8')
+        (folder / name).write_text(text, encoding='utf-8', errors='backslashreplace')
     return [folder / name for name in files]
 
 
@@ -115,20 +116,27 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
     for board, rows in scored:
         read = HOW_TO_READ.format(level=100 * board.level, k=board.k)
         table = leaderboard_table(board, rows)
-        parts.append(f'## {board.title}\n\n{heading(board)}\n\n{table.to_markdown()}\n{read}\n')
-        parts += [f'### {table.title}\n\n{table.to_markdown()}' for table in group_tables(board, rows)]
+        title, about = markdown_line(board.title), markdown_line(heading(board))
+        parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n{read}\n')
+        parts += [
+            f'### {markdown_line(table.title)}\n\n{table.to_markdown()}'
+            for table in group_tables(board, rows)
+        ]
     overview = overview_table(scored, average)
     if overview:
         parts.append(f'## {overview.title}\n\n{overview.to_markdown()}')
-    parts.append('## Signatures\n\n' + ''.join(f'- {s}\n' for s in signatures(b for b, _ in scored)))
+    parts.append(_list('Signatures', signatures(board for board, _ in scored)))
     if notes:
-        parts.append('## Left out\n\n' + ''.join(f'- {note}\n' for note in notes))
+        parts.append(_list('Left out', notes))
     return '\n'.join(parts)
 
 
+def _list(title: str, lines: Iterable[str]) -> str:
+    return f'## {title}\n\n' + ''.join(f'- {markdown_line(line)}\n' for line in lines)
+
+
 def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
-    for board, rows in scored:
-        name = re.sub(r'[^\w.+-]+', '-', board.title).strip('-')
+    for (board, rows), name in zip(scored, _file_names([board for board, _ in scored]), strict=True):
         yield f'tables/{name}.tex', leaderboard_table(board, rows).to_latex()
         by_group = [table.to_latex() for table in group_tables(board, rows)]
         if by_group:
@@ -136,3 +144,18 @@ def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
     overview = overview_table(scored, average)
     if overview:
         yield 'tables/overview.tex', overview.to_latex()
+
+
+def _file_names(boards: Iterable[Board]) -> list[str]:
+    """One a board, different ones for different boards also where capitals do not count."""
+    names: list[str] = []
+    taken = {'overview', 'published'}
+    for board in boards:
+        # A character takes up to three bytes here, and a file name has 255.
+        name = re.sub(r'[^\w.+-]+', '-', board.title)[:75].strip('-.') or 'table'
+        number, free = 2, name
+        while free.lower() in taken:
+            number, free = number + 1, f'{name}-{number}'
+        taken.add(free.lower())
+        names.append(free)
+    return names

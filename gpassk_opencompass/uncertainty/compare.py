@@ -12,12 +12,13 @@ from scipy import stats
 from ..errors import InputError
 from .intervals import (
     FEWEST_EFFECTIVE,
-    FEWEST_PROBLEMS,
     as_values,
     check_level,
     cluster_sums,
     effective_number,
+    problems_refusal,
     ratio_error,
+    spread_refusal,
 )
 
 
@@ -56,7 +57,8 @@ def compare(
         level: of confidence, between 0 and 1.
 
     Returns:
-        The comparison, refused with fewer than 20 problems or where fewer than 6, in effect, differ.
+        The comparison, refused with fewer than 20 problems (in effect, by their sizes), where fewer than
+        6, in effect, differ, or where all differ alike.
 
     Raises:
         InputError: not one value a question in both.
@@ -75,21 +77,20 @@ def compare(
     sums = cluster_sums(a - b, cluster)
     difference, error = ratio_error(sums, sizes)
     unpaired = float(np.hypot(first_error, second_error))
-    refused = _refusal(effective_number(np.abs(sums)), sizes.size)
+    differing = effective_number(np.abs(sums))
+    refused = problems_refusal(sizes) or _differing_refusal(differing) or spread_refusal(error)
     if refused:
         nan = float('nan')
         return Comparison(difference, error, nan, nan, nan, unpaired, level, sizes.size, refused)
     freedom = sizes.size - 1
     half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
-    p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom)) if error else 0.0
+    p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom))
     return Comparison(
         difference, error, difference - half, difference + half, p_value, unpaired, level, sizes.size
     )
 
 
-def _refusal(differing: float, problems: int) -> str:
-    if problems < FEWEST_PROBLEMS:
-        return f'{problems} problems, fewer than {FEWEST_PROBLEMS}'
+def _differing_refusal(differing: float) -> str:
     if differing < FEWEST_EFFECTIVE:
         return f'too few problems differ: {differing:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
     return ''

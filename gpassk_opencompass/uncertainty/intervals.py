@@ -15,13 +15,18 @@ from ..errors import InputError
 Floats = NDArray[np.float64]
 
 FEWEST_PROBLEMS = 20
-"""With fewer source problems no interval is given."""
+"""With fewer source problems, or fewer in effect where some have many questions, no interval is given."""
 
 FEWEST_EFFECTIVE = 6.0
 """Nor with fewer than so many solved, or unsolved, problems; see `effective_number`."""
 
 FEWEST_IN_ALL = 2.0
 """Nor where the values, or what they lack to 1, add up to fewer: tiny ones hide the rare large ones."""
+
+LEAST_ERROR = 1e-12
+"""Nor with a standard error up to this, which is rounding: all problems score alike."""
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ def mean_interval(
         level: of confidence, between 0 and 1.
 
     Returns:
-        An interval, refused with fewer than `FEWEST_PROBLEMS` problems, or where fewer than
-        `FEWEST_EFFECTIVE` (or `FEWEST_IN_ALL`) of them are solved or unsolved: it would be wrong more
-        often than it says.
+        An interval, refused with fewer than `FEWEST_PROBLEMS` problems (in effect, by their sizes), where
+        fewer than `FEWEST_EFFECTIVE` (or `FEWEST_IN_ALL`) of them are solved or unsolved, or where all are
+        alike: it would be wrong more often than it says.
 
     Raises:
         InputError: no value, one outside [0, 1], or another number of problems.
@@ -73,9 +78,10 @@ def mean_interval(
     """
     array, cluster = as_values(values, problems)
     check_level(level)
-    if array.min() < 0 or array.max() > 1:
+    if array.min() < -_ROUNDING or array.max() > 1 + _ROUNDING:
         raise InputError(f'values must lie in [0, 1], got {array.min()} … {array.max()}')
-    return interval_of_sums(cluster_sums(array, cluster), np.bincount(cluster), level)
+    sums = cluster_sums(np.clip(array, 0.0, 1.0), cluster)
+    return interval_of_sums(sums, np.bincount(cluster), level)
 
 
 def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95) -> Interval:
@@ -85,7 +91,7 @@ def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95)
     True
     """
     estimate, error = ratio_error(sums, sizes)
-    refused = _refusal(sums, sizes)
+    refused = problems_refusal(sizes) or _solved_refusal(sums / sizes) or spread_refusal(error)
     if refused:
         return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
     low, high = _wilson(estimate, error, _quantile(level, sizes.size - 1))
@@ -113,6 +119,39 @@ def effective_number(parts: Floats) -> float:
     """
     squares = float(parts @ parts)
     return float(parts.sum()) ** 2 / squares if squares else 0.0
+
+
+def problems_refusal(sizes: NDArray[np.intp]) -> str:
+    """Why problems with so many questions each are too few, or ''.
+
+    A mean over questions weighs a problem by its questions, so a few large problems outweigh many small
+    ones: what counts is the `effective_number` of the sizes.
+
+    >>> problems_refusal(np.array([200] + [1] * 40))
+    '240 questions of 41 problems, in effect 1.4, fewer than 20'
+    """
+    if sizes.size < FEWEST_PROBLEMS:
+        return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
+    if (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
+        return (
+            f'{sizes.sum()} questions of {sizes.size} problems, in effect {count:.1f}, '
+            f'fewer than {FEWEST_PROBLEMS}'
+        )
+    return ''
+
+
+def solved_refusal(what: str, effective: float, in_all: float) -> str:
+    """Why problems solved (or unsolved) in such numbers are too few, or ''."""
+    if effective < FEWEST_EFFECTIVE:
+        return f'too few problems {what}: {effective:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
+    if in_all < FEWEST_IN_ALL:
+        return f'too few problems {what}: {in_all:.1f} in all, fewer than {FEWEST_IN_ALL:g}'
+    return ''
+
+
+def spread_refusal(error: float) -> str:
+    """Why a standard error says nothing, or ''."""
+    return 'all problems alike' if error <= LEAST_ERROR else ''
 
 
 def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[Floats, NDArray[np.intp]]:
@@ -152,22 +191,14 @@ def _quantile(level: float, freedom: int) -> float:
     return float(stats.t.ppf((1 + level) / 2, freedom))
 
 
-def _refusal(sums: Floats, sizes: NDArray[np.intp]) -> str:
-    if sizes.size < FEWEST_PROBLEMS:
-        return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
-    solved = sums / sizes
-    for what, parts in (('solved', solved), ('unsolved', 1 - solved)):
-        if (count := effective_number(parts)) < FEWEST_EFFECTIVE:
-            return f'too few problems {what}: {count:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
-        if (count := float(parts.sum())) < FEWEST_IN_ALL:
-            return f'too few problems {what}: {count:.1f} in all, fewer than {FEWEST_IN_ALL:g}'
-    return ''
+def _solved_refusal(solved: Floats) -> str:
+    return solved_refusal('solved', effective_number(solved), float(solved.sum())) or solved_refusal(
+        'unsolved', effective_number(1 - solved), float((1 - solved).sum())
+    )
 
 
 def _wilson(estimate: float, error: float, quantile: float) -> tuple[float, float]:
     spread = estimate * (1 - estimate)
-    if error == 0:
-        return estimate, estimate
     number = spread / error**2
     shrink = 1 + quantile**2 / number
     centre = (estimate + quantile**2 / (2 * number)) / shrink

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +12,15 @@ from scipy.special import betaln
 
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
-from .intervals import FEWEST_PROBLEMS, check_level
+from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, solved_refusal
 from .kernels import Kernel, value_table
 from .rerun import beta_moments
 
 Floats = NDArray[np.float64]
 
 _BOUNDS = (1e-3, 1e3)
+
+_LEAST_SHARE = 1e-9  # below this no number of questions that anybody asks has an interval
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,12 @@ class Population:
 
     def variance(self, kernel: Kernel, n: int) -> float:
         """Of the mean over the translations of one source problem."""
-        _, between, within = self.moments(kernel, n)
-        shared = (1 + (self.translations - 1) * self.correlation) / self.translations
-        return between * shared + within / self.translations
+        return self.true_variance(kernel) + self.moments(kernel, n)[2] / self.translations
+
+    def true_variance(self, kernel: Kernel) -> float:
+        """The same with any number of samples: what is left when nothing comes from sampling."""
+        between = self.moments(kernel, kernel.k)[1]
+        return between * (1 + (self.translations - 1) * self.correlation) / self.translations
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,16 @@ class Plan:
 
     n: int
     questions: int
-    """Needed for the half-width that was asked for."""
+    """Needed for the half-width that was asked for, and for any interval to be printed."""
     samples: int
     half_width: float
-    """With the questions at hand; NaN if their number was not given."""
+    """With the questions at hand; NaN if their number was not given, or where `refused`."""
     within_share: float
     """Of the variance: what more samples could still remove."""
+    refused: str = ''
+    """Why no interval would be printed with the questions at hand."""
+    raised: str = ''
+    """Why none would be with the fewer questions that the half-width alone takes."""
 
 
 def plan(
@@ -96,13 +105,18 @@ def plan(
         level: of confidence, between 0 and 1.
 
     Raises:
-        InputError: a number out of range, or k > n.
+        InputError: a number out of range, k > n, or a metric that is 0 (or 1) for all such questions.
     """
     check_level(level)
     if not 0 < half_width < 1:
         raise InputError(f'half_width = {half_width}: expected a number between 0 and 1 (2 points are 0.02)')
     if questions is not None and questions < 2 * population.translations:
         raise InputError(f'questions = {questions}: expected at least two source problems')
+    if not _LEAST_SHARE < (mean := population.moments(kernel, kernel.k)[0]) < 1 - _LEAST_SHARE:
+        raise InputError(
+            f'{kernel.name} is {100 * mean:.0f} % for Beta({population.a:g}, {population.b:g}): no interval '
+            'would ever be printed; take another metric or another hardness'
+        )
     return [_plan(population, kernel, half_width, as_sizes(n, kernel.k)[0], questions, level) for n in ns]
 
 
@@ -131,32 +145,62 @@ def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: flo
     return Population(float(a), float(b), translations, correlation)
 
 
+def expected_refusal(mean: float, variance: float, problems: int) -> str:
+    """Why no interval is printed where so many problems score as expected, or ''.
+
+    The rules of `mean_interval`, with the moments of a problem's score in the place of observed sums; all
+    problems have as many questions. About half of the runs at a border are refused.
+
+    Args:
+        mean: of a problem's score, above 0 and below 1.
+        variance: of a problem's score.
+        problems: how many there are.
+
+    >>> expected_refusal(0.5, 0.25, 20), expected_refusal(0.5, 0.25, 19)
+    ('', '19 problems, fewer than 20')
+    """
+    if problems < FEWEST_PROBLEMS:
+        return problems_refusal(np.ones(problems, dtype=np.intp))
+    sides = (('solved', mean), ('unsolved', 1 - mean))
+    reasons = (
+        solved_refusal(what, problems * share**2 / (share**2 + variance), problems * share)
+        for what, share in sides
+    )
+    return next(filter(None, reasons), '')
+
+
 def _plan(
     population: Population, kernel: Kernel, half_width: float, n: int, questions: int | None, level: float
 ) -> Plan:
+    mean, between, within = population.moments(kernel, n)
     variance = population.variance(kernel, n)
-    _, between, within = population.moments(kernel, n)
-    needed = _problems(variance, half_width, level) * population.translations
-    reached = float('nan')
+    alone = _fewest(lambda problems: half_width_of(variance, problems, level) <= half_width, 2)
+    at_least = max(alone, FEWEST_PROBLEMS)
+    raised = expected_refusal(mean, variance, at_least) or expected_refusal(mean, variance, alone)
+    printed = _fewest(lambda problems: not expected_refusal(mean, variance, problems), alone)
+    refused, reached = '', float('nan')
     if questions is not None:
         problems = questions // population.translations
-        reached = _quantile(level, problems) * float(np.sqrt(variance / problems))
-    total = between + within
-    return Plan(n, needed, needed * n, reached, within / total if total else 0.0)
+        refused = expected_refusal(mean, variance, problems)
+        reached = reached if refused else half_width_of(variance, problems, level)
+    needed, total = printed * population.translations, between + within
+    return Plan(n, needed, needed * n, reached, within / total if total else 0.0, refused, raised)
 
 
-def _problems(variance: float, half_width: float, level: float) -> int:
-    """The fewest source problems with t·√(variance/problems) ≤ half_width."""
-    low, high = FEWEST_PROBLEMS, FEWEST_PROBLEMS
-    while _quantile(level, high) * np.sqrt(variance / high) > half_width:
+def _fewest(enough: Callable[[int], bool], least: int) -> int:
+    """The fewest problems, at least `least`, that are enough; more of them always are, too."""
+    low, high = least, least
+    while not enough(high):
         low, high = high + 1, 2 * high
     while low < high:
         middle = (low + high) // 2
-        if _quantile(level, middle) * np.sqrt(variance / middle) > half_width:
-            low = middle + 1
-        else:
-            high = middle
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return high
+
+
+def half_width_of(variance: float, problems: int, level: float) -> float:
+    """t·√(variance/problems), from the variance of a problem's score."""
+    return _quantile(level, problems) * float(np.sqrt(variance / problems))
 
 
 def _quantile(level: float, problems: int) -> float:

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .intervals import FEWEST_EFFECTIVE, FEWEST_PROBLEMS, check_level, cluster_numbers, cluster_sums
+from .intervals import (
+    FEWEST_EFFECTIVE,
+    LEAST_ERROR,
+    check_level,
+    cluster_numbers,
+    cluster_sums,
+    problems_refusal,
+)
 
 Floats = NDArray[np.float64]
 
@@ -35,8 +42,8 @@ def rank_intervals(
         draws, seed: of the random signs.
 
     Returns:
-        Shape (M, 2): best and worst rank, from 1. With fewer than 20 problems, or for two runs that differ
-        in effect on fewer than 6, nothing is beyond doubt.
+        Shape (M, 2): best and worst rank, from 1. With fewer than 20 problems (in effect, by their sizes),
+        or for two runs that differ in effect on fewer than 6 or on all alike, nothing is beyond doubt.
 
     Raises:
         InputError: values that are no (M, Q), or another number of problems.
@@ -59,23 +66,20 @@ def rank_intervals(
 
 def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, seed: int) -> NDArray[np.bool_]:
     """better[i, j]: run i is better than run j beyond doubt."""
-    runs, problems = sums.shape
+    runs = len(sums)
     better = np.zeros((runs, runs), dtype=bool)
     i, j = np.triu_indices(runs, 1)
-    if problems < FEWEST_PROBLEMS or not i.size:
+    if problems_refusal(sizes) or not i.size:
         return better
     means = sums.sum(1) / sizes.sum()
-    gram = _deviations(sums, means, sizes)
-    products = gram @ gram.T
-    # Σ(x − y)² = Σx² + Σy² − 2Σxy of the deviations of two runs.
-    squares = products[i, i] + products[j, j] - 2 * products[i, j]
-    errors = np.sqrt(np.maximum(squares, 0) * problems / (problems - 1)) / sizes.sum()
+    deviations = _deviations(sums, means, sizes)
+    errors = _errors(deviations, i, j) / sizes.sum()
     differences = means[i] - means[j]
-    enough = _enough_differ(sums, i, j) & (errors > 0)
+    enough = _enough_differ(sums, i, j) & (errors > LEAST_ERROR)
     if not enough.any():
         return better
     i, j, errors, differences = i[enough], j[enough], errors[enough], differences[enough]
-    critical = _critical(gram, (i, j), errors * sizes.sum(), level, draws, seed)
+    critical = _critical(deviations, (i, j), errors * sizes.sum(), level, draws, seed)
     beyond = np.abs(differences) / errors > critical
     better[i[beyond & (differences > 0)], j[beyond & (differences > 0)]] = True
     better[j[beyond & (differences < 0)], i[beyond & (differences < 0)]] = True
@@ -84,6 +88,13 @@ def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, see
 
 def _deviations(sums: Floats, means: Floats, sizes: NDArray[np.intp]) -> Floats:
     return sums - means[:, None] * sizes
+
+
+def _errors(deviations: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    """√(J/(J − 1)·Σ(x − y)²) of each pair; pair by pair, since products of sums would cancel badly."""
+    count = deviations.shape[1]
+    norms = [np.linalg.norm(deviations[a] - deviations[b]) for a, b in zip(i, j, strict=True)]
+    return np.asarray(np.array(norms) * np.sqrt(count / (count - 1)))
 
 
 def _enough_differ(sums: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from scipy import stats
 from ...errors import InputError
 from ...metrics import pass_name
 from ...uncertainty import Interval
-from ...uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
+from ...uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS, LEAST_ERROR
 from ...version import __version__
 from ..leaderboard import Board, Entry
 from ..published import Published
@@ -42,7 +42,12 @@ def page_content(boards: Sequence[Board], published: Published | None = None) ->
     contents = [_board(board, [next(numbers) for _ in board.entries]) for board in boards]
     return {
         'version': __version__,
-        'limits': {'problems': FEWEST_PROBLEMS, 'effective': FEWEST_EFFECTIVE, 'inAll': FEWEST_IN_ALL},
+        'limits': {
+            'problems': FEWEST_PROBLEMS,
+            'effective': FEWEST_EFFECTIVE,
+            'inAll': FEWEST_IN_ALL,
+            'error': LEAST_ERROR,
+        },
         'answersShown': responses.shown,
         'boards': contents + _published_boards(published),
         'chunks': {
@@ -83,15 +88,27 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'n': result.n,
         'c': result.counts[order].tolist(),
         'unjudged': [unjudged[row] for row in order] if any(unjudged) else [],
-        'reasons': block.get('unjudged_reasons') or {},
+        'reasons': _reasons(block.get('unjudged_reasons')),
         'greedy': _greedy(board, entry),
+        'greedyNote': entry.greedy_note,
         'ranks': list(ranks),
         'rerun': {metric: _limits(entry.rerun(metric)) for metric in _rerun_metrics(board)},
         'signature': result.signature,
-        'warnings': (block.get('replicas') or {}).get('warnings', []),
+        'warnings': _warnings(block.get('replicas')),
         'responses': number,
         'order': order if order != list(range(len(order))) else None,
     }
+
+
+def _reasons(told: object) -> dict[str, int]:
+    """Why samples are unjudged, and how many each; as far as the result tells it."""
+    known = told.items() if isinstance(told, dict) else ()
+    return {reason: count for reason, count in known if isinstance(count, int)}
+
+
+def _warnings(replicas: object) -> list[str]:
+    told = replicas.get('warnings') if isinstance(replicas, dict) else None
+    return list(map(str, told)) if isinstance(told, list) else []
 
 
 def _rerun_metrics(board: Board) -> list[str]:

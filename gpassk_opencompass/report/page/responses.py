@@ -67,7 +67,7 @@ def distinct_answers(result: Result) -> list[Counter[Answer]] | None:
         return None
     answers, verdicts, judges = columns
     return [
-        Counter(zip(map(_shortened, texts), given, who, strict=True))
+        Counter(zip(map(_shortened, texts), map(str, given), who, strict=True))
         for texts, given, who in zip(answers, verdicts, judges, strict=True)
     ]
 
@@ -88,7 +88,7 @@ def _columns(details: Mapping[str, Any], result: Result) -> tuple[Any, Any, Any]
     names = details.get('judges')
     if _lengths(letters) != shape or not isinstance(names, Mapping):
         return answers, verdicts, [[''] * result.n] * len(result.uids)
-    return answers, verdicts, [[str(names.get(letter, '')) for letter in row] for row in letters or []]
+    return answers, verdicts, [[str(names.get(str(letter), '')) for letter in row] for row in letters or []]
 
 
 def _lengths(column: object) -> list[int] | None:

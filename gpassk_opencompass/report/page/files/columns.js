@@ -80,7 +80,7 @@ function columns() {
     { key: 'curve', head: 'Curve', of: () => null, show: curveCell, fixed: true },
     { key: 'rank', head: 'Rank', title: rankTitle(), of: (entry) => rankOrder(entry), show: rankCell },
     { key: 'name', head: 'Model', of: (entry) => entry.name, show: nameCell },
-    { key: 'greedy', head: 'Greedy', of: greedyInterval, show: scoreOrDash, by: 'estimate' },
+    { key: 'greedy', head: 'Greedy', of: greedyInterval, show: greedyCell, by: 'estimate' },
     ...scores,
     { key: 'plot', head: '0 to 100', title: `${plotted.head} with its interval`, of: plotted.of, show: plotCell, fixed: true },
     { key: 'n', head: 'n', of: (entry) => entry.n, show: (n) => number(String(n)) },
@@ -117,6 +117,12 @@ function nameCell(name, entry) {
 
 function scoreOrDash(interval) {
   return interval ? scoreCell(interval) : number('–');
+}
+
+function greedyCell(interval, { greedyNote }) {
+  const node = scoreOrDash(interval);
+  if (interval && greedyNote) node.append(element('span', { class: 'range remark' }, greedyNote));
+  return node;
 }
 
 // The interval drawn on a scale from 0 to 100; the numbers are in the column before.

@@ -82,8 +82,19 @@ function effectiveNumber(parts) {
   return squares ? total(parts) ** 2 / squares : 0;
 }
 
-function refusal({ sums, sizes }, limits) {
-  if (sums.length < limits.problems) return `${sums.length} problems, fewer than ${limits.problems}`;
+// The mean weighs a problem by its questions: what counts is the effective number of their sizes.
+function tooFewProblems({ sizes, total: questions }, limits) {
+  if (sizes.length < limits.problems) return `${sizes.length} problems, fewer than ${limits.problems}`;
+  const effective = effectiveNumber(sizes);
+  if (effective >= limits.problems) return '';
+  const shown = effective.toFixed(1);
+  return `${questions} questions of ${sizes.length} problems, in effect ${shown}, fewer than ${limits.problems}`;
+}
+
+function refusal(clusters, error, limits) {
+  const { sums, sizes } = clusters;
+  const few = tooFewProblems(clusters, limits);
+  if (few) return few;
   const solved = sums.map((sum, i) => sum / sizes[i]);
   for (const [what, parts] of [['solved', solved], ['unsolved', solved.map((part) => 1 - part)]]) {
     const effective = effectiveNumber(parts);
@@ -95,16 +106,18 @@ function refusal({ sums, sizes }, limits) {
       return `too few problems ${what}: ${inAll.toFixed(1)} in all, fewer than ${limits.inAll}`;
     }
   }
-  return '';
+  return allAlike(error, limits);
 }
+
+// A standard error of mere rounding is none.
+const allAlike = (error, limits) => (error <= limits.error ? 'all problems alike' : '');
 
 // For new questions of the same kind: Wilson's interval with clustered error and Student's quantile.
 function meanInterval(list, problems, quantiles, limits) {
   const clusters = clusterSums(list, problems);
   const { estimate, error } = ratioError(clusters);
-  const refused = refusal(clusters, limits);
+  const refused = refusal(clusters, error, limits);
   if (refused) return { estimate, error, refused };
-  if (error === 0) return { estimate, error, low: estimate, high: estimate, refused };
   const square = quantiles[clusters.sums.length] ** 2;
   const number = (estimate * (1 - estimate)) / error ** 2;
   const shrink = 1 + square / number;
@@ -120,15 +133,17 @@ function pairedComparison(first, second, problems, quantiles, limits) {
   const [a, b] = [first, second].map((list) => ratioError(clusterSums(list, problems)).error);
   const result = { difference, error, unpairedError: Math.hypot(a, b), refused: '' };
   const count = clusters.sums.length;
-  const differing = effectiveNumber(clusters.sums.map(Math.abs));
-  if (count < limits.problems) return { ...result, refused: `${count} problems, fewer than ${limits.problems}` };
-  if (differing < limits.effective) {
-    const shown = differing.toFixed(1);
-    return { ...result, refused: `too few problems differ: ${shown} in effect, fewer than ${limits.effective}` };
-  }
+  const refused = tooFewProblems(clusters, limits) || tooFewDiffer(clusters, limits) || allAlike(error, limits);
+  if (refused) return { ...result, refused };
   const half = quantiles[count] * error;
-  const p = error ? twoSidedP(Math.abs(difference) / error, count - 1) : 0;
+  const p = twoSidedP(Math.abs(difference) / error, count - 1);
   return { ...result, low: difference - half, high: difference + half, p };
+}
+
+function tooFewDiffer({ sums }, limits) {
+  const differing = effectiveNumber(sums.map(Math.abs));
+  if (differing >= limits.effective) return '';
+  return `too few problems differ: ${differing.toFixed(1)} in effect, fewer than ${limits.effective}`;
 }
 
 // P[|T| ≥ t] of Student's t with whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4).

@@ -1,0 +1,110 @@
+"""Damaged result files: each is refused with its reason, or a whole report can be made of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged_records import damaged_records, good_record, results_with
+from hypothesis import HealthCheck, given, settings
+from result_files import ABBR, HALVES, THIRDS, block, write_result
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.report.results import Result, read_result
+from gpassk_opencompass.report.scores import read_scores
+from gpassk_opencompass.report.tables import write_tables
+
+SOME = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@SOME
+@given(damaged_records())
+def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any]) -> None:
+    """Nothing but an InputError, whatever part is replaced or missing."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found, left_out = boards(results_with(record, folder))
+        write_tables(found, folder, left_out, average=True)
+        assert {score.questions for score in read_scores(folder / 'scores.csv') if not score.group} <= {24}
+
+
+@SOME
+@given(damaged_records())
+def test_a_damaged_record_is_refused_or_makes_a_whole_page(record: dict[str, Any]) -> None:
+    """The page reads more of a record than the tables."""
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    page = pytest.importorskip('gpassk_opencompass.report.page', reason='the extra "report" is not installed')
+    with tempfile.TemporaryDirectory() as name:
+        found, _ = boards(results_with(record, Path(name)))
+        page.as_script_data(page.page_content(found))
+
+
+@pytest.mark.parametrize(
+    ('part', 'value', 'message'),
+    [
+        ('unjudged', 'abc', 'counts.unjudged'),
+        ('unjudged', [-100] + [0] * 23, 'counts.unjudged'),
+        ('unjudged', [1], 'counts.unjudged'),
+        ('unjudged', [1] + [0] * 23, 'counts.unjudged'),  # all four of the first question are correct
+        ('problem', [['p']] * 24, r"counts.problem has \['p'\]"),
+        ('uid', [{'u': 1}] * 24, 'counts.uid has'),
+        ('uid', ['u'] * 24, 'counts.uid names a question twice'),
+        ('group', [None] * 24, 'counts.group has None'),
+        ('c', [True] * 24, '0 <= c <= n'),
+    ],
+)
+def test_a_damaged_column_is_refused(tmp_path: Path, part: str, value: Any, message: str) -> None:
+    """With the column."""
+    record = good_record()
+    record['gpassk']['counts'][part] = value
+    path = tmp_path / 'r.gpassk.json'
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=message):
+        read_result(path)
+
+
+@pytest.mark.parametrize(
+    ('value', 'message'),
+    [(None, 'unjudged = None'), ('1', "unjudged = '1'"), (2, 'those of the questions are 1 in all')],
+)
+def test_a_damaged_sum_of_unjudged_samples_is_refused(tmp_path: Path, value: Any, message: str) -> None:
+    """Also where it is not the sum of those of the questions."""
+    record = good_record()
+    record['gpassk']['unjudged'] = value
+    path = tmp_path / 'r.gpassk.json'
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=message):
+        read_result(path)
+
+
+def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path) -> None:
+    """The questions that most have stay, wherever the other run would rank."""
+    made = []
+    for number, counts in enumerate((HALVES, THIRDS, [4] * 24)):
+        one = block(counts, 4)
+        if number == 2:
+            one['counts']['uid'] = [f'other{row}' for row in range(24)]
+        path = tmp_path / f'{number}.json'
+        made.append(Result(ABBR.format(number), 'MATH500-L5-k2-r2', {'gpassk': one}, path))
+    [board], [line] = boards(made)
+    assert [entry.name for entry in board.entries] == [ABBR.format(0), ABBR.format(1)]
+    assert line.startswith(str(tmp_path / '2.json'))
+    assert 'its questions (counts.uid) are not those' in line
+
+
+def test_a_damaged_file_does_not_keep_the_others_from_a_report(tmp_path: Path) -> None:
+    """It is named, and the tables are there."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    bad = write_result(tmp_path, ABBR.format(2), HALVES)
+    record = json.loads(bad.read_text())
+    record['gpassk']['counts']['unjudged'] = 'abc'
+    bad.write_text(json.dumps(record))
+    assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 0
+    text = (tmp_path / 'r' / 'leaderboard.md').read_text()
+    assert ABBR.format(1) in text
+    assert 'is damaged: counts.unjudged' in text
