@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test unit lint bench clean
+.PHONY: help install demo test test-lighteval unit lint bench clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -11,11 +11,13 @@ STAMP := $(VENV)/.installed
 LMDEPLOY := $(VENV)/.lmdeploy
 SERVER_VENV := .venv-server
 SERVER := $(SERVER_VENV)/.installed
+LIGHTEVAL_VENV := .venv-lighteval
+LIGHTEVAL := $(LIGHTEVAL_VENV)/.installed
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' >/dev/null 2>&1 && echo $$p && break; done)
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(STAMP): setup.py constraints/opencompass.txt Makefile
 	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
@@ -49,6 +51,19 @@ $(SERVER): constraints/server.txt | $(STAMP)
 
 test: $(STAMP) $(LMDEPLOY) $(SERVER) ## all tests
 	$(BIN)/python -m pytest
+
+# Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite.
+$(LIGHTEVAL): setup.py constraints/lighteval.txt
+	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo "Installing Lighteval into $(LIGHTEVAL_VENV) (about 2 GB, a few minutes) ..."
+	$(PYTHON) -m venv $(LIGHTEVAL_VENV)
+	$(LIGHTEVAL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/lighteval.txt \
+		-e '.[lighteval]' pytest hypothesis
+	touch $@
+
+test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
+	$(LIGHTEVAL_VENV)/bin/python -m pytest tests/lighteval tests/test_metrics.py tests/test_answers.py \
+		tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
 
 unit: $(STAMP) ## the tests that take seconds
 	$(BIN)/python -m pytest -m 'not e2e'

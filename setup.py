@@ -33,7 +33,7 @@ setup(
     install_requires=[
         'aiohttp>=3.9',
         'loguru>=0.7',
-        'math-verify>=0.8',
+        'math-verify>=0.5.2',
         'numpy>=1.23',
         'scipy>=1.10',
         'tabulate>=0.9',

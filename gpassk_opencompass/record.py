@@ -74,10 +74,14 @@ class Measures:
         With n = 1 only the accuracy means anything. mG-Pass@1 is left out: its published sum is empty,
         and its 0 would read like a result.
         """
+        return {key: 100.0 * mean for key, mean in self.means(correct).items()}
+
+    def means(self, correct: NDArray[np.int64]) -> dict[str, float]:
+        """The same as fractions from 0 to 1."""
         means = {'accuracy': float(correct.mean()) / self.n}
         if self.n > 1:
             means |= metric_means(self._table, correct)
-        return {key: 100.0 * mean for key, mean in means.items() if key != mg_pass_name(1)}
+        return {key: mean for key, mean in means.items() if key != mg_pass_name(1)}
 
     def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
         """The same for the questions of each group, under `{group}/{key}`."""

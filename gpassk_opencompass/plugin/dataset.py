@@ -6,7 +6,6 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from opencompass.registry import LOAD_DATASET
 
 from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from .question_files import HUB_NAME, Lines, is_hub_copy, read_hub, read_lines, text_of
+from ..questions.live_math_bench import live_math_bench_rows
 
 
 class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
@@ -79,28 +78,16 @@ class LiveMathBenchDataset(ReplicatedDataset):
         cot: bool = True,
     ) -> Dataset:
         """The questions, one row each."""
-        _check_names(dataset_splits, dataset_languages)
-        files = {
-            (split, language): _read(path, version, split, language)
-            for split, language in product(dataset_splits, dataset_languages)
-        }
-        prompts = {language: protocol_prompt(language, cot) for language in dataset_languages}
-        rows = []
-        for (split, language), examples in files.items():
-            parallel = _is_parallel(split, {len(files[split, other]) for other in dataset_languages})
-            for index, example in enumerate(examples):
-                uid = f'{version}/{split}_{language}/{index}'
-                rows.append(
-                    {
-                        **example,
-                        'prompt': prompts[language].replace('{question}', example['question']),
-                        'uid': uid,
-                        'problem': f'{version}/{split}/{index}' if parallel else uid,
-                        'split': split,
-                        'language': language,
-                    }
-                )
-        return Dataset.from_list(rows)
+        rows = live_math_bench_rows(path, version, dataset_splits, dataset_languages)
+        return with_prompts(rows, cot)
+
+
+def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
+    """The rows with the protocol's prompt in the question's language."""
+    prompts = {row['language']: protocol_prompt(row['language'], cot) for row in rows}
+    return Dataset.from_list(
+        [{**row, 'prompt': prompts[row['language']].replace('{question}', row['question'])} for row in rows]
+    )
 
 
 @cache
@@ -121,56 +108,9 @@ def protocol_prompt(language: str, cot: bool) -> str:
     return prompt
 
 
-def _read(path: str, version: str, split: str, language: str) -> list[dict[str, Any]]:
-    return [_example(row, where) for where, row in _lines(path, version, split, language)]
-
-
-def _lines(path: str, version: str, split: str, language: str) -> Lines:
-    root = Path(path).expanduser()
-    file = root / version / f'{split}_{language}.jsonl'
-    if path and (root / version).is_dir():
-        return read_lines(file)
-    if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
-        raise InputError(
-            f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
-            'or a hub name such as opencompass/LiveMathBench'
-        )
-    if root.is_dir() and not is_hub_copy(root):
-        raise InputError(f'{file} does not exist: expected one question a line, as JSON')
-    return read_hub(
-        str(root) if root.is_dir() else path,
-        f'v{version}_{split}_{language}',
-        'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.',
-    )
-
-
-def _example(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    question, answer = (text_of(row, [field], where) for field in ('question', 'answer'))
-    options = row.get('options') or []
-    if not isinstance(options, list):
-        raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
-    return {
-        'question': question,
-        'answer': answer,
-        'question_type': str(row.get('question_type') or 'problem-solving'),
-        'options': [str(option) for option in options],
-    }
-
-
 def _check_k_and_n(k: int | Sequence[int], n: int) -> None:
     ks = [k] if isinstance(k, int) else list(k)
     if not isinstance(n, int) or n < 1:
         raise InputError(f'n = {n!r}: expected a number of samples a question, 1 or more')
     if not ks or any(not isinstance(value, int) or not 1 <= value <= n for value in ks):
         raise InputError(f'k = {k!r} with n = {n}: every k must be a whole number from 1 to n')
-
-
-def _check_names(splits: Sequence[str], languages: Sequence[str]) -> None:
-    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
-        if isinstance(values, str) or not values or len(set(values)) != len(values):
-            raise InputError(f'{name} = {values!r}: expected a list of different names')
-
-
-def _is_parallel(split: str, sizes: set[int]) -> bool:
-    """Whether line i is the same problem in every language; not so in the hard splits (21 en, 24 cn)."""
-    return 'hard' not in split and len(sizes) == 1

@@ -1,0 +1,1 @@
+"""Lists of questions, from the hub or a folder, for every host alike."""

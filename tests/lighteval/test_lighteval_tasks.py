@@ -1,0 +1,197 @@
+"""G-Pass@k inside Lighteval: its numbers beside those of `score`, its tasks, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpassk_opencompass import IncompleteError, InputError, RuleJudge, demo, score
+from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
+
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    from lighteval.metrics.metrics_sample import GPassAtK
+    from lighteval.metrics.utils.metric_utils import Metric
+    from lighteval.models.model_output import ModelResponse
+    from lighteval.tasks.lighteval_task import LightevalTask
+    from lighteval.tasks.requests import Doc
+
+    from gpassk_opencompass import lighteval_tasks
+    from gpassk_opencompass.lighteval_metric import NAME, g_pass_at_k_metric, samples_of
+
+TASKS = {config.name: config for config in lighteval_tasks.TASKS_TABLE}
+N = 16
+
+
+def metric_of(**parameters: Any) -> Metric:
+    """Its parameters set as Lighteval sets those of `task@n=16`."""
+    metric = g_pass_at_k_metric()
+    for name, value in parameters.items():
+        setattr(metric.sample_level_fn, name, value)
+    return metric
+
+
+def demo_docs() -> list[Doc]:
+    return LightevalTask(TASKS['gpassk_demo']).eval_docs()
+
+
+def responses_to(docs: list[Doc], n: int = N) -> list[ModelResponse]:
+    """Right with a probability that differs from question to question, from a fixed seed."""
+    draw = random.Random(7)
+    replies = []
+    for doc in docs:
+        chance, right = draw.random(), doc.choices[0].strip('$')
+        said = [right if draw.random() < chance else f'{right}1' for _ in range(n)]
+        replies.append(ModelResponse(text=[rf'So the answer is \boxed{{{text}}}.' for text in said]))
+    return replies
+
+
+def corpus(metric: Metric, docs: list[Doc], responses: list[ModelResponse]) -> dict[str, float]:
+    values = metric.compute_sample(docs=docs, responses=responses)[NAME]
+    table: dict[str, float] = metric.get_corpus_aggregations()[NAME](values)
+    return table
+
+
+def test_the_table_is_that_of_score_to_the_last_digit() -> None:
+    """The same responses through `score`, as every other host gives them."""
+    docs = demo_docs()
+    responses = responses_to(docs)
+    table = corpus(metric_of(n=N, k=[4, 8, 16]), docs, responses)
+    with RuleJudge() as judge:
+        samples = samples_of(docs, [response.text for response in responses], N)
+        record = score(samples, judge, n=N, k=[4, 8, 16])
+    values = {name: value for name, value in table.items() if not name.endswith('_stderr')}
+    assert len(values) == 1 + 3 * 7
+    assert {name: 100.0 * value for name, value in values.items()} == {name: record[name] for name in values}
+
+
+def test_every_value_has_a_standard_error() -> None:
+    """Lighteval prints it beside the value; translations of one problem are one cluster."""
+    docs = demo_docs()
+    table = corpus(metric_of(n=N, k=4), docs, responses_to(docs))
+    names = [name for name in table if not name.endswith('_stderr')]
+    assert [name for name in names if not 0 < table[f'{name}_stderr'] < 0.2] == []
+
+
+def test_answers_stay_beside_their_verdicts() -> None:
+    """Each verdict is that of the answer at its place."""
+    docs = demo_docs()
+    values = metric_of(n=N, k=4).compute_sample(docs=docs, responses=responses_to(docs))[NAME]
+    for doc, value in zip(docs, values, strict=True):
+        right = doc.choices[0].strip('$')
+        assert value['verdicts'] == ['1' if answer == right else '0' for answer in value['answers']]
+        assert value['c'] == value['verdicts'].count('1')
+
+
+def labelled(correct: int, n: int) -> tuple[Doc, ModelResponse]:
+    """One question whose responses are the gold itself, as Lighteval's exact match wants them, or wrong."""
+    specific = dict(uid='q', problem='q', question='?', reference='7', split='S', language='en')
+    gold, wrong = r'\boxed{7}', r'\boxed{8}'
+    doc = Doc(query='?', choices=[gold], gold_index=0, specific=specific, task_name='t')
+    return doc, ModelResponse(text=[gold] * correct + [wrong] * (n - correct))
+
+
+def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[float], list[float]]:
+    """Lighteval's own values and ours."""
+    doc, response = labelled(correct, n)
+    theirs = GPassAtK(k=k, n=n, thresholds=thresholds).compute(doc, response)
+    metric = metric_of(n=n, k=k, thresholds=thresholds)
+    [value] = metric.compute_sample(docs=[doc], responses=[response])[NAME]
+    names = [f'G-Pass@{k}_{threshold}' for threshold in thresholds] + [f'mG-Pass@{k}']
+    return list(theirs.values()), [value['metrics'][name] for name in names]
+
+
+@pytest.mark.parametrize('k', [2, 4, 5, 8])
+@pytest.mark.parametrize('correct', [0, 1, 5, 8])
+def test_lighteval_own_metric_agrees_where_it_is_right(correct: int, k: int) -> None:
+    """On the same labels, with all samples there and thresholds that are exact in binary."""
+    theirs, ours = both(correct, 8, k, [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert theirs == pytest.approx(ours, abs=1e-12)
+
+
+def test_lighteval_own_metric_asks_for_one_more_by_binary_rounding() -> None:
+    """25 · 0.28 is 7, in binary 7.000000000000001: it asks for 8 of 25."""
+    theirs, ours = both(7, 25, 25, [0.28])
+    assert (theirs[0], ours[0]) == (0.0, 1.0)
+
+
+def test_lighteval_own_metric_halves_a_score_of_half_the_samples() -> None:
+    """Eight right answers of eight that came count as 8 of 16 there; here they are an error."""
+    doc, response = labelled(8, 8)
+    assert GPassAtK(k=1, n=16, thresholds=[1.0]).compute(doc, response)['g-pass@1_1.0'] == pytest.approx(0.5)
+    with pytest.raises(IncompleteError, match='8 responses to q of t, n = 16'):
+        metric_of(n=16, k=1).compute_sample(docs=[doc], responses=[response])
+
+
+def test_a_parameter_that_it_does_not_have_is_refused() -> None:
+    """A misspelt one would else do nothing."""
+    with pytest.raises(InputError, match="no parameter 'kk'"):
+        metric_of(kk=4)
+
+
+def test_settings_are_checked_before_anything_is_generated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lighteval asks for the number of samples first."""
+    monkeypatch.setenv('GPASSK_JUDGE', 'llm')
+    with pytest.raises(InputError, match='GPASSK_JUDGE_MODEL'):
+        LightevalTask(TASKS['gpassk_demo'])
+
+
+def test_there_is_a_task_for_every_list_and_every_version() -> None:
+    """One a version, split and language, one for all of a version, one a benchmark."""
+    assert set(QUESTION_SETS) < set(TASKS)
+    assert {name.replace('-', '_') for name in LIVE_MATH_BENCH_ROWS} < set(TASKS)
+    parts = [name for name in TASKS if name.startswith('livemathbench:v202412_')]
+    assert len(parts) == 10
+    assert 'livemathbench:v202412_CNMO_en' in parts
+
+
+def test_questions_come_from_a_local_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`$GPASSK_QUESTIONS` goes before the hub."""
+    file = tmp_path / '202412' / 'CNMO_en.jsonl'
+    file.parent.mkdir()
+    file.write_text(json.dumps({'question': 'What is 3 + 4?', 'answer': '7'}), encoding='utf-8')
+    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
+    [doc] = LightevalTask(TASKS['livemathbench:v202412_CNMO_en']).eval_docs()
+    assert doc.query.startswith('What is 3 + 4?')
+    assert doc.specific['uid'] == '202412/CNMO_en/0'
+    assert doc.choices == ['7']
+
+
+def test_the_prompt_is_in_the_language_of_the_question() -> None:
+    """And asks for a box."""
+    queries = {doc.specific['language']: doc.query for doc in demo_docs()}
+    assert set(queries) == set(demo.LANGUAGES)
+    assert '最终答案' in queries['cn']
+    assert all('\\boxed{}' in query for query in queries.values())
+
+
+IMPORT = """
+import sys, time, warnings
+warnings.simplefilter('ignore')
+import lighteval.metrics.metrics_sample, lighteval.tasks.lighteval_task
+events = []
+def hook(event, arguments):
+    if event in ('socket.connect', 'socket.getaddrinfo'):
+        events.append(f'{event} {arguments}')
+    if event == 'open' and str(arguments[0]).endswith(('.jsonl', '.json', '.yaml', '.yml', '.parquet')):
+        events.append(f'{event} {arguments[0]}')
+sys.addaudithook(hook)
+start = time.process_time()
+import gpassk_opencompass.lighteval_tasks
+print(time.process_time() - start, events)
+"""
+
+
+def test_importing_the_tasks_reads_no_data_and_is_quick() -> None:
+    """No network, no file of questions or settings, under a second over Lighteval's own import."""
+    done = subprocess.run([sys.executable, '-c', IMPORT], capture_output=True, text=True, check=True)
+    seconds, events = done.stdout.strip().splitlines()[-1].split(' ', 1)
+    assert events == '[]'
+    assert float(seconds) < 1
