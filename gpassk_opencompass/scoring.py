@@ -94,8 +94,7 @@ def score(
         unboxed=sum(not answer.boxed for answer in answers),
         unanswered=sum(not answer.text for answer in answers),
         truncated=sum(answer.cut_off for answer in answers),
-        replicas=_compared(samples, questions),
-        versions=versions_with(versions or {}),
+        **_known(samples, questions, versions),
     )
 
 
@@ -132,8 +131,7 @@ def score_judged(
         judgements,
         answers,
         judge,
-        replicas=_compared(samples, questions),
-        versions=versions_with(versions or {}),
+        **_known(samples, questions, versions),
     )
 
 
@@ -236,9 +234,9 @@ def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
         )
 
 
-def _compared(samples: Samples, questions: Questions) -> dict[str, Any]:
-    """How alike the n responses of a question are; warns of copies."""
+def _known(samples: Samples, questions: Questions, versions: Mapping[str, str] | None) -> dict[str, Any]:
+    """How alike the n responses of a question are (warns of copies), and the versions at work."""
     replicas = describe_replicas(samples.response, questions.rows)
     for warning in replicas['warnings']:
         logger.warning(warning)
-    return replicas
+    return {'replicas': replicas, 'versions': versions_with(versions or {})}

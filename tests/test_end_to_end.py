@@ -19,6 +19,7 @@ from hosts import (
     numbers,
     results_of,
     run_opencompass,
+    scripted,
     wait_until,
     write_bench,
     write_config,
@@ -31,18 +32,6 @@ import_plugin()
 pytestmark = pytest.mark.e2e
 
 QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]
-
-
-def scripted(**settings: Any) -> dict[str, Any]:
-    return {
-        'type': 'scripted.ScriptedModel',
-        'abbr': 'scripted',
-        'path': '',
-        'batch_size': 4,
-        'max_out_len': 64,
-        'run_cfg': {'num_gpus': 0},
-        **settings,
-    }
 
 
 def sampled(**settings: Any) -> dict[str, Any]:

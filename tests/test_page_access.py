@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Page, browser, nasty_board, showing
+from browser import Page
 
 from gpassk_opencompass.report.leaderboard import Board
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope='module')
-def page() -> Iterator[Page]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope='module')
-def board() -> Board:
-    return nasty_board()
-
-
-@pytest.fixture
-def shown(page: Page, board: Board, tmp_path: Path) -> Iterator[Page]:
-    with showing(page, board, tmp_path) as ready:
-        yield ready
 
 
 def test_everything_can_be_done_from_the_keyboard(shown: Page, board: Board) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from browser import (
     BROKEN,
     HOSTILE,
     Page,
-    browser,
     made_up_result,
     many_results,
-    nasty_board,
     one_board,
     showing,
 )
@@ -27,23 +24,6 @@ from gpassk_opencompass.report.published import Published
 from gpassk_opencompass.uncertainty import compare
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope='module')
-def page() -> Iterator[Page]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope='module')
-def board() -> Board:
-    return nasty_board()
-
-
-@pytest.fixture
-def shown(page: Page, board: Board, tmp_path: Path) -> Iterator[Page]:
-    with showing(page, board, tmp_path) as ready:
-        yield ready
 
 
 def first_lines(values: list[float]) -> list[str]:

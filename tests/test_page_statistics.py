@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
 import pytest
-from browser import Page, browser
+from browser import Page
 from scipy import stats
 
 from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
 from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, value_table
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope='module')
-def page() -> Iterator[Page]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope='module')

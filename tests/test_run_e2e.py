@@ -20,6 +20,7 @@ from hosts import (
     import_plugin,
     numbers,
     results_of,
+    scripted,
     wait_until,
     write_bench,
     write_config,
@@ -48,18 +49,6 @@ class Sweep(NamedTuple):
     interrupted: Done
     checked: Done
     found: dict[str, dict[str, Any]]
-
-
-def model(**settings: Any) -> dict[str, Any]:
-    return {
-        'type': 'scripted.ScriptedModel',
-        'abbr': 'scripted',
-        'path': '',
-        'batch_size': 4,
-        'max_out_len': 64,
-        'run_cfg': {'num_gpus': 0},
-        **settings,
-    }
 
 
 @contextmanager
@@ -105,11 +94,11 @@ def write_sweep(root: Path) -> None:
     (root / 'gate').touch()
     gated = {'type': 'gated.GatedModel', 'gate': str(root / 'gate')}
     models = {
-        'good': model(),
-        'broken': model(trace=str(root / 'later' / 'trace')),
-        'changed': model(),
-        'stopped': model(trace=str(root / 'trace'), **gated),
-        'killed': model(**gated),
+        'good': scripted(),
+        'broken': scripted(trace=str(root / 'later' / 'trace')),
+        'changed': scripted(),
+        'stopped': scripted(trace=str(root / 'trace'), **gated),
+        'killed': scripted(**gated),
     }
     for name, one in models.items():
         path = root / 'data' if name == 'killed' else Path('data')
@@ -141,7 +130,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
         wait_until(lambda: journal(root / 'out' / 'killed'), killed, PATIENCE)
     failing = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
     write_config(
-        root / 'configs' / 'changed.py', model(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
+        root / 'configs' / 'changed.py', scripted(max_out_len=32), dataset_config(Path('data'), k=K, n=N)
     )
     checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
     found = json.loads(run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said)

@@ -101,11 +101,11 @@ def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     return factory, arguments
 
 
-def _own_check(factory: type) -> Callable[[Mapping[str, Any]], None] | None:
+def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
     """That of the class, unless it is for the arguments of another constructor."""
     for owner in factory.__mro__:
         if 'check_arguments' in vars(owner):
-            check: Callable[[Mapping[str, Any]], None] = factory.check_arguments  # type: ignore[attr-defined]
+            check: Callable[[Mapping[str, Any]], None] = factory.check_arguments
             return check
         if '__init__' in vars(owner):
             break

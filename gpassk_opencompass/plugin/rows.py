@@ -55,7 +55,7 @@ def any_samples(rows: Any, responses: Sequence[Any], references: Sequence[Any] |
     """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     content = [name for name in rows.column_names if name not in BOOKKEEPING]
-    shown = rows[names[0]] if names else rows.select_columns(content)
+    shown = rows[names[0]] if names else rows.select_columns(content).to_list()
     told = [''] * len(rows) if references is None else references
     return _samples(rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in told])
 

@@ -112,7 +112,7 @@ class WrappedEvaluator:
         evaluator._dataset_replica_idx = number
         arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
         if folder is not None:
-            told = {name: list(value) for name, value in arguments.items() if isinstance(value, Iterable)}
+            told = {name: _content(value) for name, value in arguments.items() if isinstance(value, Iterable)}
             evaluator._out_dir = str(Path(folder) / f'replica_{number}-{_hash([self._digest, told])}')
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
@@ -180,6 +180,11 @@ def _take(value: Any, rows: Sequence[int]) -> Any:
     if isinstance(value, Dataset):
         return value.select(rows)
     return [value[row] for row in rows] if isinstance(value, Sequence) else value
+
+
+def _content(value: Iterable[Any]) -> Any:
+    """All of it; of a data set its columns, since reading row by row takes minutes."""
+    return value.to_dict() if isinstance(value, Dataset) else list(value)
 
 
 def _told(value: Any) -> Any:

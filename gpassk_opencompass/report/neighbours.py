@@ -19,7 +19,7 @@ from scipy.special import betaln, gammaln
 
 from ..errors import InputError
 from ..uncertainty import Kernel, Population, kernel_of
-from ..uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_PROBLEMS
+from ..uncertainty.intervals import problems_refusal, solved_refusal
 from .published import BENCHMARKS, Published, QuestionCount
 from .scores import GREEDY
 
@@ -164,14 +164,14 @@ def _population(
 def _least(
     pair: Sequence[Population | None], kernel: Kernel, known: QuestionCount, assumptions: Assumptions
 ) -> tuple[float | None, float | None, str]:
-    if known.problems < FEWEST_PROBLEMS:
-        return None, None, f'{known.problems} problems, fewer than {FEWEST_PROBLEMS}'
+    if refused := problems_refusal(np.ones(known.problems, dtype=np.intp)):
+        return None, None, refused
     first, second = pair
     if first is None or second is None:
         return None, None, 'no problem solved, or all: nothing to tell hardness from'
     solved = max(_effective(population, kernel, known, assumptions) for population in (first, second))
-    if solved < FEWEST_EFFECTIVE:
-        return None, None, f'too few problems solved: {solved:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
+    if refused := solved_refusal('solved', solved, math.inf):
+        return None, None, refused
     apart = first.variance(kernel, assumptions.n) + second.variance(kernel, assumptions.n)
     shared = 2 * assumptions.models * math.sqrt(_between(first, kernel) * _between(second, kernel))
     quantile = float(stats.t.ppf((1 + assumptions.level) / 2, known.problems - 1))

@@ -10,24 +10,21 @@ from ..errors import TemplateError
 from .llms import Llm
 from .names import ModelName, Settings
 
-AXES = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty', 'random_seed', 'max_out_len'})
-
 
 @dataclass(frozen=True)
 class Engine:
     """One value of a template's `engine`.
 
-    `type` is the model class; `axes` are the fields of Settings and `options` the template variables (and
-    keys of `llm_infos`) that reach it; `arguments` gives the engine's part of the constructor's arguments;
-    `check` raises TemplateError for what the class would not do as told. `default_seed` is the run's seed
-    where a template has no `random_seeds`, None for no seeds; `may_be_unseeded` allows `random_seeds = None`.
+    `type` is the model class; `options` are the template variables (and keys of `llm_infos`) that reach it
+    beside the sampling axes; `arguments` gives the engine's part of the constructor's arguments; `check`
+    raises TemplateError for what the class would not do as told. `default_seed` is the run's seed where a
+    template has no `random_seeds`, None for no seeds; `may_be_unseeded` allows `random_seeds = None`.
     """
 
     type: str
     options: frozenset[str]
     arguments: Callable[[Llm, Settings], dict[str, Any]]
     check: Callable[[Llm, Settings], None]
-    axes: frozenset[str] = AXES
     needs_temperature: bool = True
     default_tp: int = 1
     default_seed: int | None = 42

@@ -61,12 +61,10 @@ def read_settings(engine: Engine, variables: Mapping[str, Any]) -> list[Settings
     """All combinations of the sampling axes, the greedy run first.
 
     Raises:
-        TemplateError: an axis that is missing, that the engine does not pass on, or with another value.
+        TemplateError: an axis that is missing, or with another value.
     """
     axes = {}
     for name, (field, number) in SAMPLING_AXES.items():
-        if name in variables and field not in engine.axes:
-            raise TemplateError(f'{name}: this engine would not pass it on to the model; remove the line')
         if name in variables and not (field == 'random_seed' and _unseeded(engine, variables[name])):
             axes[field] = read_axis(name, variables[name], number)
     if 'max_out_len' not in axes:

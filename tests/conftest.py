@@ -1,0 +1,40 @@
+"""What several test files take as fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from browser import Page
+
+    from gpassk_opencompass.report.leaderboard import Board
+
+
+@pytest.fixture(scope='module')
+def page() -> Iterator[Page]:
+    """A real browser with an empty page."""
+    from browser import browser
+
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope='module')
+def board() -> Board:
+    """Questions with Chinese, LaTeX and hostile text."""
+    from browser import nasty_board
+
+    return nasty_board()
+
+
+@pytest.fixture
+def shown(page: Page, board: Board, tmp_path: Path) -> Iterator[Page]:
+    """The browser with the page of that board."""
+    from browser import showing
+
+    with showing(page, board, tmp_path) as ready:
+        yield ready
