@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-lighteval unit lint bench clean
+.PHONY: help install demo test test-lighteval unit coverage fuzz faults lint bench docs clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -41,6 +41,9 @@ $(LMDEPLOY): | $(STAMP)
 		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
+# Tests whose fixtures cost much share a worker (xdist_group). More workers than 4 only wait for the disk.
+PARALLEL := -n auto --maxprocesses=4 --dist=loadgroup
+
 # The tests ask a real server too. It needs transformers 5, OpenCompass 4.
 $(SERVER): constraints/server.txt | $(STAMP)
 	@echo "Installing a model server for the tests into $(SERVER_VENV) (about 1.2 GB) ..."
@@ -50,31 +53,51 @@ $(SERVER): constraints/server.txt | $(STAMP)
 	touch $@
 
 test: $(STAMP) $(LMDEPLOY) $(SERVER) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
-# Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite.
+# Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite. Wherever it starts it
+# downloads the file touched here, which nothing reads, and stops if it cannot.
 $(LIGHTEVAL): setup.py constraints/lighteval.txt
 	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
 	@echo "Installing Lighteval into $(LIGHTEVAL_VENV) (about 2 GB, a few minutes) ..."
 	$(PYTHON) -m venv $(LIGHTEVAL_VENV)
 	$(LIGHTEVAL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/lighteval.txt \
-		-e '.[lighteval]' pytest hypothesis
+		-e '.[lighteval]' 'lighteval[litellm]' pytest pytest-xdist hypothesis
+	$(LIGHTEVAL_VENV)/bin/python -c "import importlib.util as u, pathlib as p; \
+		(p.Path(u.find_spec('lighteval').origin).parent / 'tasks/tasks/tinyBenchmarks.pkl').touch()"
 	touch $@
 
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
-	$(LIGHTEVAL_VENV)/bin/python -m pytest tests/lighteval tests/test_metrics.py tests/test_answers.py \
+	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/test_metrics.py tests/test_answers.py \
 		tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
 
-unit: $(STAMP) ## the tests that take seconds
-	$(BIN)/python -m pytest -m 'not e2e'
+unit: $(STAMP) ## the tests of the core that take no time, in less than half a minute
+	$(BIN)/python -m pytest -q -m 'not e2e and not slow' \
+		--ignore=tests/with_opencompass --ignore=tests/faults --ignore=tests/fuzz
+
+coverage: $(STAMP) $(LMDEPLOY) ## lines and branches that the tests reach in their own process, to outputs/coverage
+	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e' --cov=gpassk_opencompass --cov-branch \
+		--cov-report=html:outputs/coverage --cov-report=term:skip-covered
+
+FUZZ ?= 500
+fuzz: $(STAMP) ## FUZZ=500 drawn inputs a target: texts, files, stores, pages
+	GPASSK_FUZZ=$(FUZZ) $(BIN)/python -m pytest tests/fuzz -p no:cacheprovider -q
+
+FAULTS ?= 20
+faults: $(STAMP) ## FAULTS=20 kills, full disks, damaged files … of each kind, about 10 minutes; `make test` has a few
+	GPASSK_FAULTS=$(FAULTS) GPASSK_KILLS=$(FAULTS) $(BIN)/python -m pytest tests/faults \
+		tests/test_llm_judge.py::test_killed_runs_resume_where_they_were -p no:cacheprovider -q -rP --show-capture=stdout
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP) ## the metric stage against OpenCompass's own
-	$(BIN)/python benchmarks/metric_stage.py
+bench: $(STAMP) ## all speed benchmarks, about 25 minutes, into docs/benchmarks.md (SIZE=quick: about 5)
+	$(BIN)/python -m benchmarks --size $(or $(SIZE),full) --page docs/benchmarks.md
+
+docs: $(STAMP) ## the documentation, to site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean: ## remove what demo and tests wrote; .venv stays
-	rm -rf outputs opencompass_configs .pytest_cache .mypy_cache .ruff_cache .cache tmp
+	rm -rf outputs opencompass_configs site .pytest_cache .mypy_cache .ruff_cache .cache tmp

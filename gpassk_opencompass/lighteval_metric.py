@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -12,6 +14,7 @@ from lighteval.metrics.metrics_sample import SampleLevelComputation, SamplingMet
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.requests import Doc, SamplingMethod
+from loguru import logger
 
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
@@ -26,6 +29,11 @@ SAMPLE_FIELDS = ('uid', 'problem', 'question', 'reference', 'split', 'language')
 
 NAME = 'G-Pass@k'
 """Of the metric; with an @ in it, Lighteval hands a task's parameters on."""
+
+FORGET = (
+    'Delete the folder of this task from the cache (cache_dir of the model, by default '
+    '~/.cache/huggingface/lighteval/<model>) and run the command again.'
+)
 
 Results = list[dict[str, Any]]
 
@@ -49,49 +57,61 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         else:
             raise InputError(f'{NAME} has no parameter {name!r}; it has {", ".join(VARIABLES)}')
 
+    def __str__(self) -> str:
+        """What decides about the responses: Lighteval keeps them under the text of the whole task.
+
+        So another judge, or other k, finds the responses that are there, and another n draws anew.
+        """
+        return f'{type(self).__name__}(n={self.settings.n})'
+
     @property
     def settings(self) -> Settings:
         """The parameters with the environment's and the defaults; InputError where they cannot be met."""
         return read_settings(self.parameters, os.environ)
 
     def num_samples(self) -> int:
-        """n: Lighteval asks for so many responses."""
-        return self.settings.n
+        """n: Lighteval asks for so many responses, and asks first, so the judge is tried out here."""
+        settings = self.settings
+        _try_out(json.dumps(settings.judge))
+        return settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Results:
         """One entry a question: its metrics, c, and each of its n answers beside its verdict.
 
         Raises:
+            InputError: a response to another prompt.
             IncompleteError: fewer responses than n, or more unjudged ones than tolerated.
         """
         settings = self.settings
-        samples = samples_of(docs, [response.final_text for response in responses], settings.n)
-        judge = build_judge(settings.judge)
-        try:
-            record = score(
-                samples,
-                judge,
-                n=settings.n,
-                k=settings.k,
-                thresholds=settings.thresholds,
-                unjudged_tolerance=settings.unjudged_tolerance,
-                versions={package: version(package) for package in HOST_PACKAGES},
-            )
-        finally:
-            judge.close()
-        return _by_question(docs, record, settings.measures)
+        for doc, response in zip(docs, responses, strict=True):
+            _check_prompt(doc, response)
+        # Lighteval shuffles its docs; in the order of the data the record is that of every other host.
+        order = sorted(range(len(docs)), key=lambda place: int(docs[place].id or 0))
+        samples = samples_of(
+            [docs[place] for place in order], [_texts(responses[place]) for place in order], settings.n
+        )
+        record = _score(samples, settings)
+        _warn_of_unjudged(record['gpassk'])
+        return _by_question(docs, samples, record, settings.measures)
 
     def corpus(self, results: Results) -> dict[str, float]:
-        """The means over the questions, each with its standard error between source problems."""
+        """The means over the questions, each with its standard error between source problems.
+
+        Two shares follow: of samples that stayed unjudged (they count as wrong), and of different texts
+        among the n of a question (1 / n: they are copies).
+        """
         measures = self.settings.measures
         means = measures.means(np.array([result['c'] for result in results]))
         problems = [result['problem'] for result in results]
-        errors = {
-            name: mean_interval([result['metrics'][name] for result in results], problems).error
-            for name in means
-        }
-        pairs = [[(name, mean), (f'{name}_stderr', errors[name])] for name, mean in means.items()]
-        return {key: value for pair in pairs for key, value in pair if not np.isnan(value)}
+        table = {}
+        for name, mean in means.items():
+            table[name] = mean
+            values = [result['metrics'][name] for result in results]
+            # NaN for one problem: Lighteval's average over a group would take a missing key for 0.
+            table[f'{name}_stderr'] = mean_interval(values, problems).error
+        for name in ('unjudged', 'distinct'):
+            table[f'{name}_share'] = float(np.mean([result[name] for result in results])) / measures.n
+        return table
 
 
 def g_pass_at_k_metric() -> SampleLevelMetric:
@@ -120,16 +140,85 @@ def samples_of(docs: Sequence[Doc], texts: Sequence[Sequence[str]], n: int) -> S
         if len(given) < n:
             raise IncompleteError(
                 f'{len(given)} responses to {doc.specific["uid"]} of {doc.task_name}, n = {n} are needed: '
-                'the model must sample (temperature above 0, no continuous batching, no older cache)'
+                'the model must sample (temperature above 0, no continuous batching), and an endpoint must '
+                f'take n and answer. {FORGET}'
             )
     rows = [(doc.specific, text) for doc, given in zip(docs, texts, strict=True) for text in given[:n]]
     columns = {name: [specific[name] for specific, _ in rows] for name in SAMPLE_FIELDS}
     return Samples(replica=list(range(n)) * len(docs), response=[text for _, text in rows], **columns)
 
 
-def _by_question(docs: Sequence[Doc], record: Mapping[str, Any], measures: Measures) -> Results:
+def _texts(response: ModelResponse) -> list[str]:
+    """As every other host gives them: with the thinking, which `final_answer` knows.
+
+    An endpoint that gives a choice no content (all tokens went into the thinking) said nothing.
+    """
+    return [text or '' for text in response.text]
+
+
+def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
+    judge = build_judge(settings.judge)
+    try:
+        return score(
+            samples,
+            judge,
+            n=settings.n,
+            k=settings.k,
+            thresholds=settings.thresholds,
+            unjudged_tolerance=settings.unjudged_tolerance,
+            versions={package: version(package) for package in HOST_PACKAGES},
+        )
+    finally:
+        judge.close()
+
+
+@lru_cache
+def _try_out(config: str) -> None:
+    """A missing key, package or folder is found now, not when everything has been generated."""
+    build_judge(json.loads(config)).close()
+
+
+def _check_prompt(doc: Doc, response: ModelResponse) -> None:
+    """Lighteval pairs what its cache holds by row number alone, and drops responses without a text."""
+    question = (doc.specific or {}).get('question', '')
+    if response.input and _squeezed(question) not in _squeezed(_prompt_text(response.input)):
+        raise InputError(
+            f'what was generated for {doc.id} of {doc.task_name} was generated for another question: '
+            f'Lighteval kept it from other data under this name. {FORGET}'
+        )
+
+
+def _prompt_text(prompt: str | Sequence[Any]) -> str:
+    """Of a text or of chat messages."""
+    if isinstance(prompt, str):
+        return prompt
+    contents = [part.get('content') if isinstance(part, Mapping) else part for part in prompt]
+    return '\n'.join(map(str, contents))
+
+
+def _squeezed(text: str) -> str:
+    return ''.join(text.split())
+
+
+def _warn_of_unjudged(block: Mapping[str, Any]) -> None:
+    if block['unjudged']:
+        widest = max(block['bounds'], key=lambda name: block['bounds'][name][1] - block['bounds'][name][0])
+        low, high = (share / 100 for share in block['bounds'][widest])
+        logger.warning(
+            f'{block["unjudged"]} of {block["samples"]} samples stayed unjudged {block["unjudged_reasons"]} '
+            f'and count as wrong; were all of them right, {widest} were {high:.4f} instead of {low:.4f}. '
+            'The same command again asks for them once more.'
+        )
+
+
+def _by_question(
+    docs: Sequence[Doc], samples: Samples, record: Mapping[str, Any], measures: Measures
+) -> Results:
+    """In the order of `docs`; the block `gpassk` of the record is the same text in each."""
     details = record['details']
     place = {uid: number for number, uid in enumerate(details['uid'])}
+    block = {key: value for key, value in record['gpassk'].items() if key != 'counts'}
+    common = json.dumps(block, sort_keys=True)
     results = []
     for doc in docs:
         at = place[doc.specific['uid']]
@@ -138,11 +227,13 @@ def _by_question(docs: Sequence[Doc], record: Mapping[str, Any], measures: Measu
             {
                 'metrics': measures.means(np.array([c])),
                 'c': c,
+                'unjudged': details['verdicts'][at].count('?'),
+                'distinct': len(set(samples.response[at * measures.n : (at + 1) * measures.n])),
                 'problem': doc.specific['problem'],
                 'answers': details['answers'][at],
                 'verdicts': list(details['verdicts'][at]),
                 'judged_by': [details['judges'][letter] for letter in details['judged_by'][at]],
-                'signature': record['gpassk']['signature'],
+                'gpassk': common,
             }
         )
     return results

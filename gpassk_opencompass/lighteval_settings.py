@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .errors import InputError
-from .judges.build import check_judge
+from .judges.build import check_judge, with_store
 from .metrics import DEFAULT_THRESHOLDS
 from .record import Measures
 
@@ -19,6 +21,7 @@ VARIABLES: Mapping[str, str] = {
     'judge': 'GPASSK_JUDGE',
     'judge_model': 'GPASSK_JUDGE_MODEL',
     'judge_urls': 'GPASSK_JUDGE_URLS',
+    'judge_options': 'GPASSK_JUDGE_OPTIONS',
     'unjudged_tolerance': 'GPASSK_UNJUDGED_TOLERANCE',
 }
 """Parameter of a task (`task@n=16`): the environment variable that gives it where the task does not."""
@@ -30,6 +33,7 @@ _DEFAULTS: Mapping[str, Any] = {
     'judge': '',
     'judge_model': '',
     'judge_urls': (),
+    'judge_options': {},
     'unjudged_tolerance': 0.01,
 }
 _JUDGES = ('rule', 'llm', 'cascade')
@@ -44,7 +48,7 @@ class Settings:
     thresholds: tuple[float, ...]
     unjudged_tolerance: float
     judge: Mapping[str, Any]
-    """A config for `judges.build.build_judge`."""
+    """A config for `judges.build.build_judge`, as JSON has it."""
 
     @property
     def measures(self) -> Measures:
@@ -56,16 +60,18 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     """Settings from a task's parameters, before the environment's variables, before the defaults.
 
     Args:
-        given: parameters by the names of `VARIABLES`; one that is None is not given. Lists may be lists or
-            texts with commas or spaces between their items.
+        given: parameters by the names of `VARIABLES`; one that is None is not given. `k`, `thresholds` and
+            `judge_urls` may be lists or texts with commas or spaces between their items. `judge` is a name,
+            the dotted path of a class, or a whole config as a dict or as JSON; `judge_options` (a dict or
+            JSON) are more arguments of the judge named, in a cascade of its second.
         environment: usually `os.environ`.
 
     Raises:
         InputError: naming the parameter and its variable, what was received and what is allowed.
 
-    >>> settings = read_settings({'n': 16}, {'GPASSK_K': '4,8'})
+    >>> settings = read_settings({'n': 16}, {'GPASSK_K': '4,8', 'GPASSK_JUDGE_OPTIONS': '{"timeout": 9}'})
     >>> settings.n, settings.k, settings.judge
-    (16, (4, 8), {'type': 'rule'})
+    (16, (4, 8), {'type': 'rule', 'timeout': 9})
     """
     values = {name: _value(name, given, environment) for name in VARIABLES}
     settings = Settings(
@@ -73,10 +79,22 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
         k=tuple(_read('k', item, int) for item in _items(values['k'])),
         thresholds=tuple(_read('thresholds', item, float) for item in _items(values['thresholds'])),
         unjudged_tolerance=_share(values['unjudged_tolerance']),
-        judge=_judge(values['judge'], values['judge_model'], _items(values['judge_urls'])),
+        judge=with_store(_judge(values), default_store(environment)),
     )
+    check_judge(settings.judge)
     _ = settings.measures  # refuses an n below a k here, before anything is generated
     return settings
+
+
+def default_store(environment: Mapping[str, str]) -> str:
+    """Where verdicts of an LLM are kept unless `$GPASSK_VERDICTS` or the judge's config says otherwise.
+
+    Lighteval tells a metric no output folder. Verdicts are keyed by content, so all runs of a user share one.
+
+    >>> default_store({})
+    '~/.cache/gpassk_opencompass/verdicts'
+    """
+    return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', 'verdicts'))
 
 
 def _value(name: str, given: Mapping[str, Any], environment: Mapping[str, str]) -> Any:
@@ -112,25 +130,59 @@ def _share(value: Any) -> float:
     return share
 
 
-def _judge(kind: str, model: str, urls: list[str]) -> dict[str, Any]:
-    kind = kind or ('llm' if model or urls else 'rule')
-    if kind not in _JUDGES:
-        raise InputError(f'{_where("judge")} = {kind!r}: expected {", ".join(_JUDGES)}')
-    if kind == 'rule' and (model or urls):
+def _judge(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The judge's config, from a whole one or from its parts."""
+    model, urls = values['judge_model'], _items(values['judge_urls'])
+    options = _table('judge_options', values['judge_options'], '{"concurrency": 8, "max_tokens": 2048}')
+    kind = values['judge'] or ('llm' if model or urls else 'rule')
+    if isinstance(kind, Mapping) or (isinstance(kind, str) and kind.startswith('{')):
+        if model or urls or options:
+            raise InputError(
+                f'{_where("judge")} is a whole config: put judge_model, judge_urls and judge_options into it'
+            )
+        return dict(_table('judge', kind, '{"type": "llm", "model": "…", "urls": ["http://host:port"]}'))
+    if kind in ('llm', 'cascade'):
+        llm = _with_options({'type': 'llm', **_server(kind, model, urls)}, options)
+        return llm if kind == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
+    if not isinstance(kind, str) or (kind != 'rule' and '.' not in kind):
+        expected = f'{", ".join(_JUDGES)}, the dotted path of a class or a JSON config'
+        raise InputError(f'{_where("judge")} = {kind!r}: expected {expected}')
+    if model or urls:
         raise InputError(
-            f'judge = rule and judge_model = {model!r}, judge_urls = {urls!r}: the rule judge has neither; '
-            'say judge = llm or cascade, or unset them'
+            f'judge = {kind} and judge_model = {model!r}, judge_urls = {urls!r}: these are of llm and '
+            'cascade; say judge = llm or cascade, or unset them'
         )
-    if kind != 'rule' and not (model and urls):
+    return _with_options({'type': kind}, options)
+
+
+def _server(kind: str, model: Any, urls: list[Any]) -> dict[str, Any]:
+    if not (model and urls):
         raise InputError(
             f'{_where("judge_model")} = {model!r}, {_where("judge_urls")} = {urls!r}: '
             f'judge = {kind} needs both'
         )
-    llm: dict[str, Any] = {'type': 'llm', 'model': model, 'urls': urls}
-    rule: dict[str, Any] = {'type': 'rule'}
-    config = {'rule': rule, 'llm': llm}.get(kind, {'type': 'cascade', 'first': rule, 'second': llm})
-    check_judge(config)
-    return config
+    return {'model': model, 'urls': urls}
+
+
+def _with_options(config: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    if taken := sorted(set(config) & set(options)):
+        raise InputError(
+            f'{_where("judge_options")} holds {", ".join(taken)}: say that as judge, judge_model, judge_urls'
+        )
+    return {**config, **options}
+
+
+def _table(name: str, value: Any, example: str) -> Mapping[str, Any]:
+    """A dict, given as one or as JSON; what JSON cannot hold no environment variable could say."""
+    try:
+        table = json.loads(value) if isinstance(value, str) else json.loads(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f'{_where(name)} = {value!r} is no JSON: {error}; expected e.g. {example}'
+        ) from error
+    if not isinstance(table, dict):
+        raise InputError(f'{_where(name)} = {value!r}: expected an object, e.g. {example}')
+    return table
 
 
 def _where(name: str) -> str:

@@ -10,22 +10,26 @@ Lighteval also takes this file's path, and then it is in no package: so its impo
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
+from itertools import product
 from typing import Any
 
-from datasets import Dataset, DatasetDict
-from lighteval.tasks.lighteval_task import LightevalTask, LightevalTaskConfig
+from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
 
+import gpassk_opencompass
 from gpassk_opencompass import demo
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.prompts import is_chinese
 from gpassk_opencompass.lighteval_metric import g_pass_at_k_metric
 from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 from gpassk_opencompass.questions.benchmarks import benchmark_rows
 from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
+from gpassk_opencompass.questions.wording import asked
+from gpassk_opencompass.sweep.names import LiveMathBenchName
 
 QUESTIONS_VARIABLE = 'GPASSK_QUESTIONS'
 """Names a folder with `202412/CNMO_en.jsonl`, `aime2024.jsonl`, … to be used instead of the hub."""
@@ -33,50 +37,84 @@ QUESTIONS_VARIABLE = 'GPASSK_QUESTIONS'
 LENGTH_VARIABLE = 'GPASSK_MAX_NEW_TOKENS'
 """The most tokens of a response; `lighteval accelerate` heeds a task's limit alone, not the model's."""
 
-ENGLISH = '{question}\n\nWork this out step by step, and end with your final answer inside \\boxed{{}}.'
-CHINESE = '{question}\n\n请一步一步地推导，并在最后把最终答案写在 \\boxed{{}} 里。'
+NUMBERS = os.path.join(os.path.dirname(gpassk_opencompass.__file__), 'question_numbers')
+"""The data set that Lighteval loads for every task: the numbers from 0, a row each.
+
+Lighteval calls `load_dataset(hf_repo, hf_subset)` and nothing else, which finds neither a folder in
+LiveMathBench's layout nor several lists in one task. So a task's prompt function, which Lighteval asks for a
+question a row, reads the questions when it is first asked, and has none for the rows beyond the last.
+"""
+
+MOST_QUESTIONS = 1000
+"""Rows of `NUMBERS`."""
 
 Rows = list[dict[str, Any]]
-Reader = Callable[[str], Rows]
-"""From the folder given, '' where there is none."""
-
-_READERS: dict[str, Reader] = {}
 
 
-def prompt(row: dict[str, Any], task_name: str) -> Doc:
-    """A question as Lighteval asks it."""
-    wording = CHINESE if is_chinese(row['language']) else ENGLISH
-    return Doc(
-        task_name=task_name,
-        query=wording.format(question=row['question']),
-        choices=[row['reference']],
-        gold_index=0,
-        specific={name: value for name, value in row.items() if not name.startswith('__')},
-    )
+class Prompt:
+    """The prompt function of a task: makes a `Doc` of a number of `NUMBERS`, None beyond the last question.
 
+    Lighteval keeps responses under a text of the task in which this object's name stands. So the name says
+    what is asked, once that is known, and responses to other questions are never taken for those to these.
 
-def load_questions(task: LightevalTask) -> DatasetDict:
-    """What Lighteval calls for the data of a task; tasks that are not of this file load as ever."""
-    if task.name not in _READERS:
-        return _LOAD(task)
-    rows = _READERS[task.name](os.environ.get(QUESTIONS_VARIABLE, '').strip())
-    return DatasetDict(test=Dataset.from_list([_row(row) for row in rows]))
+    Args:
+        benchmark: what the list is called in results of every host.
+        read: called for the questions.
+    """
 
+    def __init__(self, benchmark: str, read: Callable[[], Rows]) -> None:
+        self._benchmark, self._read = benchmark, read
+        self._docs: list[dict[str, Any]] = []
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: row[name] for name in ('uid', 'problem', 'question', 'split', 'language')}
-    return {**kept, 'reference': row['answer']}
+    @property
+    def __name__(self) -> str:
+        digest = hashlib.sha256(repr([doc['query'] for doc in self._docs]).encode()).hexdigest()
+        return f'{self._benchmark} {digest[:16]}' if self._docs else self._benchmark
+
+    def __call__(self, row: dict[str, Any], task_name: str) -> Doc | None:
+        """The question of the number in `row`; the whole list is read when its first question is asked.
+
+        Raises:
+            InputError: of the reader; the list is longer than Lighteval can ask for; or an example is wanted,
+                which could only be another question with its answer, in the other language the same one.
+        """
+        if row.get('__few_shots'):
+            raise InputError(f'{task_name}: there are no few-shot examples; say {task_name} or {task_name}|0')
+        number = row['number']
+        if number == 0 or not self._docs:
+            self._docs = [self._doc(question) for question in self._questions(task_name)]
+        if len(self._docs) > MOST_QUESTIONS:
+            raise InputError(
+                f'{task_name}: {len(self._docs)} questions; a task has at most {MOST_QUESTIONS}: split it'
+            )
+        if number >= len(self._docs):
+            return None
+        return Doc(task_name=task_name, **deepcopy(self._docs[number]))
+
+    def _questions(self, task_name: str) -> Rows:
+        try:
+            return self._read()
+        except InputError as error:
+            raise InputError(f'{task_name}: {error} (path is ${QUESTIONS_VARIABLE})') from error
+
+    def _doc(self, question: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: question[name] for name in ('uid', 'problem', 'question', 'split', 'language')}
+        return {
+            'query': asked(question['question'], question['language']),
+            'choices': [question['answer']],
+            'gold_index': 0,
+            'specific': {**kept, 'reference': question['answer'], 'benchmark': self._benchmark},
+        }
 
 
 def _task(
-    name: str, source: str, subset: str, reader: Reader, max_new_tokens: int | None = None
+    name: str, benchmark: str, read: Callable[[], Rows], max_new_tokens: int | None = None
 ) -> LightevalTaskConfig:
-    _READERS[name] = reader
     return LightevalTaskConfig(
         name=name,
-        prompt_function=prompt,
-        hf_repo=source,
-        hf_subset=subset,
+        prompt_function=Prompt(benchmark, read),
+        hf_repo=NUMBERS,
+        hf_subset='default',
         hf_avail_splits=['test'],
         evaluation_splits=['test'],
         few_shots_split='test',
@@ -93,44 +131,36 @@ def _max_new_tokens() -> int | None:
     return int(text) if text else None
 
 
-def _live_math_bench(folder: str, version: str, splits: tuple[str, ...], languages: tuple[str, ...]) -> Rows:
-    return live_math_bench_rows(folder or LIVE_MATH_BENCH_HUB, version, splits, languages)
+def _folder() -> str:
+    return os.environ.get(QUESTIONS_VARIABLE, '').strip()
 
 
-def _benchmark(folder: str, name: str) -> Rows:
-    return benchmark_rows(name, folder)
+def _benchmark(name: str) -> Rows:
+    return benchmark_rows(name, _folder())
 
 
-def _demo(_: str) -> Rows:
-    return live_math_bench_rows(demo.QUESTIONS, demo.VERSION, demo.SPLITS, demo.LANGUAGES)
+def _live_math_bench(name: LiveMathBenchName, path: str = '') -> Rows:
+    path = path or _folder() or LIVE_MATH_BENCH_HUB
+    return live_math_bench_rows(path, name.version, name.splits, name.languages)
 
 
 def _live_math_bench_tasks() -> list[LightevalTaskConfig]:
     tasks = []
     for label, (version, splits, languages) in LIVE_MATH_BENCH_ROWS.items():
-        whole = label.replace('-', '_')
         parts = {
-            f'v{version}_{split}_{language}': (split, language) for split in splits for language in languages
+            f'livemathbench:v{version}_{split}_{language}': LiveMathBenchName(version, (split,), (language,))
+            for split, language in product(splits, languages)
         }
-        for subset, (split, language) in parts.items():
-            reader = partial(_live_math_bench, version=version, splits=(split,), languages=(language,))
-            tasks.append(_task(f'livemathbench:{subset}', LIVE_MATH_BENCH_HUB, subset, reader))
-        reader = partial(_live_math_bench, version=version, splits=splits, languages=languages)
-        tasks.append(_task(whole, LIVE_MATH_BENCH_HUB, ','.join(parts), reader))
+        parts[label.replace('-', '_')] = LiveMathBenchName(version, splits, languages)
+        tasks += [_task(task, str(name), partial(_live_math_bench, name)) for task, name in parts.items()]
     return tasks
 
 
-_LOAD = LightevalTask.download_dataset_worker
-# Lighteval loads what `load_dataset` finds by one name, so neither a folder in LiveMathBench's layout nor one
-# level of MATH500 nor several lists in one task.
-LightevalTask.download_dataset_worker = staticmethod(load_questions)
+_DEMO = LiveMathBenchName(demo.VERSION, demo.SPLITS, demo.LANGUAGES)
 
 TASKS_TABLE = [
     *_live_math_bench_tasks(),
-    *(
-        _task(name, questions.source, 'default', partial(_benchmark, name=name))
-        for name, questions in QUESTION_SETS.items()
-    ),
-    _task('gpassk_demo', demo.QUESTIONS, demo.VERSION, _demo, max_new_tokens=40),
+    *(_task(name, questions.label, partial(_benchmark, name)) for name, questions in QUESTION_SETS.items()),
+    _task('gpassk_demo', str(_DEMO), partial(_live_math_bench, _DEMO, demo.QUESTIONS), max_new_tokens=40),
 ]
 """What Lighteval looks for."""

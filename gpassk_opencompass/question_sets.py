@@ -5,7 +5,7 @@ Pure data, so that the expander, the OpenCompass data sets and the importable co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 LIVE_MATH_BENCH = 'LiveMathBench'
@@ -125,3 +125,21 @@ def live_math_bench_questions(version: str, splits: Iterable[str], languages: It
     ]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
+
+
+def live_math_bench_names(
+    version: str, split: str, language: str, index: int, sizes: Collection[int]
+) -> tuple[str, str]:
+    """The uid of a question, and the problem that it shares with its translations.
+
+    Args:
+        index: its place in its file, from 0.
+        sizes: how many questions the split has in each language. Where all have as many, line i is the same
+            problem in all of them; not so in the hard splits (21 en, 24 cn).
+
+    >>> live_math_bench_names('202412', 'AMC', 'en', 3, {46})
+    ('202412/AMC_en/3', '202412/AMC/3')
+    """
+    uid = f'{version}/{split}_{language}/{index}'
+    parallel = 'hard' not in split and len(set(sizes)) == 1
+    return uid, f'{version}/{split}/{index}' if parallel else uid

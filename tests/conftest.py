@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from gpassk_opencompass.report.leaderboard import Board
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker('e2e') is None)
+
+
 @pytest.fixture(scope='module')
 def page() -> Iterator[Page]:
     """A real browser with an empty page."""

@@ -1,8 +1,8 @@
 """Train the demo model: `python -m gpassk_opencompass.demo.train [--output DIR] [--steps N] [--seed S]`.
 
 A Llama of about 0.2 M parameters learns to answer the problems of `questions`, asked the way OpenCompass
-asks them. It stays too small for the hard ones, which is the point: success probabilities spread from 0 to 1.
-Equal arguments give equal weights on the same build of torch.
+asks them and the way the Lighteval tasks do. It stays too small for the hard ones, which is the point:
+success probabilities spread from 0 to 1. Equal arguments give equal weights on the same build of torch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from ..errors import MissingExtraError
+from ..questions.wording import CHINESE, ENGLISH
 from . import LANGUAGES, MODEL, SPLITS
 from .questions import LADDERS, draw
 from .tokenizer import END, train_tokenizer
@@ -26,7 +27,8 @@ try:
 except ImportError as error:
     raise MissingExtraError('opencompass', 'opencompass') from error
 
-PROMPTS = {'en': PROMPT_EN, 'cn': PROMPT_CN}
+PROMPTS = {'en': (PROMPT_EN, ENGLISH), 'cn': (PROMPT_CN, CHINESE)}
+"""Each host's, in each language."""
 
 LONGEST = 8192
 """Positions of the model: real questions of other benchmarks must fit, though it cannot answer them."""
@@ -65,13 +67,13 @@ class Example(NamedTuple):
 
 
 def chats(seed: int) -> Iterator[Chat]:
-    """An endless stream of examples, each rung of each ladder in each language equally often."""
+    """An endless stream of examples: each rung of each ladder, language and prompt equally often."""
     rng = Random(seed)
     rungs = [(split, digits) for split in SPLITS for digits in LADDERS[split]]
     while True:
         problem = draw(rng, *rng.choice(rungs))
         language = rng.choice(LANGUAGES)
-        prompt = PROMPTS[language].format(question=problem.questions[language])
+        prompt = rng.choice(PROMPTS[language]).format(question=problem.questions[language])
         yield Chat(prompt, problem.response(language))
 
 
@@ -169,8 +171,9 @@ def fit(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, recipe: Rec
 
 def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     """Write what `from_pretrained` reads: float32 weights, the configs and the tokenizer."""
+    # Lighteval draws samples only from a model whose own settings say so.
     model.generation_config = GenerationConfig(
-        eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id
+        do_sample=True, eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder, save_jinja_files=False)

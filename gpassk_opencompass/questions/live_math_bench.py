@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..question_sets import live_math_bench_names
 from .files import HUB_NAME, Lines, is_hub_copy, read_hub, read_lines, text_of
 
 
@@ -32,10 +33,9 @@ def live_math_bench_rows(
     }
     rows = []
     for (split, language), examples in files.items():
-        parallel = _is_parallel(split, {len(files[split, other]) for other in languages})
+        sizes = {len(files[split, other]) for other in languages}
         for index, example in enumerate(examples):
-            uid = f'{version}/{split}_{language}/{index}'
-            problem = f'{version}/{split}/{index}' if parallel else uid
+            uid, problem = live_math_bench_names(version, split, language, index, sizes)
             rows.append({**example, 'uid': uid, 'problem': problem, 'split': split, 'language': language})
     return rows
 
@@ -80,8 +80,3 @@ def _check_names(splits: Sequence[str], languages: Sequence[str]) -> None:
     for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
         if isinstance(values, str) or not values or len(set(values)) != len(values):
             raise InputError(f'{name} = {values!r}: expected a list of different names')
-
-
-def _is_parallel(split: str, sizes: set[int]) -> bool:
-    """Whether line i is the same problem in every language; not so in the hard splits (21 en, 24 cn)."""
-    return 'hard' not in split and len(sizes) == 1

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import subprocess
 import sys
 import warnings
+from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from statistics import mean, stdev
 
 import pytest
+from made import judged, metric_of, table_of
 
 from gpassk_opencompass import IncompleteError, InputError, RuleJudge, demo, score
 from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
+    from datasets import load_dataset
     from lighteval.metrics.metrics_sample import GPassAtK
     from lighteval.metrics.utils.metric_utils import Metric
+    from lighteval.models.abstract_model import ModelConfig
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.lighteval_task import LightevalTask
-    from lighteval.tasks.requests import Doc
+    from lighteval.tasks.registry import Registry
+    from lighteval.tasks.requests import Doc, SamplingMethod
+    from lighteval.utils.cache_management import SampleCache
 
     from gpassk_opencompass import lighteval_tasks
-    from gpassk_opencompass.lighteval_metric import NAME, g_pass_at_k_metric, samples_of
+    from gpassk_opencompass.lighteval_metric import samples_of
 
 TASKS = {config.name: config for config in lighteval_tasks.TASKS_TABLE}
 N = 16
 
 
-def metric_of(**parameters: Any) -> Metric:
-    """Its parameters set as Lighteval sets those of `task@n=16`."""
-    metric = g_pass_at_k_metric()
-    for name, value in parameters.items():
-        setattr(metric.sample_level_fn, name, value)
-    return metric
-
-
 def demo_docs() -> list[Doc]:
-    return LightevalTask(TASKS['gpassk_demo']).eval_docs()
+    docs: list[Doc] = LightevalTask(TASKS['gpassk_demo']).eval_docs()
+    return docs
 
 
 def responses_to(docs: list[Doc], n: int = N) -> list[ModelResponse]:
@@ -54,9 +54,7 @@ def responses_to(docs: list[Doc], n: int = N) -> list[ModelResponse]:
 
 
 def corpus(metric: Metric, docs: list[Doc], responses: list[ModelResponse]) -> dict[str, float]:
-    values = metric.compute_sample(docs=docs, responses=responses)[NAME]
-    table: dict[str, float] = metric.get_corpus_aggregations()[NAME](values)
-    return table
+    return table_of(metric, judged(metric, docs, responses))
 
 
 def test_the_table_is_that_of_score_to_the_last_digit() -> None:
@@ -67,23 +65,36 @@ def test_the_table_is_that_of_score_to_the_last_digit() -> None:
     with RuleJudge() as judge:
         samples = samples_of(docs, [response.text for response in responses], N)
         record = score(samples, judge, n=N, k=[4, 8, 16])
-    values = {name: value for name, value in table.items() if not name.endswith('_stderr')}
+    values = {name: value for name, value in table.items() if not name.endswith(('_stderr', '_share'))}
     assert len(values) == 1 + 3 * 7
     assert {name: 100.0 * value for name, value in values.items()} == {name: record[name] for name in values}
 
 
 def test_every_value_has_a_standard_error() -> None:
-    """Lighteval prints it beside the value; translations of one problem are one cluster."""
+    """Lighteval prints it beside the value."""
     docs = demo_docs()
     table = corpus(metric_of(n=N, k=4), docs, responses_to(docs))
-    names = [name for name in table if not name.endswith('_stderr')]
+    names = [name for name in table if not name.endswith(('_stderr', '_share'))]
     assert [name for name in names if not 0 < table[f'{name}_stderr'] < 0.2] == []
+
+
+def test_translations_of_one_problem_are_one_observation() -> None:
+    """The standard error is that of the means of the problems, each asked in two languages."""
+    docs, metric = demo_docs(), metric_of(n=N, k=4)
+    entries = judged(metric, docs, responses_to(docs))
+    shares = defaultdict(list)
+    for entry in entries:
+        shares[entry['problem']].append(entry['c'] / N)
+    means = [mean(values) for values in shares.values()]
+    assert {len(values) for values in shares.values()} == {2}
+    expected = stdev(means) / len(means) ** 0.5
+    assert table_of(metric, entries)['accuracy_stderr'] == pytest.approx(expected, rel=1e-12)
 
 
 def test_answers_stay_beside_their_verdicts() -> None:
     """Each verdict is that of the answer at its place."""
     docs = demo_docs()
-    values = metric_of(n=N, k=4).compute_sample(docs=docs, responses=responses_to(docs))[NAME]
+    values = judged(metric_of(n=N, k=4), docs, responses_to(docs))
     for doc, value in zip(docs, values, strict=True):
         right = doc.choices[0].strip('$')
         assert value['verdicts'] == ['1' if answer == right else '0' for answer in value['answers']]
@@ -102,8 +113,7 @@ def both(correct: int, n: int, k: int, thresholds: list[float]) -> tuple[list[fl
     """Lighteval's own values and ours."""
     doc, response = labelled(correct, n)
     theirs = GPassAtK(k=k, n=n, thresholds=thresholds).compute(doc, response)
-    metric = metric_of(n=n, k=k, thresholds=thresholds)
-    [value] = metric.compute_sample(docs=[doc], responses=[response])[NAME]
+    [value] = judged(metric_of(n=n, k=k, thresholds=thresholds), [doc], [response])
     names = [f'G-Pass@{k}_{threshold}' for threshold in thresholds] + [f'mG-Pass@{k}']
     return list(theirs.values()), [value['metrics'][name] for name in names]
 
@@ -127,7 +137,14 @@ def test_lighteval_own_metric_halves_a_score_of_half_the_samples() -> None:
     doc, response = labelled(8, 8)
     assert GPassAtK(k=1, n=16, thresholds=[1.0]).compute(doc, response)['g-pass@1_1.0'] == pytest.approx(0.5)
     with pytest.raises(IncompleteError, match='8 responses to q of t, n = 16'):
-        metric_of(n=16, k=1).compute_sample(docs=[doc], responses=[response])
+        judged(metric_of(n=16, k=1), [doc], [response])
+
+
+def test_few_shot_examples_are_refused() -> None:
+    """They were questions of the list itself with their answers, the same one in the other language too."""
+    [task] = Registry('gpassk_demo|3', custom_tasks=lighteval_tasks).load_tasks().values()
+    with pytest.raises(InputError, match=r'gpassk_demo: there are no few-shot examples'):
+        task.get_docs()
 
 
 def test_a_parameter_that_it_does_not_have_is_refused() -> None:
@@ -164,6 +181,15 @@ def test_questions_come_from_a_local_folder(tmp_path: Path, monkeypatch: pytest.
     assert doc.choices == ['7']
 
 
+def test_a_folder_that_does_not_hold_the_questions_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name of the variable that says which."""
+    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
+    with pytest.raises(InputError, match=r'aime2024: .*aime2024\.jsonl.*\(path is \$GPASSK_QUESTIONS\)'):
+        LightevalTask(TASKS['aime2024']).eval_docs()
+
+
 def test_the_prompt_is_in_the_language_of_the_question() -> None:
     """And asks for a box."""
     queries = {doc.specific['language']: doc.query for doc in demo_docs()}
@@ -172,16 +198,85 @@ def test_the_prompt_is_in_the_language_of_the_question() -> None:
     assert all('\\boxed{}' in query for query in queries.values())
 
 
+def kept_under(folder: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name under which Lighteval keeps responses to a task that asks this question."""
+    file = folder / '202412' / 'CNMO_en.jsonl'
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({'question': question, 'answer': '7'}), encoding='utf-8')
+    monkeypatch.setenv('GPASSK_QUESTIONS', str(folder))
+    registry = Registry('livemathbench:v202412_CNMO_en', custom_tasks=lighteval_tasks)
+    [task] = registry.load_tasks().values()
+    assert [doc.specific['question'] for doc in task.eval_docs()] == [question]
+    cache = SampleCache(ModelConfig(model_name='m', cache_dir=str(folder / 'cache')))
+    cache._init_registry(registry)
+    return str(cache.get_task_id(task.full_name, SamplingMethod.GENERATIVE))
+
+
+def test_responses_to_other_questions_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lighteval knows a question by its row alone; the task's name for its cache has what is asked."""
+    [first, again, other] = [
+        kept_under(tmp_path, question, monkeypatch) for question in ('3 + 4?', '3 + 4?', '4 + 3?')
+    ]
+    assert first == again != other
+
+
+def test_a_task_says_which_benchmark_it_is() -> None:
+    """By the name that the other host's results have."""
+    names = {doc.specific['benchmark'] for doc in demo_docs()}
+    assert names == {'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'}
+
+
+def test_questions_beyond_the_last_row_number_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lighteval would leave them out without a word."""
+    file = tmp_path / '202505' / 'all_en.jsonl'
+    file.parent.mkdir()
+    row = json.dumps({'question': '?', 'answer': '7'}) + '\n'
+    file.write_text(row * (lighteval_tasks.MOST_QUESTIONS + 1), encoding='utf-8')
+    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
+    with pytest.raises(InputError, match='1001 questions; a task has at most 1000'):
+        LightevalTask(TASKS['livemathbench:v202505_all_en']).eval_docs()
+
+
+def test_the_data_set_that_lighteval_loads_is_the_row_numbers() -> None:
+    """As many as a task may have questions."""
+    lines = (Path(lighteval_tasks.NUMBERS) / 'test.jsonl').read_text(encoding='utf-8').splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {'number': number} for number in range(lighteval_tasks.MOST_QUESTIONS)
+    ]
+
+
+def test_the_data_set_is_loaded_the_first_time_without_a_warning(tmp_path: Path) -> None:
+    """The datasets library leaves a file open where it is CSV."""
+    load_dataset(lighteval_tasks.NUMBERS, 'default', cache_dir=str(tmp_path))
+    gc.collect()
+
+
+def test_questions_are_loaded_by_several_processes() -> None:
+    """`--dataset-loading-processes 2`; Lighteval manages that for one task at a time."""
+    task = LightevalTask(TASKS['gpassk_demo'])
+    LightevalTask.load_datasets({'gpassk_demo': task}, dataset_loading_processes=2)
+    assert len(task.eval_docs()) == len(demo_docs())
+
+
+def test_tasks_are_found_by_the_path_of_the_file() -> None:
+    """Lighteval then loads it as a module of its own, outside the package."""
+    module = Registry.create_custom_tasks_module(str(lighteval_tasks.__file__))
+    [config] = [config for config in module.TASKS_TABLE if config.name == 'gpassk_demo']
+    assert [doc.query for doc in LightevalTask(config).eval_docs()] == [doc.query for doc in demo_docs()]
+
+
 IMPORT = """
 import sys, time, warnings
 warnings.simplefilter('ignore')
 import lighteval.metrics.metrics_sample, lighteval.tasks.lighteval_task
 events = []
 def hook(event, arguments):
-    if event in ('socket.connect', 'socket.getaddrinfo'):
-        events.append(f'{event} {arguments}')
-    if event == 'open' and str(arguments[0]).endswith(('.jsonl', '.json', '.yaml', '.yml', '.parquet')):
-        events.append(f'{event} {arguments[0]}')
+    if event.startswith(('socket.', 'urllib.', 'http.', 'subprocess.', 'os.system', 'os.exec', 'os.fork')):
+        events.append(event)
+    if event == 'open' and not str(arguments[0]).endswith(('.py', '.pyc', '.so')):
+        events.append(f'open {arguments[0]}')
 sys.addaudithook(hook)
 start = time.process_time()
 import gpassk_opencompass.lighteval_tasks
@@ -189,9 +284,15 @@ print(time.process_time() - start, events)
 """
 
 
-def test_importing_the_tasks_reads_no_data_and_is_quick() -> None:
-    """No network, no file of questions or settings, under a second over Lighteval's own import."""
+def test_importing_the_tasks_opens_nothing_and_is_quick() -> None:
+    """No network, no file but Python's modules, under a second over Lighteval's own import."""
     done = subprocess.run([sys.executable, '-c', IMPORT], capture_output=True, text=True, check=True)
     seconds, events = done.stdout.strip().splitlines()[-1].split(' ', 1)
     assert events == '[]'
     assert float(seconds) < 1
+
+
+def test_importing_the_tasks_changes_nothing_of_lighteval() -> None:
+    """Tasks of other files load as ever."""
+    loaders = (LightevalTask.download_dataset_worker, LightevalTask.load_datasets, LightevalTask.eval_docs)
+    assert {loader.__module__ for loader in loaders} == {'lighteval.tasks.lighteval_task'}

@@ -22,7 +22,7 @@ plugin = import_plugin()
 seeds = import_plugin('.seeds')
 server_model = import_plugin('.models.lmdeploy_server')
 
-pytestmark = [pytest.mark.filterwarnings('ignore'), pytest.mark.opencompass]
+pytestmark = [pytest.mark.filterwarnings('ignore')]
 SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(6)]
 EXPECTED = [seeds.sample_seed(42, sample, 31) for sample in SAMPLES]
 PROMPTS = [f'prompt {number}' for number in range(6)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hosts import dataset_config, import_plugin, results_of, run_opencompass, write_config
+from hosts import IN_ONE_PROCESS, dataset_config, import_plugin, results_of, run_opencompass, write_config
 
 from gpassk_opencompass import IncompleteError, InputError
 
@@ -263,7 +263,9 @@ def test_multiple_choice_questions_of_opencompass_get_g_pass(tmp_path: Path) -> 
     dataset['infer_cfg']['prompt_template']['template'] = '{question} A. {A} B. {B}'
     model = {'type': 'scripted.ScriptedModel', 'abbr': 'scripted', 'texts': said, 'batch_size': 4}
     model |= {'max_out_len': 8, 'run_cfg': {'num_gpus': 0}}
-    done = run_opencompass(write_config(tmp_path / 'run.py', model, dataset), tmp_path / 'out')
+    done = run_opencompass(
+        write_config(tmp_path / 'run.py', model, dataset), tmp_path / 'out', IN_ONE_PROCESS
+    )
     [result] = results_of(tmp_path / 'out')
     assert result['gpassk']['counts']['c'] == [4, 3, 2, 2], done.stdout
     pairs = [1, comb(3, 2) / comb(4, 2), 1 / comb(4, 2), 1 / comb(4, 2)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hosts import (
+    IN_ONE_PROCESS,
     command,
     dataset_config,
     environment,
@@ -98,7 +99,7 @@ def test_an_llm_judge_is_asked_for_every_different_answer(tmp_path: Path) -> Non
             root, k=[2, 4], n=4, dataset_languages=['cn', 'en'], eval_cfg={'evaluator': evaluator}
         )
         config = write_config(tmp_path / 'run.py', scripted(numbered=True), dataset)
-        run_opencompass(config, tmp_path / 'out')
+        run_opencompass(config, tmp_path / 'out', IN_ONE_PROCESS)
         prompts = [asked.prompt for asked in server.asked]
     assert len(prompts) == len(set(prompts)) == 32
     [result] = results_of(tmp_path / 'out')
@@ -128,7 +129,7 @@ def test_a_missing_shard_leaves_no_result(tmp_path: Path) -> None:
     """The last shard gone before evaluation: an error in the task's log, no result file."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     config = write_config(tmp_path / 'run.py', scripted(), dataset_config(root, k=8, n=8))
-    run_opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2')
+    run_opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2', IN_ONE_PROCESS)
     shards = sorted((tmp_path / 'out').glob('*/predictions/*/bench_*.json'))
     shards[-1].unlink()
     done = run_opencompass(config, tmp_path / 'out', '-m', 'eval', '-r')
@@ -143,7 +144,7 @@ def test_kill_and_resume_gives_the_same_samples(tmp_path: Path) -> None:
     dataset = dataset_config(root, k=[2, 8], n=8)
     config = write_config(tmp_path / 'run.py', sampled(), dataset)
     workers = ('--max-num-workers', '2')
-    run_opencompass(config, tmp_path / 'whole', *workers)
+    run_opencompass(config, tmp_path / 'whole', *workers, IN_ONE_PROCESS)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
     kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed, *workers)
@@ -163,10 +164,10 @@ def test_kill_in_the_evaluation_and_resume(tmp_path: Path) -> None:
     slow = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'type': 'slow_judge.SlowJudge'}}
     dataset = dataset_config(root, k=[2, 4], n=4, eval_cfg={'evaluator': slow})
     config = write_config(tmp_path / 'run.py', scripted(), dataset)
-    run_opencompass(config, tmp_path / 'whole')
+    run_opencompass(config, tmp_path / 'whole', IN_ONE_PROCESS)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
-    run_opencompass(config, killed, '-m', 'infer')
+    run_opencompass(config, killed, '-m', 'infer', IN_ONE_PROCESS)
     (tmp_path / 'judging').unlink()
     kill_when((tmp_path / 'judging').exists, config, killed, '-m', 'eval', '-r')
     assert results_of(killed) == []

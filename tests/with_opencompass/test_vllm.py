@@ -15,7 +15,7 @@ from gpassk_opencompass.demo import MODEL
 plugin = import_plugin()
 seeds = import_plugin('.seeds')
 
-pytestmark = [pytest.mark.filterwarnings('ignore'), pytest.mark.opencompass]
+pytestmark = [pytest.mark.filterwarnings('ignore')]
 VERSIONS = [entry['version'] for entry in VLLM]
 SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(2)]
 Sent = list[tuple[Any, Any, dict[str, Any]]]

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import command, environment, import_plugin, numbers, results_of, wait_until
+from hosts import IN_ONE_PROCESS, command, environment, import_plugin, numbers, results_of, wait_until
 from slurm_cluster import PARTITION, SlurmCluster, why_not
 from sweeping import dump
 
 import_plugin()
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(bool(why_not()), reason=why_not())]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.xdist_group('slurm'),
+    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+]
 traced = pytest.importorskip('traced')
 
 # Shards of 64 rows are whole batches of 8, so a sample's batch is the same in one piece and in shards.
@@ -51,7 +55,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sweep on this machine, each run in one piece."""
     root = tmp_path_factory.mktemp('local')
-    run_sweep(expand(root, gpus=0), root)
+    run_sweep(expand(root, gpus=0), root, IN_ONE_PROCESS)
     return root
 
 

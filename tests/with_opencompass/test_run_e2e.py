@@ -27,7 +27,7 @@ from hosts import (
 )
 
 import_plugin()
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('sweep')]
 
 K, N = [2, 4], 4
 QUESTIONS = [(f'What is {i}+7-{i}?', '$7$') for i in range(8)]

@@ -74,7 +74,8 @@ def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> No
     second.check()
     second.draft.write_text('second')
     second.publish()
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [('bench_0.json', 'second')]
+    assert {path.name for path in tmp_path.iterdir()} == {'bench_0.json', 'bench_0.seal'}
+    assert predictions.read_text() == 'second'
     with pytest.raises(IncompleteError, match='taken over'):
         first.check()
 
@@ -84,3 +85,58 @@ def test_the_resume_file_keeps_the_name_that_opencompass_gives_it(tmp_path: Path
     for name in ('bench_0', 'a.b_0'):
         draft = journal.Journal(tmp_path / f'{name}.json', SAMPLES).draft
         assert Path('tmp_' + draft.name).with_suffix('.jsonl').name == f'tmp_{name}.jsonl'
+
+
+def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_path: Path) -> None:
+    """OpenCompass removes its resume file before the draft has become the predictions."""
+    predictions = tmp_path / 'bench_0.json'
+    killed = journal.Journal(predictions, SAMPLES)
+    assert not killed.claim()
+    (tmp_path / 'tmp_bench_0.jsonl').write_text(lines(range(8)))
+    killed.check()
+    (tmp_path / 'tmp_bench_0.jsonl').unlink()
+    killed.draft.write_text(json.dumps({str(row): {} for row in range(len(SAMPLES))}))
+    killed_too, last = (journal.Journal(predictions, SAMPLES) for _ in range(2))
+    assert killed_too.claim()
+    assert last.claim()
+    last.publish()
+    assert len(json.loads(predictions.read_text())) == len(SAMPLES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
+
+
+def test_a_disk_that_is_full_does_not_lock_the_samples_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark that says whose they are is replaced in one step."""
+    predictions = tmp_path / 'bench.json'
+    journal.Journal(predictions, SAMPLES).claim()
+    (tmp_path / 'tmp_bench.jsonl').write_text(lines(range(3)))
+    with monkeypatch.context() as full:
+        full.setattr(Path, 'write_text', _no_room)
+        with pytest.raises(OSError, match='no room'):
+            journal.Journal(predictions, SAMPLES).claim()
+    assert not journal.Journal(predictions, SAMPLES).claim()
+    assert (tmp_path / 'tmp_bench.jsonl').read_text() == lines(range(3))
+
+
+def _no_room(path: Path, text: str) -> int:
+    path.open('w').close()
+    raise OSError(28, 'no room')
+
+
+def test_a_response_that_changed_on_disk_is_drawn_again(tmp_path: Path) -> None:
+    """With the rest of its batch and those behind it; what a kill cut of the checksums does no harm."""
+    predictions, file = tmp_path / 'bench.json', tmp_path / 'tmp_bench.jsonl'
+    owner = journal.Journal(predictions, SAMPLES)
+    owner.claim()
+    for batch in (range(2), range(2, 4), range(4, 6)):
+        with file.open('a') as written:
+            written.write(lines(batch))
+        owner.check()
+    with file.open('a') as written:
+        written.write(lines([6]))
+    with (tmp_path / 'tmp_bench.samples').open('a') as mark:
+        mark.write('99')
+    file.write_text(file.read_text().replace('"3", "prediction": "x', '"3", "prediction": "y'))
+    journal.Journal(predictions, SAMPLES).claim()
+    assert file.read_text() == lines(range(2))

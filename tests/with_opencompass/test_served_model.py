@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hosts import import_plugin, results_of, run_opencompass
+from hosts import IN_ONE_PROCESS, import_plugin, results_of, run_opencompass
 from scipy.stats import hypergeom
 from serving import transformers_serve
 from sweeping import dump
@@ -20,7 +20,7 @@ from sweeping import dump
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
 
 import_plugin()
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('served')]
 
 N, KS = 8, (2, 4, 8)
 
@@ -81,7 +81,7 @@ def expand(folder: Path, text: str) -> Path:
 def work_dir(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run with the served model under test."""
     folder = tmp_path_factory.mktemp('served')
-    run_opencompass(expand(folder / 'template', template(server)), folder / 'out')
+    run_opencompass(expand(folder / 'template', template(server)), folder / 'out', IN_ONE_PROCESS)
     return folder / 'out'
 
 

@@ -1,0 +1,67 @@
+"""What Lighteval saves is what the report reads: its own classes write, `gpassk report` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from saved import K, N, save_run
+
+from gpassk_opencompass import RuleJudge, demo, score
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
+from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.scoring import Samples
+
+
+@pytest.fixture(scope='module')
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """At two temperatures."""
+    folder = tmp_path_factory.mktemp('lighteval')
+    for temperature in (0.3, 1.0):
+        save_run(folder, temperature)
+    return folder
+
+
+def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None:
+    """As any host scores them: the same counts, the same questions in the same order, one signature."""
+    responses = save_run(tmp_path, temperature=1.0)
+    rows = live_math_bench_rows(demo.QUESTIONS, demo.VERSION, demo.SPLITS, demo.LANGUAGES)
+    columns = {name: [row[name] for row in rows for _ in range(N)] for name in ('uid', 'question', 'problem')}
+    samples = Samples(
+        **columns,
+        replica=list(range(N)) * len(rows),
+        reference=[row['answer'] for row in rows for _ in range(N)],
+        response=[text for response in responses for text in response.text],
+        split=[row['split'] for row in rows for _ in range(N)],
+        language=[row['language'] for row in rows for _ in range(N)],
+    )
+    with RuleJudge() as judge:
+        record = score(samples, judge, n=N, k=K)
+    [result] = collect([tmp_path]).results
+    assert result.signature == record['gpassk']['signature']
+    assert dict(result.block['counts']) == record['gpassk']['counts']
+    assert result.record['details'] == {name: record['details'][name] for name in result.record['details']}
+
+
+def test_two_temperatures_are_two_runs_in_one_table(two_runs: Path) -> None:
+    """Named as a sweep names its own."""
+    found = collect([two_runs])
+    assert (found.passed_over, found.older) == ([], [])
+    [board], _ = boards(found.results)
+    assert [entry.name for entry in board.entries] == ['demo_t0-3_p0-9_l40', 'demo_t1-0_p0-9_l40']
+    assert board.title == 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'
+
+
+def test_a_report_of_saved_runs_is_written(two_runs: Path, tmp_path: Path) -> None:
+    """By the command, in Lighteval's own environment."""
+    assert main(['report', str(two_runs), '-o', str(tmp_path), '--only', 'tables', '--strict']) == 0
+    assert 'demo_t0-3_p0-9_l40' in (tmp_path / 'leaderboard.md').read_text(encoding='utf-8')
+
+
+def test_a_run_without_details_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the option that keeps them."""
+    save_run(tmp_path, 1.0, save_details=False)
+    assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r')]) == 2
+    assert 'run lighteval with --save-details' in capsys.readouterr().err
