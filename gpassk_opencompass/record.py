@@ -41,13 +41,18 @@ class Questions:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """Two runs with one hash were asked the same: it is of uids, questions and references."""
-        digest = hashlib.sha256()
-        for texts in zip(self.uid, self.question, self.reference, strict=True):
-            for text in texts:
-                content = text.encode('utf-8', 'surrogatepass')
-                digest.update(len(content).to_bytes(8, 'big') + content)
-        return {'questions': len(self.uid), 'sha256': digest.hexdigest()}
+        """See `asked`."""
+        return asked(self.uid, self.question, self.reference)
+
+
+def asked(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
+    """Two runs with one hash were asked the same: it is of uids, questions and references."""
+    digest = hashlib.sha256()
+    for texts in zip(uid, question, reference, strict=True):
+        for text in texts:
+            content = text.encode('utf-8', 'surrogatepass')
+            digest.update(len(content).to_bytes(8, 'big') + content)
+    return {'questions': len(uid), 'sha256': digest.hexdigest()}
 
 
 class Measures:
@@ -185,18 +190,25 @@ def counts_record(
 
 
 def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Which check decided each sample, or why none did: a letter a sample, and what the letters stand for.
+    """Which check decided each sample, or why none did."""
+    names = [judgement.reason or judgement.origin for judgement in judgements]
+    return lettered([[names[row] for row in question] for question in rows])
+
+
+def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """`judged_by` and `judges` of the details: a letter a sample, and what the letters stand for.
 
     A judge of one's own may give a reason a sample; all that come after the letters have run out are 'other'.
+
+    >>> lettered([['string', 'math-verify'], ['string', 'string']])
+    {'judged_by': ['ab', 'aa'], 'judges': {'a': 'string', 'b': 'math-verify'}}
     """
-    names = [judgement.reason or judgement.origin for judgement in judgements]
-    different = list(dict.fromkeys(names))
+    different = list(dict.fromkeys(name for question in names for name in question))
     if len(different) > len(ascii_letters):
-        kept = set(different[: len(ascii_letters) - 1])
-        names = [name if name in kept else 'other' for name in names]
-    letters = dict(zip(dict.fromkeys(names), ascii_letters, strict=False))
+        different = [*different[: len(ascii_letters) - 1], 'other']
+    letters = dict(zip(different, ascii_letters, strict=False))
     return {
-        'judged_by': [''.join(letters[names[row]] for row in question) for question in rows],
+        'judged_by': [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
         'judges': {letter: name for name, letter in letters.items()},
     }
 

@@ -22,6 +22,7 @@ from gpassk_opencompass.report.tables import write_tables
 SOME = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @SOME
 @given(damaged_records())
 def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any]) -> None:
@@ -33,6 +34,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
         assert {score.questions for score in read_scores(folder / 'scores.csv') if not score.group} <= {24}
 
 
+@pytest.mark.slow
 @SOME
 @given(damaged_records())
 def test_a_damaged_record_is_refused_or_makes_a_whole_page(record: dict[str, Any]) -> None:

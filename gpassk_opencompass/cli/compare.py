@@ -1,4 +1,4 @@
-"""`gpassk compare`: our scores beside a published leaderboard, and what that leaderboard can tell apart."""
+"""`gpassk compare`: runs with each other, or beside a published leaderboard and what that can tell apart."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ examples:
   gpassk compare report published_results.json
   gpassk compare outputs published_results.json --map my-model=DeepSeek-Math-7B-RL -o agreement.csv
   gpassk compare published_results.json --neighbours
+  gpassk compare outputs lighteval_results
+
+Folders alone: every two runs on the same questions, whatever host asked them, question by question.
 
 The published scores come without counts, so they have no intervals: "inside" means that the published score
 lies in our interval. Which neighbours of the published table can be told apart at all follows from how many
@@ -36,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='+',
         type=Path,
         metavar='PATH',
-        help='reports or folders of results, and last the published leaderboard (JSON)',
+        help='reports or folders of results, and last the published leaderboard (JSON), or none',
     )
     parser.add_argument(
         '--map',
@@ -45,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='OURS=THEIRS',
         help='the published name of a model of ours, as often as needed',
     )
-    parser.add_argument('--metric', help='of the neighbours (default: mG-Pass@k of the leaderboard)')
+    parser.add_argument('--metric', help='of the neighbours, or of the runs (default: mG-Pass@k)')
     parser.add_argument('--neighbours', action='store_true', help='list all neighbouring pairs')
     parser.add_argument('--n', type=int, default=48, help='samples a question of the published runs')
     parser.add_argument('--between-translations', type=float, default=0.9, metavar='R')
@@ -56,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print our scores beside theirs, then what theirs can tell apart.
+    """Print our scores beside theirs, then what theirs can tell apart; of folders alone, runs by pairs.
 
     Returns:
         The exit code: 0, or 1 with --strict where a published score is outside our interval.
@@ -64,11 +67,18 @@ def run(arguments: Namespace) -> int:
     from ..report.agreement import OUTSIDE, pair_scores
     from ..report.neighbours import Assumptions
     from ..report.published import read_published
+    from .compare_runs import print_runs
     from .compare_tables import pairs_csv, print_neighbours, print_pairs
 
     *ours, theirs = arguments.paths
+    if theirs.is_dir() and not all(path.is_dir() for path in ours):
+        raise InputError(
+            f'{theirs} is a folder; the last path is the published leaderboard, a JSON file, '
+            'or all paths are folders'
+        )
     if theirs.is_dir():
-        raise InputError(f'{theirs} is a folder; the last path is the published leaderboard, a JSON file')
+        print_runs(arguments.paths, arguments.metric, arguments.level)
+        return 0
     published = read_published(theirs)
     assumptions = Assumptions(
         arguments.n, arguments.between_translations, arguments.between_models, arguments.level

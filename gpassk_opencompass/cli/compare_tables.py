@@ -22,8 +22,8 @@ def print_pairs(pairs: Sequence[Pairing], alone: Sequence[str]) -> None:
     rows = [
         [
             printable(pair.score.run),
-            pair.model,
-            f'{pair.benchmark} ({pair.score.part})' if pair.score.part else pair.benchmark,
+            printable(pair.model),
+            printable(f'{pair.benchmark} ({pair.score.part})' if pair.score.part else pair.benchmark),
             pair.score.metric,
             f'{pair.score.value:.2f}',
             _interval(pair.score),

@@ -63,6 +63,19 @@ def judge_config(
     return config
 
 
+def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The config with the verdicts of its LLM judges kept in `folder`, where it says nothing else.
+
+    >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
+    'verdicts'
+    """
+    parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
+    full = {**config, **(parts if config.get('type') == 'cascade' else {})}
+    if config.get('type') == 'llm':
+        full.setdefault('store', folder)
+    return full
+
+
 def check_judge(config: Mapping[str, Any]) -> None:
     """Refuse what `build_judge` could not build, as far as that shows without building it.
 

@@ -52,12 +52,11 @@ class Trouble(Exception):
         self.wait = wait
 
     def __str__(self) -> str:
-        return f'{self.reason}: {self.message}' if self.message else self.reason
+        return f'{self.reason}: {self.message[:_LONGEST_MESSAGE]}' if self.message else self.reason
 
     def hide(self, secret: str) -> None:
-        """Take a secret out of the message, which may quote the request."""
-        if secret:
-            self.message = self.message.replace(secret, '***')
+        """Take a secret out of the whole message, which may quote the request."""
+        self.message = _without(secret, self.message)
 
 
 class Reply(NamedTuple):
@@ -66,6 +65,10 @@ class Reply(NamedTuple):
     text: str
     cut: bool
     """Whether it was stopped by the limit on its length."""
+
+    def hiding(self, secret: str) -> Reply:
+        """Without the secret: some gateways send their errors, which may quote it, as replies."""
+        return self._replace(text=_without(secret, self.text))
 
 
 def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
@@ -132,7 +135,11 @@ def server_message(content: bytes) -> str:
                 message = message[name]
     except (ValueError, RecursionError):
         pass
-    return ' '.join(str(message).split())[:_LONGEST_MESSAGE]
+    return ' '.join(str(message).split())
+
+
+def _without(secret: str, text: str) -> str:
+    return text.replace(secret, '***') if secret else text
 
 
 def _text(content: Any) -> str:

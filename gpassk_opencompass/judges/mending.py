@@ -207,6 +207,8 @@ def _typed(text: str) -> str:
     return _NAMED.sub(r'\\\1 ', text)
 
 
+_GLUED_UNIT = re.compile(r'([-+]?[0-9][0-9.,/]*)(?:ft|[cdk]m|mm|[km]g|ml|mph)(?:\^\{?[23]\}?)?')
+_PERCENT_WORD = re.compile(r'(?<=[0-9])\s*(?:percentage|percent|pct)(?![a-zA-Z])')
 _WITH_UNIT = re.compile(
     r'(?P<value>[-+]?(?:[0-9][0-9.,/]*|\\frac\{[0-9]+\}\{[0-9]+\}))\s+'
     r'(?!(?:percent|pct|percentage|pi|and|or|in|mod)\b)[a-zA-Z]{2,}(?:[ /][a-zA-Z]+){0,3}(?:\^\{?[23]\}?)?'
@@ -214,8 +216,25 @@ _WITH_UNIT = re.compile(
 
 
 def _units(text: str) -> str:
-    measured = _WITH_UNIT.fullmatch(text)
-    return measured['value'] if measured else text
+    text = _PERCENT_WORD.sub(r'\\%', text)
+    measured = _WITH_UNIT.fullmatch(text) or _GLUED_UNIT.fullmatch(text)
+    return measured[1] if measured else text
+
+
+_LEADING_ZERO = re.compile(r'([-+]?0),([0-9]+)')
+
+
+def _decimal_comma(text: str) -> str:
+    """`0,111`, which no thousands and no list begin with; `1,22` may be either (see `readings`)."""
+    return _LEADING_ZERO.sub(r'\1.\2', text) if _LEADING_ZERO.fullmatch(text) else text
+
+
+_PLUS_MINUS = re.compile(r'\\pm\s*([^-+=,;<>]+)')
+
+
+def _plus_minus(text: str) -> str:
+    r"""`\pm 2` as the two numbers that it is."""
+    return _PLUS_MINUS.sub(r'\1, -\1', text) if _PLUS_MINUS.fullmatch(text) else text
 
 
 _MIXED = re.compile(r'([-+]?[0-9]+)\s+([0-9]+)\s*/\s*([0-9]+)')
@@ -251,6 +270,8 @@ _IN_FORMULAS: tuple[Mend, ...] = (
     _roots,
     _typed,
     _units,
+    _decimal_comma,
+    _plus_minus,
     _blanks,
     _index_range,
     condition_of_set,

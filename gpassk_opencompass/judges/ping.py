@@ -159,7 +159,7 @@ class _Visit(NamedTuple):
         for attempt in count(1):
             started = time.perf_counter()
             try:
-                reply = await exchange(session, url, body)
+                reply = (await exchange(session, url, body)).hiding(self.key)
             except Trouble as trouble:
                 trouble.hide(self.key)
                 seconds = time.perf_counter() - started

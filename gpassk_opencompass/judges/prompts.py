@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 from ..errors import InputError, MissingExtraError
 
@@ -182,18 +183,27 @@ def _prompts_of(choice: Mapping[str, str]) -> Prompts:
     return Prompts(choice['name'], choice['english'], choice['chinese'])
 
 
-def _protocol_prompts() -> Prompts:
+def protocol_constants() -> Mapping[str, Any]:
+    """All prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
+
+    Raises:
+        MissingExtraError: OpenCompass is not installed.
+    """
     file = _protocol_file()
     if file is None:
         raise MissingExtraError('opencompass', 'opencompass')
     # The file holds constants only; importing it as a module would load all of OpenCompass, which takes
     # seconds.
-    constants = runpy.run_path(str(file))
+    return runpy.run_path(str(file))
+
+
+def _protocol_prompts() -> Prompts:
+    constants = protocol_constants()
     try:
         return Prompts('protocol', constants['JUDGE_PROMPT_EN'], constants['JUDGE_PROMPT_CN'])
     except KeyError as error:
         raise InputError(
-            f"{file} has no {error}; set prompts='own' for the prompts of this package"
+            f"OpenCompass's {_PROTOCOL_FILE} has no {error}; set prompts='own' for those of this package"
         ) from error
 
 

@@ -42,4 +42,4 @@ def read_verdict(reply: str) -> Verdict | None:
     said = None
     for box in _BOX.finditer(reply.rpartition(_THOUGHT_END)[2]):
         said = box['said']
-    return _MEANING[said.lower()] if said else None
+    return _MEANING[said.casefold()] if said else None  # casefold: in any case, ſ is an s

@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError
 from .protocol import Verdict
 
 STORE_VARIABLE = 'GPASSK_VERDICTS'
@@ -114,6 +114,7 @@ class VerdictStore:
 
         Raises:
             InputError: an unjudged pair is no verdict; or the folder cannot be written.
+            IncompleteError: the disk is full; what was put before is kept.
         """
         if verdict is Verdict.UNJUDGED:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
@@ -190,7 +191,7 @@ def store_files(folder: Path) -> list[Path]:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f'{folder} is a file; a verdict store is a folder')
-    return sorted(folder.glob('*.jsonl'))
+    return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
@@ -236,8 +237,14 @@ class _Writer:
         """The line at once, and all of it; after a failure (a full disk) the next one starts afresh."""
         data = b'\n' + line if self._torn else line
         self._torn = True
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise IncompleteError(
+                f'cannot write verdicts to {self.file}: {error.strerror}. Those so far are kept: make room '
+                'there, or choose another store, and run the same command again to ask for the rest'
+            ) from error
         self._torn = False
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.sync()
@@ -282,11 +289,13 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _parsed(line: bytes) -> Line | None:
-    if not (_HEAD.match(line) and _is_whole(line)):
+    head = _HEAD.match(line)
+    if not (head and _is_whole(line)):
         return None
     try:
         about = json.loads(line)
     except (ValueError, RecursionError):  # a right checksum over wrong content: not written by this class
         return None
-    del about['sum']
-    return Line(about.pop('key'), Verdict(about.pop('verdict')), about)
+    # Key and verdict are those of the head, as for `get`: the line may name them twice.
+    more = {name: value for name, value in about.items() if name not in ('key', 'verdict', 'sum')}
+    return Line(head['key'].decode(), _VERDICTS[head['verdict']], more)

@@ -195,7 +195,7 @@ class Traffic:
             trouble.hide(self._api_key)
             self._failed(route, job, trouble)
         else:
-            self._replied_to(route, job, reply)
+            self._replied_to(route, job, reply.hiding(self._api_key))
         if route.in_flight + 1 < route.window:  # free for more than the one that comes next
             self._changed.set()
 

@@ -12,6 +12,9 @@ from ..record import SCHEMA
 MOST_SAMPLES = 1_000_000
 """A question; more are a damaged n, whose tables would fill the memory."""
 
+DEEPEST = 60
+"""Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
+
 _NAMED = ('uid', 'problem', 'group')
 
 
@@ -33,6 +36,21 @@ def check_block(path: Path, block: Mapping[str, Any]) -> None:
     if not all(_whole(c, 0, n) for c in counts['c']):
         raise _damaged(path, f'expected counts 0 <= c <= n = {n}')
     _check_unjudged(path, block, n)
+
+
+def check_depth(path: Path, record: object) -> None:
+    """That the record is not nested beyond `DEEPEST`.
+
+    Raises:
+        InputError: it is.
+    """
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        parts = (whole.values() if isinstance(whole, dict) else whole for whole in level)
+        level = [part for whole in parts for part in whole if isinstance(part, (dict, list))]
+        if not level:
+            return
+    raise _damaged(path, f'nested more than {DEEPEST} levels deep')
 
 
 def _check_columns(path: Path, counts: Mapping[str, Any]) -> None:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 from ..errors import InputError
 from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
+from . import lighteval
 from .results import Result, read_result
 
-_PATTERNS = ('results/*/*.json', '*.gpassk.json')
+_PATTERNS = ('results/*/*.json', '*.gpassk.json', lighteval.DETAILS, lighteval.SUMMARIES)
 
 
 class Collected(NamedTuple):
@@ -34,11 +35,11 @@ def collect(
 ) -> Collected:
     """All results of G-Pass@k below the folders and of the files.
 
-    A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, or a `*.gpassk.json`. Of
-    several for one run the newest complete one counts: for one model and data set in one work directory, and
-    across work directories where questions and judge are the same, too (with other questions or another
-    judge it is another run). How new one is, the name of its folder tells in a work directory, else
-    `gpassk.run.created`, else the time of the file.
+    A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, a `*.gpassk.json`, or the
+    `details_<task>_<time>.parquet` of Lighteval. Of several for one run the newest complete one counts: for
+    one model and data set in one work directory, and across work directories where questions and judge are
+    the same, too (with other questions or another judge it is another run). How new one is, the name of its
+    folder tells in a work directory, else `gpassk.run.created`, else the time of the file.
 
     Args:
         folders: work directories, or folders above several.
@@ -54,8 +55,10 @@ def collect(
     """
     folders, explicit = list(folders), [_existing(path) for path in files]
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder))
-    results, passed_over = [], []
-    for path in dict.fromkeys([*sorted(found), *(path.resolve() for path in explicit)]):
+    summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
+    files = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
+    results, passed_over = [], list(lighteval.without_details(summaries, files))
+    for path in files:
         try:
             result = read_result(path)
             results.append(result if details else replace(result, record={'gpassk': result.block}))
@@ -82,22 +85,28 @@ def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
 
 
 def _same_run(result: Result, other: Result) -> bool:
-    names = (result.host, result.model_abbr, result.dataset_abbr)
-    if names != (other.host, other.model_abbr, other.dataset_abbr):
+    if _names(result) != _names(other):
         return False
     if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
         return True
     return (result.data, result.judge_digest) == (other.data, other.judge_digest)
 
 
+def _names(result: Result) -> tuple[str, ...]:
+    return result.host, result.model_abbr, result.dataset_abbr, result.whole_name
+
+
 def _below(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
         raise InputError(
-            f'{folder} is no folder; give a work directory of OpenCompass or one above several, '
+            f'{folder} is no folder; give a work directory of OpenCompass, one of Lighteval or one above, '
             'and single files with --file'
         )
     for pattern in _PATTERNS:
-        yield from (path for path in folder.rglob(pattern) if path.is_file())
+        for path in folder.rglob(pattern):
+            # A JSON file elsewhere that begins with results_ is anybody's.
+            if path.is_file() and (pattern != lighteval.SUMMARIES or lighteval.is_summary(path)):
+                yield path
 
 
 def _existing(path: Path) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from .scores import Score
-from .table import markdown_cell, markdown_line
+from .table import markdown_cell, markdown_line, one_line
 
 NOTHING = '–'
 
@@ -51,14 +51,12 @@ class TextTable:
 
     def to_latex(self) -> str:
         """A tabular for the package booktabs, with the title as a comment and the notes below."""
-        rows = [[_one_line(cell) for cell in row] for row in self.rows]
-        table = tabulate(
-            rows, self.headers, 'latex_booktabs', colalign=self._alignment(), disable_numparse=True
-        )
+        headers, *rows = ([one_line(cell) for cell in row] for row in [self.headers, *self.rows])
+        table = tabulate(rows, headers, 'latex_booktabs', colalign=self._alignment(), disable_numparse=True)
         # A row that begins with [ would be read as an argument of the line break or rule before it.
         table = re.sub(r'(\\\\|\\midrule)\n(\s*)\[', r'\1\n\2{}[', table)
         notes = [rf'\\{{\footnotesize [{letter(i)}] {_latex(note)}}}' for i, note in enumerate(self.notes)]
-        return '\n'.join([f'% {_one_line(self.title)}', table, *notes, ''])
+        return '\n'.join([f'% {one_line(self.title)}', table, *notes, ''])
 
     def _alignment(self) -> Sequence[str]:
         return ['left'] + ['right'] * (len(self.headers) - 1)
@@ -83,9 +81,5 @@ def letter(number: int) -> str:
     return (letter(head - 1) if head else '') + chr(ord('a') + last)
 
 
-def _one_line(text: str) -> str:
-    return ' '.join(text.split())
-
-
 def _latex(text: str) -> str:
-    return ''.join(LATEX_ESCAPE_RULES.get(character, character) for character in text)
+    return ''.join(LATEX_ESCAPE_RULES.get(character, character) for character in one_line(text))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
+from .hosts import across_hosts, notes_on_hosts
 from .results import Result
 from .table import SHOWN_THRESHOLDS
 
@@ -25,11 +26,18 @@ class Entry:
     greedy: Result | None
     level: float = 0.95
     """Of confidence, of all intervals."""
+    mark: str = ''
+    """Its host, where results of several hosts are shown."""
 
     @property
     def name(self) -> str:
-        """The model with its settings."""
-        return self.result.model_abbr
+        """The model with its settings, and the host's mark."""
+        return f'{self.result.model_abbr} ({self.mark})' if self.mark else self.result.model_abbr
+
+    @property
+    def model(self) -> str:
+        """The model without its settings, and the host's mark."""
+        return f'{self.result.model} ({self.mark})' if self.mark else self.result.model
 
     def greedy_accuracy(self) -> Interval | None:
         """Of the greedy run."""
@@ -95,6 +103,11 @@ class Board:
         return judge_line(self.entries[0].result)
 
     @property
+    def notes(self) -> list[str]:
+        """What a reader has to know who compares the runs of one host with those of another."""
+        return notes_on_hosts([entry.result for entry in self.entries])
+
+    @property
     def questions(self) -> int:
         """How many were asked."""
         return len(self.entries[0].result.uids)
@@ -124,7 +137,8 @@ def boards(
     """Tables of all sampled results, best mG-Pass@k first.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
-    reference answers (`Result.data`) and were judged by the same judge (its whole identity). Numbers of
+    reference answers (`Result.data`) and were judged by the same judge (its whole identity; between hosts,
+    which cannot have the same packages, but for the versions of those behind the rule judge). Numbers of
     different judges or versions of the data are not ranked together.
 
     Args:
@@ -147,11 +161,13 @@ def boards(
     )
     for result in results:
         kinds[result.benchmark][result.data, result.judge_digest].append(result)
+    marked = len({result.host for result in results}) > 1
     found, left_out = [], []
-    for benchmark, parts in kinds.items():
+    for benchmark, apart in kinds.items():
+        parts = across_hosts(apart)
         for number, (key, members) in enumerate(parts.items(), 1):
             part, reason = (f'part {number}', _reason(parts, key)) if len(parts) > 1 else ('', '')
-            board, leftover = _board(Board(benchmark, part, reason, k or 0, (), level), members)
+            board, leftover = _board(Board(benchmark, part, reason, k or 0, (), level), members, marked)
             left_out += leftover
             found += [board] if board else []
     return found, left_out
@@ -162,17 +178,21 @@ def judge_line(result: Result) -> str:
     return _judge_of(result.block.get('judge')) or 'not known'
 
 
-def _board(frame: Board, members: Sequence[Result]) -> tuple[Board | None, list[str]]:
+def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board | None, list[str]]:
     """The board of the members, as `frame` says but for k and entries, and a line for each left out."""
     alike, left_out = _same_questions(members)
     sampled = [result for result in alike if result.n > 1]
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
     fit = [result for result in sampled if k and k <= result.n]
-    entries = [Entry(result, _greedy_of(result, alike), frame.level) for result in fit]
+    entries = [
+        Entry(result, _greedy_of(result, alike), frame.level, result.host if marked else '') for result in fit
+    ]
     shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
-    models = {entry.result.model for entry in entries}
+    models = {(entry.result.host, entry.result.model) for entry in entries}
     rest = [result for result in alike if id(result) not in shown]
-    left_out += [f'{result.path}: {_why_not(result, k, result.model in models)}' for result in rest]
+    left_out += [
+        f'{result.path}: {_why_not(result, k, (result.host, result.model) in models)}' for result in rest
+    ]
     if k is None or not entries:
         return None, left_out
     metric = mg_pass_name(k)
@@ -196,11 +216,12 @@ def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]
 
 
 def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
-    """The greedy run of the same model with responses of the same length, else of the largest.
+    """The host's greedy run of the same model with responses of the same length, else of the largest.
 
     A sweep has one greedy run a model, with the largest max_out_len of its settings.
     """
-    runs = [other for other in members if other.greedy and other.model == result.model]
+    names = (result.host, result.model)
+    runs = [other for other in members if other.greedy and (other.host, other.model) == names]
     alike = [run for run in runs if _length(run) == _length(result)]
     return next(iter(alike), max(runs, key=lambda run: _length(run) or 0, default=None))
 

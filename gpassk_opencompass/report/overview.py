@@ -10,6 +10,7 @@ from itertools import combinations
 from scipy import stats
 
 from ..metrics import mg_pass_name
+from .hosts import judges_differ
 from .layout import NOTHING, TextTable
 from .leaderboard import Board
 from .scores import ALL, Score, Scored
@@ -46,7 +47,7 @@ def why_no_average(boards: Sequence[Board]) -> str:
     """Why no average over these boards means anything; '' if one does."""
     if parted := sorted({board.benchmark for board in boards if board.part}):
         return f'{parted[0]} has results that must not stand together (other questions or another judge)'
-    if len({board.entries[0].result.judge_digest for board in boards}) > 1:
+    if judges_differ([entry.result for board in boards for entry in board.entries]):
         return 'the benchmarks were judged by different judges'
     if len({board.k for board in boards}) > 1:
         return f'the benchmarks have different k ({", ".join(str(board.k) for board in boards)}); give one k'

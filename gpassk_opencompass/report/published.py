@@ -127,7 +127,7 @@ def metric_name(published: str) -> str:
 
 def _names(boards: Sequence[Board]) -> dict[str, str]:
     """Name of an entry → name of the model, where that says which is meant."""
-    models = {entry.name: entry.result.model for board in boards for entry in board.entries}
+    models = {entry.name: entry.model for board in boards for entry in board.entries}
     taken = list(models.values())
     return {run: model if taken.count(model) == 1 else run for run, model in models.items()}
 

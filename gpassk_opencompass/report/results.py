@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +19,15 @@ from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
-from .checked import check_block
+from . import lighteval
+from .checked import check_block, check_depth
 
 Floats = NDArray[np.float64]
 
 _Name = TypeVar('_Name')
+
+_PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
+"""What the rule judge's identity names a version of."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,22 @@ class Result:
     @cached_property
     def judge_digest(self) -> str:
         """The same for runs with the same judge, in every setting of it."""
-        return hashlib.sha256(json.dumps(self.judge, sort_keys=True, default=str).encode()).hexdigest()
+        return _digest(self.judge)
+
+    @cached_property
+    def judge_kind(self) -> str:
+        """The same for runs whose judges differ at most in the versions of the packages behind the rule."""
+        return _digest(_without_packages(self.judge))
+
+    @property
+    def judge_packages(self) -> Mapping[str, str]:
+        """The versions of the packages behind the rule judge, also of one within a cascade."""
+        return dict(_packages(self.judge))
+
+    @property
+    def whole_name(self) -> str:
+        """The model's path or name on the hub, as far as a result of another host tells it."""
+        return str(_mapping(self.block.get('run')).get('path', ''))
 
     @property
     def unjudged(self) -> int:
@@ -171,20 +190,19 @@ class Result:
 
 
 def read_result(path: Path) -> Result:
-    """One result file: `results/<model>/<dataset>.json` of OpenCompass, or what `gpassk score` wrote.
+    """One result file: `results/<model>/<dataset>.json` of OpenCompass, or what another host wrote.
 
-    The latter says in `gpassk.run` what the model, the data set and the host are called.
+    That is a record of `gpassk score` or the details of a Lighteval task (`details_<task>_<time>.parquet`);
+    they say in `gpassk.run` what the model, the data set and the host are called.
 
     Raises:
         InputError: it cannot be read, or is no result of G-Pass@k.
     """
-    try:
-        record = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f'{path} cannot be read: {error}') from error
+    record = lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
     block = record.get('gpassk') if isinstance(record, dict) else None
     if not isinstance(block, dict):
         raise InputError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
+    check_depth(path, record)
     check_block(path, block)
     if 'run' not in block and path.parent.parent.name == 'results':
         return Result(_text(path.parent.name), _text(path.stem), record, path)
@@ -192,6 +210,36 @@ def read_result(path: Path) -> Result:
     model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
     dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
     return Result(_text(model), _text(dataset), record, path, _text(host))
+
+
+def _read_json(path: Path) -> Any:
+    if lighteval.is_summary(path):
+        raise InputError(
+            f'{path} has the means of a run of Lighteval and no counts; give its details_….parquet, which '
+            '`lighteval … --save-details` writes, or the folder above both'
+        )
+    try:
+        return json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _without_packages(judge: Any) -> Any:
+    if not isinstance(judge, dict):
+        return judge
+    return {key: _without_packages(value) for key, value in judge.items() if key not in _PACKAGES}
+
+
+def _packages(judge: Any) -> Iterator[tuple[str, str]]:
+    for key, value in judge.items():
+        if isinstance(value, dict):
+            yield from _packages(value)
+        elif key in _PACKAGES:
+            yield key, str(value)
 
 
 def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..sweep.names import Settings
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
 from .results import Result
-from .table import csv_cell, read_csv_cell
+from .table import csv_text, read_csv_cell
 
 GREEDY = 'Greedy'
 """The published name of the accuracy of the greedy run."""
@@ -88,12 +88,8 @@ def scores_of(board: Board) -> list[Scores]:
 
 def scores_csv(scores: Iterable[Score]) -> str:
     """All digits; an empty cell where there is nothing; no text that a spreadsheet takes for a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator='\n')
     names = [field.name for field in fields(Score)]
-    writer.writerow(names)
-    writer.writerows([csv_cell(getattr(score, name)) for name in names] for score in scores)
-    return out.getvalue()
+    return csv_text(chain([names], ([getattr(score, name) for name in names] for score in scores)))
 
 
 def read_scores(path: Path) -> list[Score]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,8 +14,11 @@ from ..metrics import g_pass_name, mg_pass_name, pass_name
 SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
 """The τ of the published tables."""
 
-_FORMULA = r'[=+\-@\t\r]'
+_FORMULA = r'[=+\-@＝＋－＠\t\r\n]'
 """What begins a formula in a spreadsheet."""
+
+_UNSEEN = re.compile('[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
+"""Controls, of which tabulate takes one for a line between rows, directions, and halves of characters."""
 
 
 class Run(NamedTuple):
@@ -46,10 +48,21 @@ class Table(NamedTuple):
 
     def to_csv(self) -> str:
         """All digits; an empty cell where there is nothing."""
-        out = io.StringIO()
-        rows = ([csv_cell(cell) for cell in row] for row in [self.headers, *self.rows])
-        csv.writer(out, lineterminator='\n').writerows(rows)
-        return out.getvalue()
+        return csv_text([self.headers, *self.rows])
+
+
+class _Lines(list[str]):
+    """Takes what csv.writer writes, a line at a time."""
+
+    write = list.append
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows for a spreadsheet, which takes no text for a formula."""
+    lines = _Lines()
+    # With this end of a line csv.writer quotes cells with either of its characters.
+    csv.writer(lines, lineterminator='\r\n').writerows(map(csv_cell, row) for row in rows)
+    return ''.join(f'{line[:-2]}\n' for line in lines)
 
 
 def csv_cell(value: Any) -> Any:
@@ -58,7 +71,10 @@ def csv_cell(value: Any) -> Any:
     >>> csv_cell('=HYPERLINK(1)'), csv_cell('m'), csv_cell(-1.5)
     ("'=HYPERLINK(1)", 'm', -1.5)
     """
-    return f"'{value}" if isinstance(value, str) and re.match(rf"'*{_FORMULA}", value) else value
+    if not isinstance(value, str):
+        return value
+    text = value.replace('\0', '\ufffd')  # which Python 3.10 cannot write into CSV
+    return f"'{text}" if re.match(rf"'*{_FORMULA}", text) else text
 
 
 def read_csv_cell(text: str) -> str:
@@ -81,7 +97,16 @@ def markdown_cell(value: Any) -> Any:
 
 def markdown_line(text: str) -> str:
     """A text on one line that is not taken for HTML."""
-    return ' '.join(text.split()).replace('<', '&lt;')
+    return one_line(text).replace('<', '&lt;')
+
+
+def one_line(text: str) -> str:
+    r"""A text with one space for each gap, and escapes for what cannot be seen.
+
+    >>> one_line('a\n b\x01')
+    'a b\\x01'
+    """
+    return _UNSEEN.sub(lambda one: one[0].encode('unicode_escape').decode('ascii'), ' '.join(text.split()))
 
 
 def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:

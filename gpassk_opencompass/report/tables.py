@@ -96,15 +96,22 @@ def heading(board: Board) -> str:
     """What all rows of the board share, in one sentence."""
     alone = board.questions == board.problems
     problems = '' if alone else f' of {board.problems} source problems'
-    why = f' This table stands {board.reason}.' if board.reason else ''
-    return f'{board.questions} questions{problems}, judge: {board.judge}.{why}'
+    why = [f'This table stands {board.reason}.'] if board.reason else []
+    return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes])
 
 
 def signatures(boards: Iterable[Board]) -> Iterator[str]:
     """One line a run, greedy runs too."""
     for board in boards:
-        runs = (run for entry in board.entries for run in (entry.result, entry.greedy) if run is not None)
-        yield from dict.fromkeys(f'{board.title}: {run.model_abbr}: {run.signature}' for run in runs)
+        runs = (
+            (run, f' ({entry.mark})' if entry.mark else '')
+            for entry in board.entries
+            for run in (entry.result, entry.greedy)
+            if run is not None
+        )
+        yield from dict.fromkeys(
+            f'{board.title}: {run.model_abbr}{mark}: {run.signature}' for run, mark in runs
+        )
 
 
 def _ranks(best: int | None, worst: int | None) -> str:

@@ -33,11 +33,13 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
     }
     kept = {**earlier, **now}
     names = {name for files in kept.values() for name in files}
-    (folder / WRITTEN).write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
     gone = (item for part in parts for item in earlier.get(part, {}).items())
     removed = [folder / name for name, digest in gone if name not in names and _ours(folder, name, digest)]
     for path in removed:
         path.unlink()
+    draft = folder / f'.{WRITTEN}'  # a kill must not leave a cut note: then nothing would be known to be ours
+    draft.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
+    draft.replace(folder / WRITTEN)
     return removed
 
 

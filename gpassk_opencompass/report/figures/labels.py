@@ -38,7 +38,7 @@ def labelled(board: Board, width: int = NAME_WIDTH) -> list[Labelled]:
     does not tell runs apart. Labels that are cut to the same text get their place in the table.
     """
     fields = varying(board.entries)
-    texts = [' '.join([e.result.model, written(settings_of(e), fields)]).strip() for e in board.entries]
+    texts = [' '.join([e.model, written(settings_of(e), fields)]).strip() for e in board.entries]
     twice = _repeated(texts)
     texts = [entry.name if text in twice else text for entry, text in zip(board.entries, texts, strict=True)]
     cut = [drawable(text, width) for text in texts]

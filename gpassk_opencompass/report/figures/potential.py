@@ -147,7 +147,7 @@ def best_places(runs: Sequence[Labelled]) -> list[int]:
     """Where in the runs, which are in the order of the table, the first one of each model stands."""
     first: dict[str, int] = {}
     for place, run in enumerate(runs):
-        first.setdefault(run.entry.result.model, place)
+        first.setdefault(run.entry.model, place)
     return list(first.values())
 
 

@@ -58,7 +58,7 @@ def series(board: Board, setting: str) -> list[Series]:
         settings = settings_of(entry)
         value = settings.get(setting)
         if value is not None:
-            groups[entry.result.model, written(settings, others)].setdefault(float(value), entry)
+            groups[entry.model, written(settings, others)].setdefault(float(value), entry)
     wide = {key: runs for key, runs in groups.items() if len(runs) > 1}
     models = [model for model, _ in wide]
     ordered = sorted(wide, key=lambda key: (models.index(key[0]), key[1]))

@@ -63,7 +63,7 @@ def _board(board: Board, numbers: Sequence[int]) -> dict[str, Any]:
     groups, problems = list(dict.fromkeys(result.groups)), list(dict.fromkeys(result.problems))
     return {
         'title': board.title,
-        'reason': board.reason,
+        'reason': '. '.join([*([board.reason] if board.reason else []), *board.notes]),
         'k': board.k,
         'level': board.level,
         'quantiles': _quantiles(result, board.level),

@@ -86,11 +86,12 @@ ATTRIBUTES = frozenset(
 )
 """What may stand on the page: nothing that links, loads, styles or names anything."""
 
+_BLOCK = rf'.{{1,{LONGEST_FORMULA}}}?'  # without a limit a text of openings would take quadratic time
 _DELIMITED = re.compile(
-    r'\$\$(?P<dollars>.+?)\$\$'
+    rf'\$\$(?P<dollars>{_BLOCK})\$\$'
     r'|\$(?!\s)(?P<dollar>(?:\\.|[^$\\])+?)(?<!\s)\$(?!\d)'
-    r'|\\\[(?P<bracket>.+?)\\\]'
-    r'|\\\((?P<round>.+?)\\\)',
+    rf'|\\\[(?P<bracket>{_BLOCK})\\\]'
+    rf'|\\\((?P<round>{_BLOCK})\\\)',
     re.DOTALL,
 )
 _BARE = re.compile(r'\\[A-Za-z]|\^')

@@ -1,0 +1,256 @@
+"""Results that Lighteval wrote, as records like those of every other host.
+
+    <output_dir>/results/<model>/results_<time>.json                     the model and how it sampled
+    <output_dir>/details/<model>/<time>/details_<task>_<time>.parquet    questions, verdicts and counts
+
+The details are there if `lighteval` ran with `--save-details`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..record import asked, lettered
+from ..sweep.names import DatasetName, ModelName, Settings, clean
+
+HOST = 'lighteval'
+DETAILS = 'details_*.parquet'
+SUMMARIES = 'results_*.json'
+
+_METRIC = 'G-Pass@k'
+_COLUMNS = ('doc.id', 'doc.task_name', 'doc.generation_size', 'doc.specific', 'metric')
+_TIME = r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9.-]+'
+_DETAILS = re.compile(rf'details_(?P<task>.+)_(?P<time>{_TIME})\.parquet', re.DOTALL)
+_SUMMARY = re.compile(rf'results_(?P<time>{_TIME})\.json')
+
+Rows = list[dict[str, Any]]
+
+
+def is_summary(path: Path) -> bool:
+    """Whether this is the name of a results file, which has the means of all tasks and no counts."""
+    return _SUMMARY.fullmatch(path.name) is not None
+
+
+def without_details(summaries: Iterable[Path], details: Iterable[Path]) -> Iterator[str]:
+    """A line for each results file that cannot be read, or has tasks that no details file tells of.
+
+    Args:
+        summaries: results files.
+        details: details files, whoever wrote them.
+    """
+    kept = {(found['task'], found['time']) for path in details if (found := _DETAILS.fullmatch(path.name))}
+    for path in summaries:
+        try:
+            summary = _read_summary(path)
+        except InputError as error:
+            yield str(error)
+            continue
+        time = path.stem.removeprefix('results_')
+        tasks = [name for name in _mapping(summary.get('results')) if _of_this_package(summary, name)]
+        lost = [name for name in tasks if (name, time) not in kept]
+        if lost:
+            yield (
+                f'{path} has G-Pass@k of {", ".join(lost)}, but no details of its questions; run lighteval '
+                'with --save-details and give the folder above both'
+            )
+
+
+def read_details(path: Path) -> dict[str, Any]:
+    """One task of one run, as a result record; `gpassk.run` says which model, task and time.
+
+    Raises:
+        InputError: the file cannot be read, is damaged, or is of a task without this package's metric.
+    """
+    rows = _rows(path)
+    rows.sort(key=_number)
+    entries = [_mapping(_mapping(row.get('metric')).get(_METRIC)) for row in rows]
+    if not entries or not all('gpassk' in entry for entry in entries):
+        metrics = sorted({name for row in rows for name in _mapping(row.get('metric'))})
+        raise InputError(
+            f'{path} is no result of G-Pass@k: its {len(rows)} questions were scored by {metrics}, expected '
+            f'[{_METRIC!r}] of the tasks of gpassk_opencompass.lighteval_tasks'
+        )
+    block = _block(path, entries)
+    specific = [_mapping(_mapping(row.get('doc')).get('specific')) for row in rows]
+    return {
+        'details': _answers(specific, entries),
+        'gpassk': {
+            **block,
+            'counts': _counts(path, block, specific, entries),
+            'run': _run(path, block, _mapping(rows[0].get('doc'))),
+        },
+    }
+
+
+def _rows(path: Path) -> Rows:
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            f'{path} needs pyarrow, which is not installed; run: pip install "gpassk_opencompass[report]"'
+        ) from error
+    try:
+        rows: Rows = parquet.ParquetFile(path).read(columns=list(_COLUMNS)).to_pylist()
+    except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    return rows
+
+
+def _number(row: Mapping[str, Any]) -> int:
+    """The place of the question in its data; Lighteval shuffles."""
+    told = str(_mapping(row.get('doc')).get('id'))
+    return int(told) if re.fullmatch('[0-9]{1,9}', told) else -1
+
+
+def _block(path: Path, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`gpassk` of the record, which stands beside each question."""
+    text = entries[0]['gpassk']
+    damaged = f'{path} is damaged: metric.{_METRIC}.gpassk'
+    if not isinstance(text, str) or any(entry['gpassk'] != text for entry in entries):
+        raise InputError(f'{damaged}; expected one JSON text, the same for all questions')
+    try:
+        block = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{damaged} cannot be read: {error}') from error
+    if not isinstance(block, dict):
+        raise InputError(f'{damaged}; expected an object, got {text[:40]!r}')
+    return block
+
+
+def _counts(
+    path: Path,
+    block: Mapping[str, Any],
+    specific: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
+) -> dict[str, list[Any]]:
+    """A column each; refuses rows that are not those which were scored."""
+    columns = {name: [one.get(name) for one in specific] for name in ('uid', 'question', 'reference')}
+    whole = all(isinstance(text, str) for column in columns.values() for text in column)
+    if not whole or asked(*columns.values()) != block.get('data'):  # type: ignore[arg-type]
+        raise InputError(
+            f'{path} is damaged: its {len(specific)} questions are not the ones that were scored '
+            f'(gpassk.data = {block.get("data")!r})'
+        )
+    return {
+        'uid': columns['uid'],
+        'problem': [one.get('problem') for one in specific],
+        'group': [f'{one.get("split")}_{one.get("language")}' for one in specific],
+        'c': [entry.get('c') for entry in entries],
+        'unjudged': [_list(entry.get('verdicts')).count('?') for entry in entries],
+    }
+
+
+def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a reader of the page looks into."""
+    deciders = [[str(name) for name in _list(entry.get('judged_by'))] for entry in entries]
+    return {
+        'question': [one.get('question') for one in specific],
+        'reference': [one.get('reference') for one in specific],
+        'answers': [_list(entry.get('answers')) for entry in entries],
+        'verdicts': [''.join(map(str, _list(entry.get('verdicts')))) for entry in entries],
+        **lettered(deciders),
+    }
+
+
+def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run is called, in the words that OpenCompass's results use."""
+    found = _DETAILS.fullmatch(path.name)
+    time = found['time'] if found else ''
+    config, whole_name = _model(path, time)
+    task = str(doc.get('task_name') or (found['task'] if found else path.stem))
+    benchmark = _mapping(doc.get('specific')).get('benchmark') or task.partition('|')[0]
+    return {
+        'model': _model_abbr(whole_name, _settings(config, doc.get('generation_size'))),
+        'dataset': _dataset_abbr(str(benchmark), block),
+        'host': HOST,
+        'created': re.sub(r'T([0-9]+)-([0-9]+)-', r'T\1:\2:', time),
+        'path': whole_name,
+        'task': task,
+    }
+
+
+def _model(path: Path, time: str) -> tuple[Mapping[str, Any], str]:
+    """`model_config` of the run, empty where its results file is not there, and the model's whole name."""
+    folder = next((parent for parent in path.parents if parent.name == 'details'), None)
+    if folder is None or not time:
+        return {}, path.parent.name
+    name = path.parent.parent.relative_to(folder).as_posix()
+    summary = folder.parent / 'results' / name / f'results_{time}.json'
+    elsewhere = folder.parent.rglob(f'results_{time}.json')  # --results-path-template
+    for one in [summary] if summary.is_file() else elsewhere:
+        config = _mapping(_mapping(_read_summary(one).get('config_general')).get('model_config'))
+        return config, str(config.get('model_name') or name)
+    return {}, name
+
+
+def _read_summary(path: Path) -> Mapping[str, Any]:
+    try:
+        summary = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    if not isinstance(summary, dict):
+        raise InputError(f'{path} is damaged: expected an object with config_general and results')
+    return summary
+
+
+def _of_this_package(summary: Mapping[str, Any], task: str) -> bool:
+    metrics = _mapping(_mapping(summary.get('config_tasks')).get(task)).get('metrics')
+    named = metrics if isinstance(metrics, list) else []
+    return any(_mapping(metric).get('metric_name') == _METRIC for metric in named)
+
+
+def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
+    """How the model sampled, by the names of `Settings`; None where it is not known or not passed."""
+    told = _mapping(config.get('generation_parameters'))
+    lengths = [told.get('max_new_tokens'), task_length]
+    if config.get('continuous_batching') is False:  # transformers then heeds the task alone
+        lengths = lengths[1:]
+    return {
+        'max_out_len': next(filter(None, map(_whole, lengths)), None),
+        'temperature': _decimal(told.get('temperature')),
+        'top_p': _decimal(told.get('top_p')),
+        'top_k': _whole(told.get('top_k')),
+        'repetition_penalty': _decimal(told.get('repetition_penalty')),
+        'random_seed': _whole(told.get('seed')),
+    }
+
+
+def _model_abbr(whole_name: str, settings: Mapping[str, Any]) -> str:
+    """As a sweep would call it; without a length, which such a name always has, the settings stay legible."""
+    model = clean(whole_name.rstrip('/').rpartition('/')[2]) or 'model'
+    try:
+        return str(ModelName(model, Settings(**settings)))
+    except InputError:
+        return model
+
+
+def _dataset_abbr(benchmark: str, block: Mapping[str, Any]) -> str:
+    ks, n = block.get('k'), block.get('n')
+    try:
+        return str(DatasetName(benchmark, tuple(ks), n))  # type: ignore[arg-type]
+    except (InputError, TypeError, ValueError):
+        words = '_'.join(map(str, ks)) if isinstance(ks, list) else '1'
+        return f'{benchmark}-k{words}-n{n}'
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _decimal(value: object) -> float | None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if number and 0 <= value < 1e6 else None  # type: ignore[arg-type, operator]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
