@@ -18,6 +18,7 @@ COMMANDS = {
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
+    'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
     'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),
@@ -46,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
-        print(f'gpassk {name}: {error}', file=sys.stderr)
+        from .shown import printable  # only what fails needs it: the error may quote a file
+
+        shown = printable(error, keep='\n')
+        print(f'gpassk {name}: {shown}', file=sys.stderr)
         return INCOMPLETE if isinstance(error, IncompleteError) else REFUSED
     except KeyboardInterrupt:
         print(f'gpassk {name}: stopped', file=sys.stderr)

@@ -15,6 +15,7 @@ from ..agreement.rates import FEWEST
 from ..errors import InputError
 from ..judges.protocol import Verdict
 from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
+from .shown import printable
 
 _EPILOG = """\
 examples:
@@ -185,9 +186,10 @@ def _from_json(text: str) -> dict[str, Any]:
 def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
     """What the table does not: time, what was left out, and where an interval was refused."""
     for judges in about.get('judges', ()):
+        first, second = printable(judges['first']), printable(judges['second'])
         print(
-            f'{judges["first"]} (first) and {judges["second"]} (second): {judges["shared"]} answers judged '
-            f'by both, {judges["only_first"]} only by the first, {judges["only_second"]} only by the second'
+            f'{first} (first) and {second} (second): {judges["shared"]} answers judged by both, '
+            f'{judges["only_first"]} only by the first, {judges["only_second"]} only by the second'
         )
     if 'seconds' in about:
         _say_of_run(cells[-1], about)

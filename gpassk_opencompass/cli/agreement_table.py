@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..agreement.rates import Agreement
+from .shown import printable
 
 RATES = ('agreement', 'precision', 'recall', 'false_positive_rate')
 KAPPA = 'kappa'
@@ -56,7 +57,9 @@ def as_markdown(rows: Sequence[Cells]) -> str:
     if not rows:
         return 'no pairs in common'
     groups = list(rows[0])[: list(rows[0]).index('pairs')]
-    shown = [[row[name] for name in groups] + [_text(row, name) for name in _HEADERS] for row in rows]
+    shown = [
+        [printable(row[name]) for name in groups] + [_text(row, name) for name in _HEADERS] for row in rows
+    ]
     return tabulate(
         shown,
         [*groups, *_HEADERS.values()],

@@ -110,6 +110,8 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """CSV has no escapes; those of Python stand for all but line breaks and tabs."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """CSV has no escapes: those of Python stand for all but line breaks and tabs; no text is a formula."""
+    from ..report.table import csv_cell
+
+    text = csv_cell(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return printable(text, keep='\n\t')

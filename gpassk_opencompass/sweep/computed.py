@@ -89,7 +89,7 @@ def _check_samples(dataset: Mapping[str, Any]) -> None:
 
 
 def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:
-    seeded = [model['abbr'] for model in models if _has_fixed_seed(model)]
+    seeded = [model['abbr'] for model in models if fixed_seeds(model)]
     if seeded:
         logger.warning(
             f'{len(seeded)} of {len(models)} models ({seeded[0]}, …) give all n samples of a question one '
@@ -98,6 +98,17 @@ def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:
         )
 
 
-def _has_fixed_seed(model: Mapping[str, Any]) -> bool:
+def fixed_seeds(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in a model's config that give every request one seed.
+
+    >>> fixed_seeds({'gen_config': {'random_seed': 42, 'top_p': 0.8}})
+    {'gen_config.random_seed': 42}
+    """
     places = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
-    return any({'random_seed', 'seed'} & set(model.get(place) or {}) for place in places)
+    return {
+        f'{place}.{name}': settings[name]
+        for place in places
+        for settings in [model.get(place)]
+        for name in ('random_seed', 'seed')
+        if isinstance(settings, Mapping) and name in settings
+    }

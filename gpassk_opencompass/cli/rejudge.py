@@ -1,0 +1,229 @@
+"""`gpassk rejudge`: predictions of an old LiveMathBench run of OpenCompass, judged anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import as_threshold, as_whole
+from ..errors import GPassKError, IncompleteError, InputError
+from .rejudge_table import Outcome, comparison, described, findings_of, outcome
+
+if TYPE_CHECKING:
+    from ..rejudging.old_runs import Found, OldRun
+    from ..rejudging.rejudged import Read, Wanted
+
+_EPILOG = """\
+examples:
+  gpassk rejudge outputs/old --check                  what is there, and is anything wrong with it?
+  gpassk rejudge outputs/old                          judged by the rule, into old.rejudged
+  gpassk rejudge outputs/old -o new --judge llm --model Qwen2.5-72B-Instruct --url http://node1:23333
+  gpassk report new -o report
+
+The old work directory is only read. docs/differences.md says what was wrong with old results.
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Those of the subcommand."""
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        'work_dir', metavar='OLD_WORK_DIR', help='of OpenCompass: what was given to it with -w, or a part'
+    )
+    add = parser.add_argument
+    add('-o', '--output', metavar='FOLDER', help='for new results (default: <OLD_WORK_DIR>.rejudged, here)')
+    add('--check', action='store_true', help='only say what is there and what is wrong with it')
+    add('--judge', help='as for gpassk judge-agreement (default: rule)')
+    add('--model', help='of --judge llm or cascade: the name its servers know it by')
+    add('--url', nargs='+', help='of --judge llm or cascade: its servers')
+    add('--store', metavar='FOLDER', help='of --judge llm or cascade: the verdicts (default: <-o>/verdicts)')
+    add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
+    add(
+        '--k', nargs='+', type=int, default=[], metavar='K', help='answers drawn (default: as the config has)'
+    )
+    add('--threshold', nargs='+', type=float, metavar='TAU', help='τ (default: 0 0.25 0.5 0.75 1)')
+    share = 'of samples that may stay unjudged (default: %(default)s)'
+    add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
+    add('--only', nargs='+', default=[], metavar='TEXT', help='runs with one of these in <model>/<data set>')
+
+
+def run(arguments: Namespace) -> int:
+    """Find, read, judge, write and compare.
+
+    Returns:
+        The exit code: 0, or 1 where a run could not be rejudged.
+    """
+    from ..rejudging.old_runs import find_runs
+
+    wanted, config = _wanted(arguments), _judge_config(arguments)
+    old, out = Path(arguments.work_dir), _output(arguments)
+    found = find_runs(old)
+    runs = _chosen(found, arguments)
+    if not arguments.check:
+        _check_places(old, [out, *(_target(out, run) for run in runs), *_stores(config)])
+    print(described(old, found, runs))
+    failures: dict[str, GPassKError] = {}
+    outcomes = list(_each(runs, arguments, out, config, wanted, failures))
+    if done := [one for one in outcomes if one is not None]:
+        _finish(out, done)
+    return _told(failures, bool(outcomes))
+
+
+def _each(
+    runs: Sequence[OldRun],
+    arguments: Namespace,
+    out: Path,
+    config: Mapping[str, Any],
+    wanted: Wanted,
+    failures: dict[str, GPassKError],
+) -> Iterator[Outcome | None]:
+    """Of each run that can be read and judged, None where none is judged; the others go to `failures`."""
+    from ..rejudging.rejudged import read_run
+
+    for run in runs:
+        judging = False
+        try:
+            read = read_run(run, arguments.questions)
+            print(findings_of(read), flush=True)
+            judging = not arguments.check
+            record = _judged(read, out, config, wanted) if judging else None
+        except (InputError, IncompleteError) as error:
+            failures[f'{run.place / run.name}'] = error
+            if judging and isinstance(error, IncompleteError) and config['type'] != 'rule':
+                return  # the servers of the judge would be waited for at each run again
+        else:
+            yield outcome(read, record) if record else None
+
+
+def _judged(read: Read, out: Path, config: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+    from ..judges.build import build_judge
+    from ..rejudging.rejudged import rejudged
+
+    _check_questions(read, config)
+    target = _target(out, read.run)
+    with closing(build_judge(config)) as judge:
+        _check_same_judge(target, judge.identity())
+        record = rejudged(read, judge, wanted)
+    _write(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n')
+    return record
+
+
+def _wanted(arguments: Namespace) -> Wanted:
+    from ..metrics import DEFAULT_THRESHOLDS
+    from ..rejudging.rejudged import Wanted
+
+    ks = [as_whole('k', k, 1, 100_000) for k in arguments.k]
+    thresholds = [as_threshold(threshold) for threshold in arguments.threshold or DEFAULT_THRESHOLDS]
+    if not 0 <= arguments.unjudged_tolerance <= 1:
+        raise InputError(f'--unjudged-tolerance {arguments.unjudged_tolerance}: expected a share from 0 to 1')
+    return Wanted(ks, thresholds, arguments.unjudged_tolerance)
+
+
+def _judge_config(arguments: Namespace) -> dict[str, Any]:
+    """The judge that was asked for, its verdicts kept beside the new results."""
+    from ..judges.build import check_judge, with_store
+    from .agreement import judge_config
+
+    kept = str(_output(arguments) / 'verdicts')
+    named = arguments.store or (kept if arguments.judge in {'llm', 'cascade'} else None)
+    config = judge_config(Namespace(**{**vars(arguments), 'store': named}))
+    check_judge(config)
+    return with_store(config, kept)
+
+
+def _output(arguments: Namespace) -> Path:
+    return Path(arguments.output or f'{Path(arguments.work_dir).resolve().name}.rejudged')
+
+
+def _target(out: Path, run: OldRun) -> Path:
+    return out / run.folder / f'{run.dataset}.json'
+
+
+def _stores(config: Mapping[str, Any]) -> Iterator[Path]:
+    """Where verdicts go: the judge's stores, and the one that goes before them."""
+    from ..judges.store import STORE_VARIABLE, store_folder
+
+    if os.environ.get(STORE_VARIABLE):
+        yield store_folder(os.environ[STORE_VARIABLE])
+    if config.get('store'):
+        yield store_folder(config['store'])
+    for part in config.values():
+        if isinstance(part, Mapping):
+            yield from _stores(part)
+
+
+def _check_places(old: Path, places: Sequence[Path]) -> None:
+    inside = [place for place in places if place.resolve().is_relative_to(old.resolve())]
+    if inside:
+        raise InputError(
+            f'{inside[0]} is in the old work directory, which is only read; give another -o (or --store)'
+        )
+
+
+def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
+    without = sum(not row.text for row in read.questions.rows)
+    if without and config['type'] != 'rule':
+        raise InputError(
+            f'{without} questions are not in the prediction files, and the judge reads them; give them with '
+            '--questions FOLDER (<version>/<SPLIT>_<language>.jsonl) or a hub name, or judge by the rule'
+        )
+
+
+def _check_same_judge(target: Path, identity: Mapping[str, object]) -> None:
+    """That no result of another judge is lost."""
+    try:
+        told = json.loads(target.read_bytes())['gpassk']['judge']
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    had = {name: value for name, value in told.items() if name != 'statistics'}
+    if json.dumps(had, sort_keys=True) != json.dumps(identity, sort_keys=True, default=str):
+        raise InputError(f'{target} is the result of another judge ({had.get("name")}); give another -o')
+
+
+def _chosen(found: Found, arguments: Namespace) -> list[OldRun]:
+    runs = [
+        run for run in found.runs if not arguments.only or any(text in run.name for text in arguments.only)
+    ]
+    if runs:
+        return runs
+    if found.runs:
+        names = ', '.join(run.name for run in found.runs[:10])
+        raise InputError(f'no run has one of --only {arguments.only} in its name; there are {names}')
+    others = '\n'.join(f'  {name}: {why}' for name, why in found.left_alone.items())
+    raise InputError(f'{arguments.work_dir} holds no LiveMathBench run of OpenCompass:\n{others}')
+
+
+def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:
+    text, csv = comparison(outcomes)
+    print(f'\n{text}')
+    _write(out / 'comparison.md', text)
+    _write(out / 'comparison.csv', csv)
+    print(f'wrote {len(outcomes)} results and comparison.md, comparison.csv to {out}')
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    draft = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding='utf-8', errors='backslashreplace')
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f'cannot write {path}: {error.strerror}') from error
+
+
+def _told(failures: Mapping[str, GPassKError], some: bool) -> int:
+    """Say what failed; the exit code. Where nothing else was done, the first failure is the answer."""
+    for name, error in failures.items():
+        if not some:
+            raise type(error)(f'{name}: {error}')
+        print(f'gpassk rejudge: {name}: {error}', file=sys.stderr)
+    return 1 if failures else 0

@@ -1,0 +1,97 @@
+"""What `gpassk rejudge` shows: what was found, and the old scores beside the new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..report.table import SHOWN_THRESHOLDS, Table
+from .shown import printable
+
+if TYPE_CHECKING:
+    from ..rejudging.old_runs import Found, OldRun
+    from ..rejudging.rejudged import Read
+
+
+class Outcome(NamedTuple):
+    """What stays of a rejudged run when its responses are let go."""
+
+    rows: list[list[Any]]
+    """Of all metrics, as `_HEADERS` has them."""
+    headline: set[str]
+    """The metrics that are shown."""
+    notes: list[str]
+
+
+_HEADERS = ['run', 'n', 'metric', 'old', 'new', 'change']
+
+
+def described(old: Path, found: Found, runs: Sequence[OldRun]) -> str:
+    """How many runs there are, and what is left alone."""
+    lines = [f'{old}: {len(runs)} of {len(found.runs)} LiveMathBench runs']
+    lines += [f'left alone: {printable(name)}: {why}' for name, why in found.left_alone.items()]
+    return '\n'.join(lines)
+
+
+def findings_of(read: Read) -> str:
+    """One run: how much of it there is, and what is known to be wrong with it."""
+    run = read.run
+    judge = 'an LLM' if run.had_llm_judge else 'rules'
+    head = (
+        f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.replicas.n}, '
+        f'k = {", ".join(map(str, run.ks))}; judged by {judge}; questions from {read.data or "the prompts"}'
+    )
+    told = [printable(finding) for finding in read.findings] or ['nothing wrong was found']
+    return '\n'.join([head, *(f'  - {finding}' for finding in told)])
+
+
+def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
+    """Of one run and its new record."""
+    from ..rejudging.rejudged import changes
+
+    rows = [
+        [
+            str(read.run.place / read.run.name),
+            read.replicas.n,
+            change.metric,
+            change.old,
+            change.new,
+            None if change.old is None else change.new - change.old,
+        ]
+        for change in changes(read, record)
+    ]
+    return Outcome(rows, _headline(record), _notes(read, record))
+
+
+def comparison(outcomes: Sequence[Outcome]) -> tuple[str, str]:
+    """The headline metrics with notes, for people, and all metrics as CSV."""
+    shown = [row for one in outcomes for row in one.rows if row[_HEADERS.index('metric')] in one.headline]
+    notes = [note for one in outcomes for note in one.notes]
+    table = Table(_HEADERS, shown).to_markdown()
+    text = '\n'.join([table, '', *notes, 'percent; `-` where there was no old score'])
+    return f'{text}\n', Table(_HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
+
+
+def _headline(record: Mapping[str, Any]) -> set[str]:
+    from ..metrics import g_pass_name, mg_pass_name
+
+    k = max(record['gpassk']['k'])
+    return {'accuracy', mg_pass_name(k), *(g_pass_name(k, threshold) for threshold in SHOWN_THRESHOLDS)}
+
+
+def _notes(read: Read, record: Mapping[str, Any]) -> list[str]:
+    from ..rejudging.findings import COPIES
+    from ..rejudging.rejudged import flips
+
+    name = printable(read.run.place / read.run.name)
+    block = record['gpassk']
+    notes = [f'{name}: {warning}' for warning in read.findings if warning.startswith(COPIES)]
+    if changed := flips(read, record):
+        notes.append(
+            f'{name}: of {block["samples"]} samples {changed.now_right} were wrong and are right, '
+            f'{changed.now_wrong} were right and are wrong'
+        )
+    if block['unjudged']:
+        notes.append(f'{name}: {block["unjudged"]} samples are unjudged and count as wrong')
+    return notes

@@ -1,0 +1,1 @@
+"""Predictions of OpenCompass's own LiveMathBench runs, found, read, and judged anew."""

@@ -1,0 +1,140 @@
+"""What OpenCompass kept of each response: the prompt, the response, and the reference answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import IncompleteError, InputError
+from ..runs.plan import Wanted
+from .old_runs import OldRun
+
+ASKED = frozenset({'HUMAN', 'user'})
+"""The role of what the model was asked, in the messages of OpenCompass and of chat servers."""
+
+
+class Row(NamedTuple):
+    """One row of a prediction file."""
+
+    prompt: str
+    """'' where the file does not hold it."""
+    gold: str | None
+    responses: tuple[str, ...]
+    """One; several where the model returned a list."""
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """n responses to each of Q questions."""
+
+    n: int
+    questions: list[Row]
+    """The first row of each question."""
+    responses: list[tuple[str, ...]]
+    """The n responses to each."""
+
+
+def read_replicas(run: OldRun) -> Replicas:
+    """All responses of a run, question by question.
+
+    OpenCompass asks all questions, then all of them again: row = replica × Q + question. That the prompts
+    and the reference answers do repeat in this way is checked, so that no row can be taken for another's.
+
+    Raises:
+        IncompleteError: the sampling is not finished.
+        InputError: a file is damaged, a response is no text, or rows are not n times the same questions.
+    """
+    _check_finished(run)
+    rows = [row for part in run.parts for row in _rows(part)]
+    if not rows:
+        raise InputError(f'{run.parts[0]} is empty')
+    _check_repeats(run, rows)
+    size = len(rows) // run.n
+    first = rows[:size]
+    lengths = Counter(len(row.responses) for row in rows)
+    if len(lengths) > 1:
+        raise InputError(f'{run.parts[0]}: rows have different numbers of responses: {dict(lengths)}')
+    responses = [
+        tuple(text for row in rows[question::size] for text in row.responses) for question in range(size)
+    ]
+    return Replicas(run.n * max(lengths), first, responses)
+
+
+def _check_finished(run: OldRun) -> None:
+    known = run.time_dir.predictions(Wanted(run.model, run.dataset, None, None))
+    numbers = [int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts if _is_part(run, part)]
+    gaps = [f'{run.dataset}_{number}' for number in range(max(numbers, default=0)) if number not in numbers]
+    if missing := [*gaps, *known.unfinished]:
+        raise IncompleteError(
+            f'predictions are missing or unfinished: {", ".join(dict.fromkeys(missing))}; '
+            'finish the run with opencompass -r and the --max-num-workers of its start'
+        )
+
+
+def _is_part(run: OldRun, path: Path) -> bool:
+    return path.stem != run.dataset
+
+
+def _rows(path: Path) -> list[Row]:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    if not isinstance(content, dict) or set(content) != {str(number) for number in range(len(content))}:
+        raise InputError(f'{path}: expected an object with the rows "0", "1", … of a data set, none left out')
+    return [_row(path, number, content[str(number)]) for number in range(len(content))]
+
+
+def _row(path: Path, number: int, entry: object) -> Row:
+    if not isinstance(entry, dict) or 'prediction' not in entry:
+        raise InputError(f'{path}, row {number}: expected an object with origin_prompt, prediction and gold')
+    gold, prediction = entry.get('gold'), entry['prediction']
+    if gold is not None and not isinstance(gold, str):
+        raise InputError(f'{path}, row {number}: gold is a {type(gold).__name__}; expected a text')
+    responses = prediction if isinstance(prediction, list) else [prediction]
+    if not responses or not all(isinstance(response, str) for response in responses):
+        raise InputError(
+            f'{path}, row {number}: prediction is {prediction!r:.60}; expected a text, or a list of texts. '
+            'The model gave no response here: delete the file and sample its rows again (opencompass -r)'
+        )
+    return Row(prompt_text(entry.get('origin_prompt')), gold, tuple(responses))
+
+
+def prompt_text(prompt: object) -> str:
+    """What a model was asked, of a prompt as OpenCompass keeps it: a text, or messages.
+
+    >>> prompt_text([{'role': 'HUMAN', 'prompt': '1 + 1?'}])
+    '1 + 1?'
+    """
+    if isinstance(prompt, list):
+        return '\n'.join(filter(None, map(_asked, prompt)))
+    return prompt if isinstance(prompt, str) else ''
+
+
+def _asked(message: object) -> str:
+    if isinstance(message, str):
+        return message
+    if not isinstance(message, Mapping) or message.get('role') not in ASKED:
+        return ''
+    text: Any = message.get('prompt', message.get('content'))
+    return text if isinstance(text, str) else ''
+
+
+def _check_repeats(run: OldRun, rows: Sequence[Row]) -> None:
+    """That row = replica × Q + question holds for n and for the number of rows."""
+    size, left = divmod(len(rows), run.n)
+    wrong = next((at for at, row in enumerate(rows) if row[:2] != rows[at % size][:2]), None) if size else 0
+    if not left and wrong is None:
+        return
+    counts = Counter(Counter(row[:2] for row in rows).values())
+    shown = ', '.join(f'{questions} with {times}' for times, questions in sorted(counts.items()))
+    where = '' if left or wrong is None else f'; row {wrong} repeats another question than it should'
+    raise IncompleteError(
+        f'{len(rows)} rows are not n = {run.n} times the same questions{where}. Questions with so many '
+        f'responses: {shown}. Rows are missing or are of other data: n was changed under the same abbr while '
+        '.cache/dataset_size.json knew the old size, or a part was lost; sample again'
+    )

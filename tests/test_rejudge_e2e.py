@@ -1,0 +1,83 @@
+"""A real run of OpenCompass's own LiveMathBench, and `gpassk rejudge` of what it left."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import old_work_dir as old
+import pytest
+from hosts import TESTS, dataset_config, run_opencompass, scripted, write_bench
+from judge_server import Asked, JudgeServer
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.collecting import collect
+
+JUDGE = TESTS.parent / 'gpassk_opencompass' / 'demo' / 'model'
+"""The name of the judge: a folder, for the built-in evaluator looks for a tokenizer under this name."""
+
+TEXTS = [texts[replica] for replica in (0, 1) for texts in old.responses()]
+"""Two samples of each of 8 questions. Each of two parts of the run gets these 16, so n = 4."""
+
+COUNTS = [2 * sum('\\boxed{0}' not in texts[replica] for replica in (0, 1)) for texts in old.responses()]
+
+
+def fair(asked: Asked) -> str:
+    """Right unless the answer is 0; both prompts end with the answer."""
+    answer = asked.prompt.rstrip().splitlines()[-3]
+    return '\\boxed{no}' if answer.endswith((': 0', '：0')) else '\\boxed{yes}'
+
+
+def built_in(path: Path, url: str) -> dict[str, Any]:
+    """The data set as OpenCompass's own configs have it."""
+    ours = {'infer_cfg', 'path', 'reader_cfg'}
+    config = dataset_config(path, **{key: value for key, value in old.dataset().items() if key not in ours})
+    config['infer_cfg']['inferencer'] = {
+        'type': 'opencompass.openicl.icl_inferencer.GenInferencer',
+        'max_out_len': 64,
+    }
+    config['eval_cfg']['evaluator'] |= {'model_name': str(JUDGE), 'url': [f'{url}/v1/']}
+    return config
+
+
+def g_pass(counts: list[int], least: int) -> float:
+    """G-Pass@4 of 4 samples in percent, by drawing every subset."""
+    drawn = [list(combinations([1] * c + [0] * (4 - c), 4)) for c in counts]
+    return 100 * sum(sum(sum(one) >= least for one in each) / len(each) for each in drawn) / len(counts)
+
+
+@pytest.mark.e2e
+def test_the_built_in_table_is_wrong_and_the_new_one_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The built-in evaluator asks about 8 of 32 samples; rejudged, every sample counts for itself."""
+    data = write_bench(tmp_path / 'data', old.files())
+    config, work_dir, out = tmp_path / 'run.py', tmp_path / 'old', tmp_path / 'new'
+    with JudgeServer(fair) as server:
+        model = scripted(texts=TEXTS, batch_size=8, abbr='m')
+        config.write_text(f'models = [{model!r}]\ndatasets = [{built_in(data, server.url)!r}]\n')
+        done = run_opencompass(config, work_dir, '--max-num-workers', '2')
+        asked_by_built_in = len(server.asked)
+        assert len(list(work_dir.glob('*/predictions/m/*_?.json'))) == 2, done.stdout
+        [result] = work_dir.glob('*/results/m/*.json')
+        before = old.contents(work_dir)
+        llm = ['--judge', 'llm', '--model', str(JUDGE), '--url', server.url]
+        assert main(['rejudge', str(work_dir), '-o', str(out), *llm]) == 0
+        asked_by_us = [asked.prompt for asked in server.asked[asked_by_built_in:]]
+    wrong, printed = json.loads(result.read_text()), capsys.readouterr().out
+    first = [4 * ('\\boxed{0}' not in texts[0]) for texts in old.responses()]
+    assert asked_by_built_in == 8
+    assert wrong['G-Pass@4_1.0'] == g_pass(first, 4)
+    assert wrong['G-Pass@4_1.0'] != g_pass(COUNTS, 4)
+
+    [found] = collect([out]).results
+    assert found.counts.tolist() == COUNTS
+    for metric, least in (('G-Pass@4_0.5', 2), ('G-Pass@4_0.75', 3), ('G-Pass@4_1.0', 4)):
+        assert found.record[metric] == pytest.approx(g_pass(COUNTS, least))
+    # An answer that is the reference needs no call; the wrong one, '0', is the same in all samples.
+    assert len(asked_by_us) == len(set(asked_by_us)) == sum(c < 4 for c in COUNTS)
+    assert 'WRONG SCORES: the old judge was asked 8 times for 32 samples' in printed
+    assert '4 of 4 English questions were put to the old judge in Chinese' in printed
+    assert old.contents(work_dir) == before
