@@ -38,9 +38,9 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         rows = self.load(**kwargs)
         rows = rows.add_column('subdivision', [abbr] * len(rows))
         rows = rows.add_column('idx', list(range(len(rows))))
-        self.dataset = concatenate_datasets(
-            [rows.add_column('replica', [replica] * len(rows)) for replica in range(n)]
-        )
+        replicas = [replica for replica in range(n) for _ in range(len(rows))]
+        # One column for all: each `add_column` costs milliseconds, whatever its length.
+        self.dataset = concatenate_datasets([rows] * n).add_column('replica', replicas)
         self._init_reader(**(reader_cfg or {}))
 
 

@@ -12,10 +12,12 @@ from opencompass.openicl.icl_evaluator import BaseEvaluator
 from opencompass.registry import ICL_EVALUATORS
 
 from ..errors import IncompleteError, InputError
-from ..judges.build import build_judge, judge_config
+from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..scoring import score, score_judged
 from .rows import any_samples, samples_of, uids_of
+from .seals import check_seals
+from .seeds import Sample
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -79,6 +81,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """Called by OpenCompass with everything that `score` names."""
         predictions = score_kwargs['predictions']
         _check_count(predictions, original_dataset)
+        self._check_files(original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
             score_kwargs['predictions'] = self.pred_postprocess(predictions)
         versions = {package: version(package) for package in HOST_PACKAGES}
@@ -109,14 +112,20 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         judgements, answers = evaluator.verdicts(samples.replica, folder, score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
+    def _check_files(self, rows: Any) -> None:
+        """Whether the predictions are those that were written for these rows."""
+        if hasattr(self, '_out_dir') and {'uid', 'replica'} <= set(rows.column_names):
+            # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
+            out = Path(self._out_dir)
+            predictions = out.parents[2] / 'predictions' / out.parent.name / f'{out.name}.json'
+            check_seals(predictions, list(map(Sample, rows['uid'], rows['replica'])))
+
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
-        parts = {key: self._with_store(part) for key, part in config.items() if isinstance(part, Mapping)}
-        full = {**config, **(parts if config.get('type') == 'cascade' else {})}
-        if config.get('type') == 'llm' and hasattr(self, '_out_dir'):
-            # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
-            full.setdefault('store', str(Path(self._out_dir).parents[2] / 'verdicts'))
-        return full
+        if not hasattr(self, '_out_dir'):
+            return dict(config)
+        # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
+        return with_store(config, str(Path(self._out_dir).parents[2] / 'verdicts'))
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:

@@ -36,10 +36,11 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._samples = _samples_of(retriever.dataset_reader.dataset['test'])
         folder = Path(output_json_filepath or self.output_json_filepath)
         self._journal = Journal(folder / (output_json_filename or self.output_json_filename), self._samples)
-        self._journal.claim()
-        result: list[Any] = super().inference(
-            retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
-        )
+        result: list[Any] = []  # what is returned nobody reads
+        if not self._journal.claim():
+            result = super().inference(
+                retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
+            )
         self._journal.publish()
         return result
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
 import secrets
+import zlib
 from collections.abc import Sequence
+from glob import escape
 from pathlib import Path
 
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
+from .seals import samples_digest, write_seal
 from .seeds import Sample
+
+_NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
 
 
 class Journal:
-    """The resume file `tmp_<abbr>.jsonl` of OpenCompass, and beside it a mark with samples and owner.
+    """The resume file `tmp_<abbr>.jsonl` of OpenCompass, and beside it a mark with samples, owner, checksums.
 
     Two tasks can come to work on one shard: a node that the cluster has given up may go on computing while
     the shard runs elsewhere, and so may the tasks of a command that was killed and started again. The one
@@ -30,7 +35,9 @@ class Journal:
     def __init__(self, predictions: Path, samples: Sequence[Sample]) -> None:
         self._predictions = predictions
         self._owner = secrets.token_hex(3)
-        self._digest = hashlib.sha256(repr([tuple(sample) for sample in samples]).encode()).hexdigest()
+        self._samples = samples
+        self._noted, self._sum = 0, 0
+        self._digest = samples_digest(samples)
         self._finished = predictions.with_name('tmp_' + predictions.name).with_suffix('.jsonl')
         self._mark = self._finished.with_suffix('.samples')
 
@@ -39,26 +46,35 @@ class Journal:
         """Where OpenCompass shall write the predictions; its resume file has the same name for any draft."""
         return self._predictions.with_suffix('.part' + self._owner)
 
-    def claim(self) -> None:
+    def claim(self) -> bool:
         """Take the shard over, with what is finished of it.
 
         OpenCompass resumes by position. With another number of workers a shard of the same name has other
         rows, and the finished ones would silently stand for them.
 
+        Returns:
+            Whether nothing is left to do: a task died between its last response and the predictions.
+
         Raises:
             IncompleteError: the resume file is for other samples, or for nobody knows which.
         """
-        drop_damage(self._finished)
+        if self._finished.exists():
+            self._drop_changed()
+            drop_damage(self._finished)
         if self._finished.exists() and self._marked()[:1] != [self._digest]:
             raise IncompleteError(
                 f'{self._finished} holds responses to other samples than this shard has: resume with the '
                 '--max-num-workers and the data set of the start, or delete the file to lose them'
             )
         self._mark.parent.mkdir(parents=True, exist_ok=True)
-        self._mark.write_text(f'{self._digest} {self._owner}\n')
+        whole = None if self._finished.exists() else self._whole_draft()
+        self._write_mark()
+        if whole is not None:
+            whole.rename(self.draft)
+        return whole is not None
 
     def check(self) -> None:
-        """Go on only with a shard that is still one's own.
+        """Go on only with a shard that is still one's own; what is finished by now gets a checksum.
 
         Raises:
             IncompleteError: another task has taken it over since.
@@ -68,6 +84,7 @@ class Journal:
                 f'{self._predictions.stem} was taken over by another task, so this one stops here; nothing '
                 'is lost. If nobody restarted the run, look for two runs with this work directory'
             )
+        self._note()
 
     def publish(self) -> None:
         """Let the draft become the predictions, in one step: no reader ever sees half of them.
@@ -75,21 +92,72 @@ class Journal:
         Raises:
             IncompleteError: another task has taken the shard over.
         """
-        if not self.draft.exists():  # OpenCompass was asked for the prompts only
-            return
         try:
             self.check()
         except IncompleteError:
-            self.draft.unlink()
+            self.draft.unlink(missing_ok=True)
             raise
+        if not self.draft.exists():  # OpenCompass was asked for the prompts only
+            return
+        write_seal(self._predictions, self.draft, self._samples)
         os.replace(self.draft, self._predictions)
         self._mark.unlink(missing_ok=True)
+        for left in self._drafts():  # of tasks that died
+            left.unlink(missing_ok=True)
+
+    def _drafts(self) -> list[Path]:
+        return sorted(self._predictions.parent.glob(f'{escape(self._predictions.stem)}.part*'))
+
+    def _whole_draft(self) -> Path | None:
+        """OpenCompass removes the resume file as soon as the draft is written."""
+        known = self._marked()[:1] == [self._digest]
+        return next((draft for draft in self._drafts() if known and _rows(draft) == len(self._samples)), None)
+
+    def _write_mark(self) -> None:
+        """In one step: a mark that a kill or a full disk left empty would lock the samples away."""
+        part = self._mark.with_suffix('.mark' + self._owner)
+        try:
+            part.write_text(f'{self._digest} {self._owner}\n')
+            os.replace(part, self._mark)
+        finally:
+            part.unlink(missing_ok=True)
 
     def _marked(self) -> list[str]:
-        try:
-            return self._mark.read_text().split()
-        except FileNotFoundError:
-            return []
+        return next((line.split() for line in self._lines()), [])
+
+    def _lines(self) -> list[str]:
+        return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()
+
+    def _note(self) -> None:
+        """A line `<bytes> <CRC-32>` for the resume file as far as it has grown."""
+        data = _bytes_from(self._finished, self._noted)
+        if data:
+            self._noted, self._sum = self._noted + len(data), zlib.crc32(data, self._sum)
+            with self._mark.open('a') as mark:
+                mark.write(f'{self._noted} {self._sum:08x}\n')
+
+    def _drop_changed(self) -> None:
+        """Cut the resume file where it is no longer what the checksums of the last task say."""
+        data, good, known = _bytes_from(self._finished, 0), 0, 0
+        for note in filter(None, map(_NOTE.fullmatch, self._lines()[1:])):  # a kill may have cut the last one
+            size = int(note['size'])
+            known = zlib.crc32(data[good:size], known)
+            if len(data) < size or known != int(note['sum'], 16):
+                get_logger().warning(
+                    f'{self._finished}: changed since it was written, dropped behind byte {good}'
+                )
+                os.truncate(self._finished, good)
+                return
+            good = size
+
+
+def _bytes_from(path: Path, start: int) -> bytes:
+    try:
+        with path.open('rb') as file:
+            file.seek(start)
+            return file.read()
+    except FileNotFoundError:
+        return b''
 
 
 def drop_damage(path: Path) -> None:
@@ -110,6 +178,13 @@ def drop_damage(path: Path) -> None:
     if good < len(data):
         get_logger().warning(f'{path}: dropped {len(data) - good} damaged bytes behind row {rows}')
         os.truncate(path, good)
+
+
+def _rows(draft: Path) -> int | None:
+    try:
+        return len(json.loads(draft.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _row(line: bytes) -> int | None:

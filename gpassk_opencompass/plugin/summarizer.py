@@ -48,7 +48,7 @@ class GPassKSummarizer:
         """Read the results below the work directory, print and write the tables."""
         runs, missing = self._runs()
         for path in missing:
-            self._logger.error(f'no result at {path}: its task failed or was not run; see logs/ beside it')
+            self._logger.error(f'no result at {path}: {_why_missing(path)}')
         if not runs:
             return
         tables = (summary_table(runs), breakdown_table(runs).to_markdown())
@@ -71,12 +71,26 @@ class GPassKSummarizer:
         for model in self._config['models']:
             for dataset in self._config['datasets']:
                 path = get_infer_output_path(model, dataset, results)
-                record = mmengine.load(path) if Path(path).exists() else {}
+                record = _record(path)
                 if 'gpassk' in record:
                     runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
                 else:
                     missing.append(path)
         return runs, missing
+
+
+def _record(path: str) -> Any:
+    """Empty where there is none, or one that a kill or a full disk has cut."""
+    try:
+        return mmengine.load(path)
+    except (OSError, ValueError):
+        return {}
+
+
+def _why_missing(path: str) -> str:
+    if not Path(path).exists():
+        return 'its task failed or was not run; see logs/ beside it'
+    return 'the file is damaged or of another evaluator; OpenCompass would keep it: remove it, and use -r'
 
 
 def _footnotes(runs: list[Run], missing: list[str]) -> str:

@@ -102,7 +102,7 @@ class WrappedEvaluator:
             return ICL_EVALUATORS.build(deepcopy(dict(self._config)))
         except (KeyError, TypeError, ImportError) as error:
             raise InputError(
-                f'evaluator {dict(self._config)!r} cannot be built: {type(error).__name__}: {error}'
+                f'evaluator {_told(self._config)!r} cannot be built: {type(error).__name__}: {error}'
             ) from error
 
     def _details(

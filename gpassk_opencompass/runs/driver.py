@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Protocol
@@ -166,7 +166,9 @@ class Driver:
     def _end(self, job: Job) -> Finding:
         end_groups([job.process], lambda: self._stop.count > 1)  # tasks that outlived their command
         with job.held:
-            job.starts.end(job.process.wait(), stopped=bool(self._stop))
+            code = job.process.wait()
+            with suppress(OSError):  # a full disk: then it looks like a command that was killed
+                job.starts.end(code, stopped=bool(self._stop))
             finding = examine(job.run, job.work_dir, holding=True)
         self._watcher.ended(finding, time.time() - job.started)
         return finding

@@ -69,7 +69,10 @@ class Starts:
         A command makes one directory, the first one from its start on, and before the next command starts.
         """
         left = sorted({*times_in(self._work_dir), time})
-        for start, following in zip(self._starts, [*self._starts[1:], None], strict=False):
+        for number, start in enumerate(self._starts):
+            # One that resumes it came later, whatever the clock said by then.
+            later = (one for one in self._starts[number + 1 :] if one.resumes != time)
+            following = next(later, None)
             own = [one for one in left if _is_between(one, start, following)]
             if start.resumes is None and own:
                 left.remove(own[0])
@@ -117,7 +120,9 @@ def times_in(work_dir: Path) -> list[str]:
 
 
 def _is_between(time: str, start: Start, following: Start | None) -> bool:
-    return start.started <= time and (following is None or time <= following.started)
+    if following is None or following.started < start.started:  # by then the clock was set back
+        return start.started <= time
+    return start.started <= time <= following.started
 
 
 def _read(path: Path) -> list[Start]:

@@ -121,7 +121,7 @@ def _readable(paths: Iterable[Path]) -> Iterator[Config]:
             config = read_config(path)
         except InputError:
             continue
-        if config is not None:
+        if config is not None and config.get('models') and config.get('datasets'):  # else cut by a kill
             yield config
 
 

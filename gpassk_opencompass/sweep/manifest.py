@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 from ..errors import InputError
 
 MANIFEST = 'manifest.jsonl'
+
+_LARGEST = 1e40
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """
     path = folder / MANIFEST
     try:
-        lines = path.read_text(encoding='utf-8').splitlines()
+        with path.open(encoding='utf-8') as file:
+            lines = file.readlines()
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except (OSError, ValueError) as error:
@@ -89,9 +93,11 @@ def digest(content: bytes) -> str:
 def _entry(line: str, where: str) -> Entry:
     try:
         fields: Any = json.loads(line)
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()  # no halves of characters
         fields['k'] = tuple(fields['k'])
         entry = Entry(**fields)
-    except (ValueError, TypeError, KeyError) as error:
+        _check_types(entry)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(
             f'{where} is not an entry of a manifest ({error}); if it was changed by hand, remove the file: '
             'the next expansion writes it anew'
@@ -100,7 +106,22 @@ def _entry(line: str, where: str) -> Entry:
     return entry
 
 
+def _check_types(entry: Entry) -> None:
+    """TypeError for a value of another kind than is written; a manifest may be anybody's."""
+    fields = dict(vars(entry))
+    for name in ('file', 'k', 'n', 'questions', 'settings', 'stale'):
+        del fields[name]
+    if wrong := [name for name, value in fields.items() if not isinstance(value, str)]:
+        raise TypeError(f'{wrong[0]} is no text')
+    if not isinstance(entry.settings, dict):
+        raise TypeError('settings is no object')
+    counts = [value for value in (entry.n, entry.questions) if value is not None]
+    for value in (*entry.k, *counts, *entry.settings.values()):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _LARGEST:
+            raise TypeError(f'{value!r:.40} is no number that a config has')
+
+
 def _check_file(name: Any, where: str) -> None:
     """A manifest names files to remove: none outside its folder."""
-    if not isinstance(name, str) or name in ('', '.', '..') or '/' in name or not name.endswith('.py'):
+    if not isinstance(name, str) or re.fullmatch(r'[^/\0]+\.py', name, re.DOTALL) is None:
         raise InputError(f'{where} names the file {name!r}; expected the name of a config in its folder')

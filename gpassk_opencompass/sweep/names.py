@@ -29,7 +29,7 @@ from .lengths import CUT, cut, is_cut
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
 
-_FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]+'
+_FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]{1,40}'
 
 _TAGS: dict[str, tuple[str, str]] = {
     'temperature': ('t', _FLOAT),
@@ -52,7 +52,7 @@ _ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<langu
 _LABELS = '|'.join(re.escape(questions.label) for questions in QUESTION_SETS.values())
 _DATASET = re.compile(
     rf'(?P<label>{_LABELS}|{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{CUT})'
-    r'(?P<direct>-nocot)?-k(?P<ks>[0-9]+(?:_[0-9]+)*)-(?P<unit>[rn])(?P<count>[0-9]+)',
+    r'(?P<direct>-nocot)?-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
 

@@ -27,6 +27,8 @@ class Changes:
     edited: Sequence[str]
     entries: Sequence[Entry]
     """Of the manifest afterwards, if nothing is removed."""
+    announced: Sequence[Entry]
+    """Of the manifest before anything is written: an expansion that is killed leaves no unknown files."""
 
 
 def changes(folder: Path, texts: Mapping[str, str], current: Sequence[Entry], template: str) -> Changes:
@@ -52,6 +54,7 @@ def changes(folder: Path, texts: Mapping[str, str], current: Sequence[Entry], te
         stale=stale[False],
         edited=stale[True],
         entries=entries,
+        announced=[*earlier.values(), *(entry for entry in entries if entry.file not in earlier)],
     )
 
 
@@ -64,21 +67,27 @@ def apply(folder: Path, texts: Mapping[str, str], changes: Changes, prune: bool)
         InputError: the folder cannot be made or written to.
     """
     removed = frozenset(changes.stale if prune else ())
-    manifest = manifest_text(entry for entry in changes.entries if entry.file not in removed)
+    left = [entry for entry in changes.entries if entry.file not in removed]
     part = folder / f'.writing-{os.getpid()}'
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _write_manifest(folder, changes.announced, part)
         for name in changes.written:
             _write(folder / name, texts[name], part)
         for name in removed:
             (folder / name).unlink()
-        if _content(folder / MANIFEST) != manifest.encode():
-            _write(folder / MANIFEST, manifest, part)
+        _write_manifest(folder, left, part)
     except OSError as error:
         raise InputError(f'cannot write configs to {folder}: {error}; choose another --output_dir') from error
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _write_manifest(folder: Path, entries: Sequence[Entry], part: Path) -> None:
+    text = manifest_text(entries)
+    if _content(folder / MANIFEST) != text.encode():
+        _write(folder / MANIFEST, text, part)
 
 
 def _write(path: Path, text: str, part: Path) -> None:

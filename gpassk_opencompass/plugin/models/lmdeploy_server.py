@@ -14,6 +14,7 @@ from opencompass.models.turbomind_api import TurboMindAPIModel
 from opencompass.registry import MODELS
 
 from ..seeds import SERVER_BITS, SeedsOfBatch
+from .hidden import hidden
 from .refused import COUNT, LENGTH, SEED, key_from, refuse
 
 CLIENT_MODULE = 'lmdeploy.serve.openai.api_client'
@@ -100,7 +101,7 @@ class ChatClient:
     def __init__(self, api_addr: str, api_key: str | None, retry: int, timeout: float) -> None:
         from openai import OpenAI
 
-        self._address = api_addr
+        self._address, self._key = api_addr, api_key or ''
         self.openai_client = OpenAI(
             base_url=f'{api_addr}/v1', api_key=api_key or 'none', max_retries=retry, timeout=timeout
         )
@@ -111,10 +112,7 @@ class ChatClient:
     ) -> Iterator[dict[str, Any]]:
         """The answer, in the form that the client of lmdeploy gave it."""
         limits = {'max_tokens': max_tokens, 'max_completion_tokens': max_completion_tokens}
-        reply = self.openai_client.chat.completions.create(
-            model=model, messages=[{'role': 'user', 'content': prompt}], extra_body={**limits, **settings}
-        )
-        choice = reply.choices[0]
+        choice = self._asked(model, prompt, {**limits, **settings}).choices[0]
         if choice.finish_reason not in ('stop', 'length'):
             raise RuntimeError(
                 f'{self._address} ended an answer of {model!r} with {choice.finish_reason!r}; see its log'
@@ -122,6 +120,19 @@ class ChatClient:
         thought = getattr(choice.message, 'reasoning_content', None)
         text = choice.message.content or ''
         yield {'choices': [{'text': f'{thought}</think>{text}' if thought else text}]}
+
+    def _asked(self, model: str, prompt: str, settings: dict[str, Any]) -> Any:
+        from openai import OpenAIError
+
+        messages: Any = [{'role': 'user', 'content': prompt}]
+        try:
+            return self.openai_client.chat.completions.create(
+                model=model, messages=messages, extra_body=settings
+            )
+        except OpenAIError as error:
+            # It goes to the log of the task, and what the server says may quote the key.
+            said = hidden(f'{type(error).__name__}: {error}', self._key)
+        raise RuntimeError(f'{self._address} gave no answer of {model!r}: {said}')
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from opencompass.registry import MODELS
 
 from ...errors import InputError
 from ..seeds import SERVER_BITS, SeedsOfBatch
+from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
@@ -49,6 +50,7 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         _check_temperature(path, kwargs)
         key = {'key': key_from(key_env)} if key_env else {}
         super().__init__(path, *args, **{**kwargs, **key})
+        self.logger.addFilter(HiddenKey(self.openai_client.api_key))
         self.seeds = None if random_seed is None else SeedsOfBatch(random_seed, SERVER_BITS)
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:

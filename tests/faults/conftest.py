@@ -1,0 +1,71 @@
+"""How often each fault is tried, from which seed, and the process whose copies are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from forks import Forks
+from sweep_run import SweepRun, sweep_run
+from sweeping import NOT_INSTALLED
+
+from gpassk_opencompass.judges.store import STORE_VARIABLE
+
+SHORT = 5
+LONG = 'GPASSK_FAULTS'
+SEED = 'GPASSK_FAULTS_SEED'
+
+
+@pytest.fixture(autouse=True)
+def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have one."""
+    monkeypatch.delenv(STORE_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope='session')
+def times() -> int:
+    """How often a fault is tried where each try is a command; cheap ones are tried many times as often."""
+    return int(os.environ.get(LONG, SHORT))
+
+
+@pytest.fixture(scope='session')
+def seed() -> str:
+    """The same in every short run; a long one draws its own."""
+    return os.environ.get(SEED) or (secrets.token_hex(4) if LONG in os.environ else '0')
+
+
+@pytest.fixture
+def chance(seed: str, request: pytest.FixtureRequest) -> random.Random:
+    """What a test draws its faults from; the line that replays it is printed with a failure."""
+    print(f'{SEED}={seed} {LONG}={os.environ.get(LONG, SHORT)} pytest {request.node.nodeid}')
+    return random.Random(f'{seed}/{request.node.name}')
+
+
+@pytest.fixture
+def tried(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
+    """Counts what was tried, printed at the end."""
+    counter: Counter[str] = Counter()
+    yield counter
+    print(f'TRIED {request.node.name}: {dict(sorted(counter.items()))}')
+
+
+@pytest.fixture(scope='session')
+def forks() -> Iterator[Forks]:
+    """One process for all tests: its imports take most of the time."""
+    if find_spec('opencompass') is None:
+        pytest.skip(NOT_INSTALLED)
+    with Forks() as started:
+        yield started
+
+
+@pytest.fixture
+def run(forks: Forks, tmp_path: Path) -> Iterator[SweepRun]:
+    """A run of one config with an LLM judge, ready to be started."""
+    with sweep_run(forks, tmp_path) as ready:
+        yield ready

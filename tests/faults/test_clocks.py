@@ -1,0 +1,117 @@
+"""A clock that is set back or forward."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from fake_opencompass import behave, calls, install, record, write_configs
+from judge_server import Act, Asked, Fail, JudgeServer, SkippingClock, fair
+from judging import judge_with
+from judging_run import pairs_of
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.runs import starts
+
+pytestmark = pytest.mark.e2e
+
+JUMPS = (-86400.0, -3600.0, -1.0, 3600.0, 86400.0)
+PAIRS = pairs_of(0, 20)
+
+
+def jump(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set the clock of the machine; what counts seconds since its start does not notice."""
+    own, own_gmtime = time.time, time.gmtime
+    monkeypatch.setattr(time, 'time', lambda: own() + seconds)
+    monkeypatch.setattr(time, 'gmtime', lambda at=None: own_gmtime(own() + seconds if at is None else at))
+
+
+@pytest.mark.parametrize('seconds', JUMPS)
+def test_verdicts_are_found_across_a_jump(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """A store's files begin with a time; that of the jump stands before or behind the earlier one."""
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        for part in (PAIRS[:12], PAIRS[8:]):
+            judge = judge_with(tmp_path, server)
+            judge.judge(part)
+            judge.close()
+            jump(monkeypatch, seconds)
+        assert len(server.asked) == len(PAIRS)
+    stored = StoredVerdicts([tmp_path])
+    assert (len(list(stored)), stored.repeated, stored.files) == (len(PAIRS), 0, 2)
+
+
+@pytest.mark.parametrize('seconds', JUMPS)
+def test_a_jump_in_the_middle_of_judging_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Not even where servers ask for pauses: waits are counted by a clock that never jumps."""
+
+    def behave_so(asked: Asked) -> Act:
+        if asked.number == 10:
+            jump(monkeypatch, seconds)
+        return Fail(429, headers={'Retry-After': '30'}) if asked.number % 4 == 3 else fair(asked.prompt)
+
+    clock = SkippingClock()
+    with JudgeServer(behave_so) as server:
+        judge = judge_with(tmp_path, server, clock=clock)
+        judgements = judge.judge(PAIRS)
+        judge.close()
+    assert [said.verdict.value == 'correct' for said in judgements] == [True, False] * 10
+    assert clock.now() < 30 * len(server.asked)
+
+
+@pytest.mark.parametrize('seconds', JUMPS)
+def test_a_sweep_goes_on_across_a_jump(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """In its directory, with the number of workers of its start, however often it is typed again."""
+    install(tmp_path, monkeypatch)
+    write_configs(tmp_path, 'run')
+    monkeypatch.chdir(tmp_path)
+    behave(tmp_path, 'run', 'broken')
+    assert main(['run', 'configs', '--', '--max-num-workers', '3']) == 1
+    [time_dir] = tmp_path.glob('outputs/run/2*')
+    monkeypatch.setattr(starts, 'datetime', _Shifted(seconds))
+    for workers in ('5', '6'):
+        assert main(['run', 'configs', '--', '--max-num-workers', workers]) == 1
+    behave(tmp_path, 'run', 'ok')
+    assert main(['run', 'configs']) == 0
+    for call in calls(tmp_path)[1:]:
+        assert call['arguments'][-4:] == ['--max-num-workers', '3', '-r', time_dir.name]
+    [result] = time_dir.glob('results/*/*.json')
+    assert json.loads(result.read_text()) == record()
+
+
+class _Shifted:
+    """Stands for the class `datetime` where the present is asked for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def now(self) -> datetime:
+        return datetime.now() + timedelta(seconds=self._seconds)
+
+
+def test_random_jumps_between_commands_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, chance: random.Random
+) -> None:
+    """Many short runs, each at another time: no verdict is asked for twice."""
+    pairs = pairs_of(0, 5 * times)
+    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+        for _ in range(times):
+            judge = judge_with(tmp_path, server)
+            judge.judge(chance.sample(pairs, 5))
+            judge.close()
+            with monkeypatch.context() as patch:
+                jump(patch, chance.uniform(-1e8, 1e8))
+                judge = judge_with(tmp_path, server)
+                judge.judge(chance.sample(pairs, 5))
+                judge.close()
+        assert len({asked.prompt for asked in server.asked}) == len(server.asked)

@@ -1,0 +1,86 @@
+"""A judge that says yes and no to the same question in turn."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from judge_server import Act, Asked, JudgeServer, Reset, Say
+from judging import judge_with
+from judging_run import pairs_of
+
+from gpassk_opencompass import IncompleteError, Judgement
+from gpassk_opencompass.judges.stored import StoredVerdicts
+
+pytestmark = pytest.mark.e2e
+
+PAIRS = pairs_of(0, 40)
+
+
+class Flipping:
+    """Says the other thing each time that it is asked the same."""
+
+    def __init__(self, chance: random.Random, failing: float = 0.0) -> None:
+        self._chance, self._failing = chance, failing
+        self._asked: Counter[str] = Counter()
+
+    def __call__(self, asked: Asked) -> Act:
+        if self._chance.random() < self._failing:
+            return Reset()
+        self._asked[asked.prompt] += 1
+        said = r'\boxed{yes}' if self._asked[asked.prompt] % 2 else r'\boxed{no}'
+        return Say(said, delay=0.002 * self._chance.random())
+
+
+def test_what_it_said_first_stays(tmp_path: Path, times: int, chance: random.Random) -> None:
+    """However often the run breaks off and is begun again: one verdict an answer, the same in every rerun."""
+    for number in range(times):
+        store = tmp_path / f'store{number}'
+        judgements: list[Judgement] = []
+        with JudgeServer(Flipping(chance, failing=0.2)) as server:
+            while not judgements:
+                judge = judge_with(store, server, attempts=1, patience=0.1)
+                with suppress(IncompleteError):
+                    judgements = judge.judge(PAIRS)
+                judge.close()
+                if any(said.verdict.value == 'unjudged' for said in judgements):
+                    judgements = []
+        stored = StoredVerdicts([store])
+        assert {line.about['answer']: line.verdict for line in stored} == {
+            pair.answer: said.verdict for pair, said in zip(PAIRS, judgements, strict=True)
+        }
+        assert stored.repeated == 0
+        with JudgeServer(Flipping(chance)) as server:
+            judge = judge_with(store, server)
+            assert judge.judge(PAIRS) == judgements
+            judge.close()
+            assert not server.asked
+
+
+def test_of_two_runs_at_once_every_later_one_says_the_same(
+    tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """Where they got different verdicts, the first of the store counts for all, and both can be listed."""
+    for number in range(times):
+        store = tmp_path / f'store{number}'
+        with JudgeServer(Flipping(chance)) as server:
+            judges = [judge_with(store, server) for _ in range(2)]
+            threads = [threading.Thread(target=judge.judge, args=(PAIRS,)) for judge in judges]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for judge in judges:
+                judge.close()
+            asked = len(server.asked)
+            later = [judge_with(store, server).judge(PAIRS) for _ in range(2)]
+            assert len(server.asked) == asked
+        stored = StoredVerdicts([store])
+        counts = {line.about['answer']: line.verdict for line in stored}
+        assert later[0] == later[1]
+        assert [said.verdict for said in later[0]] == [counts[pair.answer] for pair in PAIRS]
+        tried['contradictions listed'] += len(stored.contradictions)

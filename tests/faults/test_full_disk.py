@@ -1,0 +1,143 @@
+"""A disk that is full: a small one where this user may mount it, and files that cannot grow where not."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dying import Fault
+from forks import Copy, Forks
+from judge_server import JudgeServer, fair
+from judging import judge_with
+from judging_run import pairs_of
+from result_files import write_three
+from sweep_run import SweepRun
+from sweeping import BASE
+
+from gpassk_opencompass import IncompleteError
+from gpassk_opencompass.judges.store import VerdictStore
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
+
+ROOM = 256 * 1024
+BLOCK = 4096
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    folder = tmp_path / 'disk'
+    folder.mkdir()
+    line = ['mount', '-t', 'tmpfs', '-o', f'size={ROOM}', 'tmpfs', str(folder)]
+    made = subprocess.run(line, capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f'no small disk can be mounted here: {made.stderr.strip()}')
+    yield folder
+    subprocess.run(['umount', '-l', str(folder)], check=True)
+
+
+def leave(disk: Path, room: int) -> Path:
+    """Fill it, but for so many bytes; the file to remove to make room."""
+    ballast = disk / 'ballast'
+    ballast.unlink(missing_ok=True)
+    left = os.statvfs(disk).f_bavail * BLOCK
+    ballast.write_bytes(bytes(max(0, left - room) // BLOCK * BLOCK))
+    return ballast
+
+
+def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
+    run: SweepRun, disk: Path, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """It fails and says so, with any number of blocks left; then the numbers are those of any other run."""
+    for number in range(times):
+        name = f'run{number}'
+        run.write(name)
+        run.server.asked.clear()
+        ballast = leave(disk, BLOCK * chance.randrange(40))
+        copy = run.start(name, out=disk)
+        disturbed = copy.wait() != 0
+        tried['full' if disturbed else 'fitted'] += 1
+        assert not disturbed or 'No space left' in _all_said(copy, disk / name), _all_said(copy, disk / name)
+        ballast.unlink()
+        run.complete(name, out=disk)
+        run.check(name, deaths=int(disturbed), out=disk)
+        subprocess.run(['rm', '-r', disk / name], check=True)
+
+
+def test_a_run_whose_files_cannot_grow_goes_on_when_they_can(
+    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """The same by a limit of the process, which needs no rights."""
+    for number in range(times):
+        name = f'run{number}'
+        run.write(name)
+        run.server.asked.clear()
+        fault = Fault('opencompass', str(run.root), size=chance.randrange(25_000), deadly=False)
+        disturbed = run.start(name, fault).wait() != 0
+        tried['stopped' if disturbed else 'fitted'] += 1
+        run.complete(name)
+        run.check(name, deaths=int(disturbed))
+
+
+def _all_said(copy: Copy, work_dir: Path) -> str:
+    logs = [*work_dir.glob('.gpassk/opencompass.log'), *work_dir.glob('*/logs/*/*/*.out')]
+    return '\n'.join([copy.said, *(log.read_text(errors='replace')[-3000:] for log in logs)])
+
+
+@pytest.mark.parametrize('command', ['dump_configs', 'report'])
+def test_a_command_without_room_says_so(
+    forks: Forks, tmp_path: Path, disk: Path, chance: random.Random, command: str
+) -> None:
+    """One message, exit code 2; typed again when there is room it ends as anywhere else."""
+    template = tmp_path / 'template.py'
+    template.write_text(BASE.replace('temperatures = [0.3]', 'temperatures = [0.1 * i for i in range(1, 8)]'))
+    write_three(tmp_path / 'outputs')
+    lines = {
+        'dump_configs': ('dump_configs', '-tc', template, '--output_dir'),
+        'report': ('gpassk', 'report', tmp_path / 'outputs', '--only', 'tables', '-o'),
+    }
+    for room in (0, 1, 2, 3):
+        ballast = leave(disk, room * BLOCK)
+        copy = forks.start(*lines[command], disk / 'made', folder=tmp_path)
+        assert copy.wait() == 2
+        assert f'to {disk / "made"}: ' in copy.said
+        assert 'No space left' in copy.said
+        assert 'Traceback' not in copy.said
+        ballast.unlink()
+    assert forks.start(*lines[command], disk / 'made', folder=tmp_path).wait() == 0
+    assert forks.start(*lines[command], tmp_path / 'elsewhere', folder=tmp_path).wait() == 0
+    made, elsewhere = (
+        {path.name: path.read_bytes() for path in folder.iterdir() if not path.is_dir()}
+        for folder in (disk / 'made', tmp_path / 'elsewhere')
+    )
+    assert made == elsewhere
+
+
+def test_a_judge_without_room_keeps_its_verdicts(
+    tmp_path: Path, disk: Path, times: int, chance: random.Random
+) -> None:
+    """It stops with a message that names the store; the next one asks for the rest alone."""
+    pairs = pairs_of(0, 40)
+    for _ in range(times):
+        store = disk / 'store'
+        with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+            ballast = leave(disk, BLOCK * chance.randrange(3))
+            judge = judge_with(store, server)
+            with pytest.raises(IncompleteError, match=f'cannot write verdicts to {store}/.*: No space left'):
+                judge.judge(pairs)
+            judge.close()
+        kept = len(VerdictStore(store))
+        assert kept >= len(server.asked) - 8
+        ballast.unlink()
+        with JudgeServer(lambda asked: fair(asked.prompt)) as server:
+            judge = judge_with(store, server)
+            judgements = judge.judge(pairs)
+            judge.close()
+        assert [judgement.verdict.value == 'correct' for judgement in judgements] == [True, False] * 20
+        assert (len(server.asked), len(VerdictStore(store))) == (len(pairs) - kept, len(pairs))
+        subprocess.run(['rm', '-r', store], check=True)

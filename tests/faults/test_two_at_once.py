@@ -1,0 +1,81 @@
+"""Two commands at once in one place."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from dying import Fault
+from forks import Forks
+from result_files import write_three
+from sweep_run import SweepRun, contents
+from sweeping import BASE
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
+
+
+def test_two_sweeps_in_one_work_directory(
+    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """One works, the other one leaves it alone and says who has it; or comes late, and finds it complete."""
+    for number in range(times):
+        name = f'run{number}'
+        run.write(name)
+        run.server.asked.clear()
+        first = run.start(name)
+        time.sleep(chance.uniform(0, 1))
+        second = run.start(name)
+        codes = sorted([first.wait(), second.wait()])
+        tried['one refused' if codes == [0, 1] else 'both complete'] += 1
+        assert codes in ([0, 1], [0, 0])
+        run.complete(name)
+        run.check(name, deaths=0)
+
+
+def test_two_commands_of_opencompass_in_one_time_directory(
+    run: SweepRun, times: int, chance: random.Random, tried: Counter[str]
+) -> None:
+    """Which no lock keeps apart: the later one takes over, the first one stops, the numbers are right."""
+    for number in range(times):
+        name = f'run{number}'
+        config = run.write(name, delay=0.05)
+        run.server.asked.clear()
+        run.start(name, Fault('opencompass', str(run.root / 'out'), change=chance.randint(8, 24))).wait()
+        [time_dir] = (run.root / 'out' / name).glob('2*')
+        line = (config, '-w', run.root / 'out' / name, '-r', time_dir.name)
+        folders = [run.root / f'{name}-{place}' for place in 'ab']
+        copies = []
+        for folder in folders:
+            folder.mkdir()
+            copies.append(run.forks.start('opencompass', *line, folder=folder))
+            time.sleep(chance.uniform(0, 0.2))
+        codes = sorted(copy.wait() for copy in copies)
+        tried[f'{codes.count(0)} of 2 to the end'] += 1
+        run.complete(name)
+        run.check(name, deaths=3, workers=2)
+
+
+def test_two_expansions_or_reports_at_once(
+    forks: Forks, tmp_path: Path, times: int, chance: random.Random
+) -> None:
+    """Of the same into one folder: it is that of one of them alone."""
+    template = tmp_path / 'template.py'
+    template.write_text(BASE.replace('temperatures = [0.3]', 'temperatures = [0.1 * i for i in range(1, 8)]'))
+    write_three(tmp_path / 'outputs')
+    lines = [
+        ('dump_configs', '-tc', template, '--output_dir'),
+        ('gpassk', 'report', tmp_path / 'outputs', '--only', 'tables', '-o'),
+    ]
+    for line in lines:
+        assert forks.start(*line, tmp_path / f'{line[0]}-alone', folder=tmp_path).wait() == 0
+        for number in range(times):
+            folder = tmp_path / f'{line[0]}{number}'
+            copies = []
+            for _ in range(2):
+                copies.append(forks.start(*line, folder, folder=tmp_path))
+                time.sleep(chance.uniform(0, 0.05))
+            assert [copy.wait() for copy in copies] == [0, 0]
+            assert contents(folder) == contents(tmp_path / f'{line[0]}-alone')
