@@ -19,6 +19,7 @@ _THOUGHT = ('<think>', '</think>')
 
 # Up to four backslashes: a response that was escaped once too often, or a line break before the box.
 _BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
+_FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
 _SOLID = re.compile(r'\S')
 _BARE_BOX = re.compile(r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])')
 
@@ -118,7 +119,9 @@ def _boxes(text: str) -> tuple[list[_Box], bool]:
         tuple[int, int | None]
     ] = []  # where the content starts; where the box starts, if it is one
     box_start: int | None = None
-    for match in _BOX_OR_BRACE.finditer(text):
+    # Braces before the first box change nothing, and a response is mostly that.
+    first = _FIRST_BOX.search(text)
+    for match in _BOX_OR_BRACE.finditer(text, first.start()) if first else ():
         if match['box']:
             box_start = match.start()
             if not text.startswith('{', match.end()):
@@ -189,4 +192,4 @@ def _formula(rest: str) -> str:
 
 
 def _sentence(rest: str) -> str:
-    return _SENTENCE_END.split(rest, maxsplit=1)[0].strip(_TRAILING)
+    return _SENTENCE_END.split(rest, maxsplit=1)[0].strip(_TRAILING).strip()

@@ -1,0 +1,85 @@
+"""`fuzz`: a test that takes drawn inputs, counts them, and ends one that takes too long.
+
+`make test` draws few inputs, the same each time; `make fuzz` (GPASSK_FUZZ=N) N a target, new ones each time.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy
+
+LONG = int(os.environ.get('GPASSK_FUZZ') or 0)
+"""Inputs a target of the long form; 0: the short form."""
+
+SHORT = 40
+
+LIMIT = 10.0
+"""Seconds of this process's CPU time that one input may take; what is usual are milliseconds."""
+
+tried: Counter[str] = Counter()
+"""Test → inputs."""
+
+
+class TookTooLong(AssertionError):
+    """An input for which the time grows out of bounds."""
+
+
+def fuzz(
+    *strategies: SearchStrategy[Any], share: float = 1.0, limit: float = LIMIT
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`hypothesis.given` for the last parameters of a test, with a bound on the time of each input.
+
+    Args:
+        strategies: of the parameters that are drawn; fixtures come before them.
+        share: of the usual number of inputs, for targets that take long.
+        limit: seconds of CPU time.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @settings(
+            max_examples=max(5, round(share * (LONG or SHORT))),
+            deadline=None,
+            derandomize=not LONG,
+            database=None,
+            suppress_health_check=[
+                HealthCheck.too_slow,
+                HealthCheck.data_too_large,
+                HealthCheck.large_base_example,
+            ],
+        )
+        @given(*strategies)
+        @functools.wraps(test)
+        def counted(*arguments: Any, **named: Any) -> None:
+            tried[test.__name__] += 1
+            with within(limit):
+                test(*arguments, **named)
+
+        return pytest.mark.slow(counted)
+
+    return decorate
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """TookTooLong after so much CPU time of this process; regular expressions are interrupted, too."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TookTooLong(f'more than {seconds:g} s of CPU time')
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -1,0 +1,148 @@
+"""Inputs that once went wrong, found by the other tests of this folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+from damaged_records import good_record
+from fuzzing import within
+from result_files import ABBR, THIRDS, write_result
+
+from gpassk_opencompass.answers import final_answer
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges.reply import read_verdict
+from gpassk_opencompass.judges.store import read_lines
+from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.report.layout import TextTable
+from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.report.table import Table
+from gpassk_opencompass.sweep.manifest import Entry, read_manifest
+from gpassk_opencompass.sweep.names import DatasetName, ModelName
+
+
+def test_a_long_s_is_an_s_in_a_verdict() -> None:
+    """Regular expressions without regard to case take ſ for s; lower() does not."""
+    assert read_verdict('\\boxed{ye\u017f}') is Verdict.CORRECT
+
+
+def test_an_answer_of_a_control_character_is_none() -> None:
+    """\\x85 is a blank for str.strip() alone."""
+    assert final_answer('the answer is \x85').text == ''
+
+
+@pytest.mark.parametrize('text', [f'm_t0_l{5000 * "9"}', f'm_rs{5000 * "9"}_l8'])
+def test_a_number_of_thousands_of_digits_is_no_name(text: str) -> None:
+    """Python reads 4300 digits at most."""
+    with pytest.raises(InputError):
+        ModelName.parse(text)
+    with pytest.raises(InputError):
+        DatasetName.parse(f'MATH500-L5-k{4000 * "9"}-r{4000 * "9"}')
+
+
+@pytest.mark.parametrize('more', ['"verdict": "no"', '"key": 5', '"key": "x", "verdict": "unjudged"'])
+def test_a_line_of_a_store_that_says_things_twice_is_read_by_its_head(tmp_path: Path, more: str) -> None:
+    """By all readers alike, whatever the rest of a forged line says."""
+    content = f'{{"key": "{32 * "0"}", "verdict": "correct", {more}'.encode()
+    path = tmp_path / 'a.jsonl'
+    path.write_bytes(content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode())
+    [line] = read_lines(path)
+    assert line is not None
+    assert (line.key, line.verdict) == (32 * '0', Verdict.CORRECT)
+    assert len(list(StoredVerdicts([tmp_path]))) == 1
+
+
+SETTINGS = {'temperature': 1.0}
+ENTRY = vars(Entry('a.py', 't.py', 'm', 'p', ABBR.format(1), 'd', SETTINGS, 'b', (2,), 4, 24, 's', 'x'))
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'model_abbr': ['m']},
+        {'path': None},
+        {'settings': [1]},
+        {'settings': {'temperature': '1'}},
+        {'settings': {'top_k': 10**400}},
+        {'model': '\ud800'},
+        {'k': ['2']},
+        {'n': '4'},
+    ],
+)
+def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    """They would fail much later, in a table or on the page."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    (tmp_path / 'manifest.jsonl').write_text(json.dumps({**ENTRY, **wrong}) + '\n')
+    with pytest.raises(InputError, match='is not an entry of a manifest'):
+        read_manifest(tmp_path)
+    assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 2
+
+
+def test_a_manifest_is_cut_at_line_feeds_alone(tmp_path: Path) -> None:
+    """A path may hold other line ends of Unicode."""
+    (tmp_path / 'manifest.jsonl').write_text(
+        json.dumps({**ENTRY, 'path': 'a\u2028b'}, ensure_ascii=False) + '\n'
+    )
+    [entry] = read_manifest(tmp_path)
+    assert entry.path == 'a\u2028b'
+
+
+def test_a_record_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    """What can just be read may be too deep to be hashed or written."""
+    record = json.dumps(good_record()).replace('"rule"', 200 * '[' + '1' + 200 * ']')
+    path = tmp_path / 'r.gpassk.json'
+    path.write_text(record)
+    with pytest.raises(InputError, match='nested more than'):
+        read_result(path)
+
+
+def test_a_model_called_like_a_line_of_tabulate_keeps_its_row() -> None:
+    """\\x01 at the beginning is its sign for a line between rows."""
+    table = TextTable('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
+    assert table.to_latex().count(' & ') == table.to_latex().count('&') == 3
+    assert [line.count('|') for line in table.to_markdown().splitlines()[:4]] == [3] * 4
+
+
+def test_a_cell_with_a_nul_is_written() -> None:
+    """Python 3.10 refuses it."""
+    assert Table(['a\0b'], []).to_csv() == 'a\ufffdb\n'
+
+
+@pytest.mark.parametrize('cell', ['a\rb', '\r', 'a\nb', '\n=1', '＝1'])
+def test_a_cell_with_a_line_end_is_one_cell(cell: str) -> None:
+    """Of either kind; and full-width signs begin a formula, too."""
+    [row] = csv.reader(Table([cell, 'b'], []).to_csv().splitlines(keepends=True))
+    assert row[1] == 'b'
+    assert row[0].lstrip("'") == cell
+    assert row[0][0] not in '\r\n＝'
+
+
+def test_a_message_that_quotes_a_file_steers_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of models, benchmarks and sources stand in errors and tables."""
+    path = tmp_path / 'p.json'
+    path.write_text(json.dumps({'\x1b[2J': {'Greedy': {'b': 'x'}}}))
+    assert main(['report', '--published', str(path), '-o', str(tmp_path / 'r')]) == 2
+    path.write_text(
+        json.dumps({'reference': '1', 'answer': '1', 'label': True, 'source': '\x1b[2J', 'language': '\x9b'})
+    )
+    assert main(['judge-agreement', str(path)]) in (0, 1)
+    printed = ''.join(capsys.readouterr())
+    assert '\\x1b[2J' in printed
+    assert not set(printed) & {'\x1b', '\x9b'}
+
+
+@pytest.mark.slow
+def test_a_text_of_openings_of_formulas_is_converted_in_seconds() -> None:
+    r"""Without \] each \[ was looked after to the end of the text."""
+    formulas = pytest.importorskip('gpassk_opencompass.report.page.formulas')
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    texts = [9900 * opening for opening in (r'\[', r'\(')]
+    with within(2):
+        formulas.Formulas().add(*texts)

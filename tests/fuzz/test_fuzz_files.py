@@ -1,0 +1,203 @@
+"""Files of rows, results, manifests and leaderboards, damaged, are read or refused by each command."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from damaged_records import damaged_records, good_record
+from drawn import any_text, deep, mutated, values
+from fuzzing import fuzz
+from hypothesis import strategies as st
+from result_files import ABBR, THIRDS, write_result
+
+from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.shown import UNSEEN
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.json_lines import JsonRows
+from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.sweep.manifest import Entry, manifest_text, read_manifest
+
+ROWS = [
+    {'uid': 'a', 'question': '1 + 1?', 'answer': '2', 'responses': [r'\boxed{2}', '3'], 'language': 'en'},
+    {'uid': 'b', 'problem': 'p', 'split': 'AMC', 'correct': [True, False, None], 'answers': ['1', '2', '']},
+    {'uid': 'c', 'n': 4, 'c': 2, 'unjudged': 1},
+    {'uid': 'd', 'correct': '10?1'},
+    {'question': 'q', 'reference': '1', 'answer': '1', 'label': 'correct', 'language': 'cn', 'source': 's'},
+]
+PUBLISHED = {
+    'A-7B': {
+        'link': 'x',
+        'Greedy': {'MATH500-L5': 50.0},
+        'mG-Pass@16': {'MATH500-L5': 40.0, 'AIME2025': None},
+    },
+    'B': {'G-Pass@16-0.5': {'MATH500-L5': 30.5}, 'mG-Pass@16': {'MATH500-L5': 41.0}},
+}
+
+
+def run(*command: str | Path) -> int:
+    """The exit code of a command, which prints nothing that steers a terminal."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(map(str, command)))
+    assert code in (0, 1, 2)
+    assert not UNSEEN.search((out.getvalue() + err.getvalue()).replace('\n', ''))
+    return code
+
+
+def lines_of(rows: Sequence[Any]) -> bytes:
+    """JSON lines."""
+    return ''.join(json.dumps(row) + '\n' for row in rows).encode()
+
+
+row_sets = st.sampled_from([[ROWS[place]] * 3 for place in range(len(ROWS))]).map(lines_of)
+FIELDS = sorted({name for row in ROWS for name in row})
+changed_rows = st.builds(
+    lambda row, more: {**row, **more},
+    st.sampled_from(ROWS),
+    st.dictionaries(st.sampled_from(FIELDS), values, max_size=2),
+)
+row_values = st.lists(changed_rows, min_size=1, max_size=4).map(lines_of)
+row_files = row_sets.flatmap(mutated) | row_values | deep.map(str.encode) | st.binary(max_size=30)
+
+
+@fuzz(row_files, st.booleans(), share=3)
+def test_rows_are_objects_or_refused(folder: Path, content: bytes, packed: bool) -> None:
+    """From plain and packed files."""
+    path = folder / ('rows.jsonl.gz' if packed else 'rows.jsonl')
+    path.write_bytes(gzip.compress(content) if packed else content)
+    with contextlib.suppress(InputError):
+        assert all(isinstance(row, dict) for _, row in JsonRows(path))
+
+
+@fuzz(st.binary(max_size=40) | row_sets.map(gzip.compress).flatmap(mutated))
+def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
+    """Or still whole."""
+    path = folder / 'damaged.jsonl.gz'
+    path.write_bytes(content)
+    with contextlib.suppress(InputError):
+        list(JsonRows(path))
+
+
+@fuzz(row_files, st.booleans())
+def test_labelled_answers_are_read_or_refused(folder: Path, content: bytes, responses: bool) -> None:
+    """With texts and labels."""
+    path = folder / 'pairs.jsonl'
+    path.write_bytes(content)
+    with contextlib.suppress(InputError):
+        for one in read_labelled(path, responses=responses):
+            assert isinstance(one.label, bool)
+            assert isinstance(one.pair.answer, str)
+
+
+@fuzz(
+    row_sets.flatmap(mutated) | row_values | deep.map('{{"uid": {}, "n": 1, "c": 1}}'.format).map(str.encode),
+    share=2,
+)
+def test_scoring_reads_rows_or_refuses_them(folder: Path, content: bytes) -> None:
+    """Labels and counts, to a record and to a table; responses are left out, as they need a judge."""
+    path = folder / 'scored.jsonl'
+    path.write_bytes(content)
+    for kind in ('labels', 'counts'):
+        run('score', path, '--as', kind, '-o', folder / 'scored.json')
+        run('score', path, '--as', kind, '-o', folder / 'scored.csv')
+
+
+results = (
+    st.just(json.dumps(good_record()).encode()).flatmap(mutated)
+    | damaged_records().map(lambda record: json.dumps(record).encode())
+    | st.builds(
+        lambda place, text: json.dumps(good_record()).replace(place, text).encode(),
+        st.sampled_from(['"rule"', '"Q"', '"w"', '["10?0", ', '"cascade"', '"silent": 1', '"q"']),
+        deep,
+    )
+)
+
+
+@fuzz(results, share=2)
+def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -> None:
+    """As tables and as scores of its own."""
+    path = folder / 'r.gpassk.json'
+    path.write_bytes(content)
+    run('report', '--file', path, '-o', folder / 'report', '--only', 'tables')
+    run('score', path, '-o', folder / 'rescored.json')
+    run('plan', '--half-width', '5', '--k', '2', '--pilot', path)
+
+
+@fuzz(results, share=0.5)
+def test_a_damaged_result_is_refused_or_shown_on_a_page(folder: Path, content: bytes) -> None:
+    """The page reads more of it."""
+    path = folder / 'r.gpassk.json'
+    path.write_bytes(content)
+    run('report', '--file', path, '-o', folder / 'page', '--only', 'page')
+
+
+METRICS = [
+    'Greedy',
+    'mG-Pass@16',
+    'G-Pass@16-0.5',
+    'mG-Pass@0',
+    'G-Pass@16-.',
+    'mG-Pass@' + '9' * 5000,
+    'link',
+]
+facts = st.dictionaries(any_text | st.just('MATH500-L5'), st.floats(0, 100) | values, max_size=3) | values
+leaderboards = st.just(json.dumps(PUBLISHED).encode()).flatmap(mutated) | st.dictionaries(
+    any_text, st.dictionaries(st.sampled_from(METRICS), facts, max_size=3), max_size=4
+).map(lambda content: json.dumps(content).encode())
+
+
+@fuzz(leaderboards, share=2)
+def test_a_damaged_leaderboard_is_refused_or_shown(folder: Path, content: bytes) -> None:
+    """Beside nothing, beside results, and on its own for its neighbours."""
+    path = folder / 'published.json'
+    path.write_bytes(content)
+    write_result(folder / 'work', ABBR.format(1), THIRDS)
+    run('report', '--published', path, '-o', folder / 'published', '--only', 'tables')
+    run('compare', path, '--neighbours')
+    run('compare', folder / 'work', path, '-o', folder / 'compared.csv')
+
+
+ENTRY = Entry(
+    'a.py',
+    't.py',
+    'm',
+    'org/m',
+    ABBR.format(1),
+    'MATH500-L5-k2-r2',
+    {'temperature': 1.0},
+    'b',
+    (2,),
+    4,
+    24,
+    's',
+    'x',
+)
+entries = st.builds(
+    lambda fields: manifest_text([ENTRY]).encode() + json.dumps({**vars(ENTRY), **fields}).encode() + b'\n',
+    st.dictionaries(st.sampled_from(sorted(vars(ENTRY))), values, max_size=2),
+)
+
+
+@fuzz(
+    st.just(manifest_text([ENTRY])).map(str.encode).flatmap(mutated) | entries | deep.map(str.encode), share=2
+)
+def test_a_damaged_manifest_is_refused_or_used(folder: Path, content: bytes) -> None:
+    """By whoever reads it: no file outside its folder is named, and a report can be made."""
+    work = folder / 'swept'
+    write_result(work, ABBR.format(1), THIRDS)
+    (work / 'manifest.jsonl').write_bytes(content)
+    try:
+        for entry in read_manifest(work):
+            assert Path(entry.file).name == entry.file
+        boards(collect([work]).results)
+    except InputError:
+        pass
+    run('report', work, '-o', folder / 'swept_report', '--only', 'tables')

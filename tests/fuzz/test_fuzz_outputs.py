@@ -1,0 +1,239 @@
+"""What is written for browsers, spreadsheets, TeX and viewers: texts of others stay texts, never code."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged_records import good_record
+from drawn import answers, any_text, hostile
+from fuzzing import fuzz
+from hypothesis import strategies as st
+from tabulate import LATEX_ESCAPE_RULES
+
+from gpassk_opencompass.report.layout import TextTable
+from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.report.scores import read_scores
+from gpassk_opencompass.report.table import Table, one_line, read_csv_cell
+from gpassk_opencompass.report.tables import write_tables
+
+NAMES = (
+    'model',
+    'dataset',
+    'judge',
+    'group',
+    'uid',
+    'problem',
+    'signature',
+    'warning',
+    'question',
+    'reference',
+    'answer',
+    'reason',
+)
+texts = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, any_text | answers))
+
+
+def board_with(folder: Path, texts: dict[str, str]) -> list[Board]:
+    """The boards of one result whose texts are these; none where they make it damaged."""
+    record = good_record()
+    block, details = record['gpassk'], record['details']
+    block['run'] = {
+        'model': texts.get('model', 'm'),
+        'dataset': texts.get('dataset', 'MATH500-L5'),
+        'host': 'file',
+    }
+    block['judge'] = {'name': texts.get('judge', 'rule'), 'model': texts.get('judge', 'Q')}
+    block['signature'] = texts.get('signature', 's')
+    block['replicas'] = {'warnings': [texts.get('warning', 'w')]}
+    block['unjudged_reasons'] = {texts.get('reason', 'r'): 1}
+    for name in ('group', 'uid', 'problem'):
+        block['counts'][name] = [
+            f'{texts.get(name, name)}{row if name == "uid" else ""}' for row in range(24)
+        ]
+    details['question'] = [texts.get('question', 'q')] * 24
+    details['reference'] = [texts.get('reference', '1')] * 24
+    details['answers'] = [['1', texts.get('answer', '2'), '3', '4']] * 24
+    path = folder / 'drawn.gpassk.json'
+    path.write_text(json.dumps(record), encoding='utf-8')
+    try:
+        return boards([read_result(path)])[0]
+    except ValueError:
+        return []
+
+
+class Elements(HTMLParser):
+    """Tags, attributes and declarations of a page, without its texts, and what its scripts hold."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.seen: list[Any] = []
+        self.scripts: list[str] = []
+        self._in_script = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, attrs))
+        self._in_script = tag == 'script'
+        self.scripts += [''] if self._in_script else []
+
+    def handle_endtag(self, tag: str) -> None:
+        self.seen.append(f'/{tag}')
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            self.scripts[-1] += data
+
+    def handle_comment(self, data: str) -> None:
+        self.seen.append(f'<!--{data}')
+
+    def handle_decl(self, decl: str) -> None:
+        self.seen.append(f'<!{decl}')
+
+    def unknown_decl(self, data: str) -> None:
+        self.seen.append(f'<![{data}')
+
+    def handle_pi(self, data: str) -> None:
+        self.seen.append(f'<?{data}')
+
+
+@fuzz(texts, share=0.5)
+def test_no_text_becomes_markup_or_script(folder: Path, texts: dict[str, str]) -> None:
+    """The page has the elements of a page of plain texts; its data is JSON with the texts as they were."""
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    page = pytest.importorskip('gpassk_opencompass.report.page', reason='the extra "report" is not installed')
+    [plain] = page.write_page(board_with(folder, {}), folder / 'plain')
+    if not (found := board_with(folder, texts)):
+        return
+    [path] = page.write_page(found, folder / 'drawn')
+    written = path.read_bytes()
+    expected, shown = Elements(plain.read_text(encoding='utf-8')), Elements(written.decode())
+    assert shown.seen == expected.seen
+    assert shown.scripts[1:] == expected.scripts[1:]
+    assert shown.scripts[0].isascii()
+    assert not set(shown.scripts[0]) & set('<>&\x00')
+    [board] = json.loads(shown.scripts[0])['boards']
+    assert board['entries'][0]['name'] == found[0].entries[0].name
+    assert board['uids'] == found[0].entries[0].result.uids
+    assert b'\x00' not in written
+
+
+cells = (
+    any_text
+    | answers
+    | st.integers()
+    | st.none()
+    | st.sampled_from(['=1+1', '-5', '+a', '@x', '\t=1', '\n=1', '＝1', "'=", '1'])
+)
+
+
+@fuzz(st.lists(st.tuples(cells, cells), min_size=1, max_size=4), share=3)
+def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
+    """Spreadsheets run what begins like a formula; read back, each text is what it was."""
+    text = Table(['a', '=b'], [list(row) for row in rows]).to_csv()
+    read = list(csv.reader(StringIO(text, newline='')))  # as of a file
+    assert len(read) == 1 + len(rows)
+    for row, given in zip(read[1:], rows, strict=True):
+        assert len(row) == len(given)
+        for cell, value in zip(row, given, strict=True):
+            if isinstance(value, str):
+                assert cell[:1] not in {*'=+-@\t\r\n', *'＝＋－＠'}
+                assert read_csv_cell(cell) == value.replace('\0', '\ufffd')
+
+
+ESCAPED = {escape: character for character, escape in LATEX_ESCAPE_RULES.items()}
+_TOKEN = re.compile(
+    '|'.join(re.escape(escape) for escape in sorted(ESCAPED, key=len, reverse=True)) + r'|\{\}(?=\[)|.',
+    re.DOTALL,
+)
+
+
+def typeset(cell: str) -> str:
+    """What TeX shows for a cell; fails for a character that means something to TeX and is not escaped."""
+    shown = ''
+    for token in _TOKEN.findall(cell):
+        if token != '{}':
+            assert token in ESCAPED or token not in '\\{}$&#^_%~\n', token
+            shown += ESCAPED.get(token, token)
+    return shown
+
+
+@fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text | answers, share=3)
+def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> None:
+    """Neither a title, nor a cell, nor a note."""
+    table = TextTable(title, [title, 'x'], [[name, '1'] for name in names], [title])
+    lines = table.to_latex().split('\n')
+    assert lines[0].startswith('% ')
+    assert lines[1].startswith(r'\begin{tabular}')
+    body = lines[lines.index(r'\midrule') + 1 : lines.index(r'\bottomrule')]
+    assert len(body) == len(names)
+    for line, name in zip(body, names, strict=True):
+        cell, _, rest = line.rpartition(' & ')
+        assert rest.split() == ['1', r'\\']
+        assert typeset(cell).strip() == one_line(name)
+    [note] = lines[lines.index(r'\end{tabular}') + 1 : -1]
+    assert (
+        typeset(note.removeprefix(r'\\{\footnotesize ').removesuffix('}')).rstrip()
+        == f'[a] {one_line(title)}'.rstrip()
+    )
+
+
+@fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text, share=3)
+def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note: str) -> None:
+    """A row a line with as many cells as there are columns."""
+    text = TextTable('t', ['model', 'x'], [[name, '1'] for name in names], [note]).to_markdown()
+    assert '<' not in text.replace('&lt;', '')
+    text.encode()
+    rows = text.split('\n')[2 : 2 + len(names)]
+    for row in rows:
+        assert len(re.findall(r'(?<!\\)\|', row)) == 3
+
+
+@fuzz(texts)
+def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, str]) -> None:
+    """Inside their folder, in UTF-8, and the scores with the names as they were."""
+    found = board_with(folder, texts)
+    out = folder / 'tables_of_one'
+    for path in write_tables(found, out):
+        assert path.resolve().is_relative_to(out)
+        path.read_text(encoding='utf-8')
+        assert path.name.isprintable()
+    if found:
+        name = found[0].entries[0].name.replace('\0', '\ufffd')
+        assert {score.run for score in read_scores(out / 'scores.csv')} == {name}
+
+
+@fuzz(hostile | any_text, share=0.1, limit=60)
+def test_figures_are_images_whatever_a_model_is_called(folder: Path, name: str) -> None:
+    """SVG is XML without scripts or links; and files lie in the folder."""
+    figures = pytest.importorskip(
+        'gpassk_opencompass.report.figures.stability', reason='the extra "report" is not installed'
+    )
+    from gpassk_opencompass.report.figures.style import house_style, save
+
+    for board in board_with(folder, {'model': name, 'dataset': name, 'group': name}):
+        with house_style():
+            for drawing in figures.questions(board):
+                if hasattr(drawing, 'figure'):
+                    _, svg = save(drawing, folder / 'figure', dpi=30)
+                    for element in ET.parse(svg).iter():
+                        assert element.tag.rpartition('}')[2] not in {
+                            'script',
+                            'a',
+                            'foreignObject',
+                            'iframe',
+                        }
+                        for attribute, value in element.items():
+                            assert not attribute.startswith('on')
+                            if attribute.endswith('href'):
+                                assert value.startswith(('#', 'data:image/png;base64,'))

@@ -1,0 +1,106 @@
+"""Verdict stores, damaged or made up by somebody: no verdict but those that were put, no exception."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import zlib
+from pathlib import Path
+
+from drawn import any_text, deep, mutated, values
+from fuzzing import fuzz
+from hypothesis import strategies as st
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges.store import VerdictStore, read_lines, verdict_key
+from gpassk_opencompass.judges.stored import StoredVerdicts
+
+JUDGE = {'model': 'Q', 'prompts': 'p', 'sampling': {'temperature': 0.0}}
+PUT = {
+    verdict_key(JUDGE, str(number)): Verdict.CORRECT if number % 3 else Verdict.INCORRECT
+    for number in range(12)
+}
+
+
+def sound_store(folder: Path) -> bytes:
+    """The content of a store with all of `PUT`."""
+    store = VerdictStore(folder)
+    for number, (key, verdict) in enumerate(PUT.items()):
+        about = {'question': f'求 {number}?', 'reference': '1', 'answer': str(number), 'language': 'cn'}
+        store.put(key, verdict, {**about, 'reply': r'\boxed{yes}', 'judge': JUDGE, 'time': '2026-01-01'})
+    store.close()
+    [file] = folder.glob('*.jsonl')
+    return file.read_bytes()
+
+
+def written(folder: Path, content: bytes) -> Path:
+    """A store with one file of this content."""
+    store = folder / 'store'
+    store.mkdir(exist_ok=True)
+    (store / '1.jsonl').write_bytes(content)
+    return store
+
+
+def look(*command: str) -> int:
+    """The exit code of a command; what it prints goes nowhere."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main(command)
+    assert '\x1b' not in out.getvalue() + err.getvalue()
+    return code
+
+
+@fuzz(st.data(), share=3)
+def test_a_damaged_store_holds_nothing_but_what_was_put(folder: Path, data: st.DataObject) -> None:
+    """A line whose checksum does not hold is not there; all others say what was put."""
+    whole = Path(folder / 'sound')
+    content = next(whole.glob('*.jsonl')).read_bytes() if whole.exists() else sound_store(whole)
+    place = written(folder, data.draw(mutated(content)))
+    store = VerdictStore(place)
+    assert all(store.get(key) in (None, verdict) for key, verdict in PUT.items())
+    assert len(store) <= len(PUT)
+    for line in read_lines(place / '1.jsonl'):
+        assert line is None or PUT[line.key] is line.verdict
+    with contextlib.suppress(InputError):
+        assert {line.key for line in StoredVerdicts([place])} <= set(PUT)
+
+
+forged_fields = st.dictionaries(
+    st.sampled_from(
+        ['key', 'verdict', 'question', 'answer', 'reference', 'language', 'reply', 'judge', 'sum', 'time']
+    ),
+    values | st.sampled_from(['unjudged', 'correct', 'f' * 32]),
+    max_size=6,
+)
+
+
+def forged(key: str, verdict: str, more: str) -> bytes:
+    """A line that nobody but the store should write, with its right checksum."""
+    content = f'{{"key": "{key}", "verdict": "{verdict}", {more}'.encode('utf-8', 'surrogatepass')
+    return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
+
+
+@fuzz(
+    st.lists(
+        st.builds(
+            forged,
+            st.sampled_from(['0' * 32, 'ab' * 16]),
+            st.sampled_from(['correct', 'incorrect']),
+            forged_fields.map(lambda fields: json.dumps(fields)[1:-1] or '"a": 1')
+            | deep.map('"judge": {}'.format)
+            | any_text,
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    share=3,
+)
+def test_forged_lines_harm_nobody(folder: Path, lines: list[bytes]) -> None:
+    """Every command looks at them, and none fails otherwise than with its own message."""
+    place = str(written(folder, b''.join(lines)))
+    VerdictStore(place).refresh()
+    for command in (['list'], ['count'], ['export'], ['export', '--format', 'csv']):
+        assert look('verdicts', *command, place) in (0, 2)
+    assert look('judge-agreement', '--stores', place, place) in (0, 1, 2)

@@ -1,0 +1,150 @@
+"""Whatever a model or a judge writes: an answer, a verdict, a normal form, never an exception or a hang."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib.util import find_spec
+
+from drawn import (
+    HOSTILE,
+    JUDGES,
+    LATEX,
+    NAMES,
+    NUMBERS,
+    WORDS,
+    answers,
+    any_text,
+    names,
+    replies,
+    responses,
+    spoiled_texts,
+)
+from fuzzing import fuzz
+from hypothesis import strategies as st
+
+from gpassk_opencompass.answers import final_answer, normal_form
+from gpassk_opencompass.cli.shown import UNSEEN, printable
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges.candidate import Candidate, settle
+from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply, server_message
+from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
+from gpassk_opencompass.judges.reply import read_verdict
+from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
+from gpassk_opencompass.report.table import one_line
+from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName
+
+SIZE = 100_000
+
+
+@fuzz(responses | spoiled_texts(), share=3)
+def test_a_response_has_a_final_answer(response: str) -> None:
+    """What is found in a box or after words stands in the response; no answer is no box."""
+    found = final_answer(response)
+    assert found.text or not found.boxed
+    assert found.text == found.text.strip()
+    assert all(part.strip() in response for part in found.text.split(', '))
+
+
+@fuzz(answers | any_text | spoiled_texts(), share=3)
+def test_a_normal_form_is_one(answer: str) -> None:
+    """Its own normal form, and not longer than a character's command allows."""
+    form = normal_form(answer)
+    assert normal_form(form) == form
+    assert len(form) <= 20 * len(answer)
+
+
+@fuzz(answers, answers, st.integers(10, 60) | st.just(20_000))
+def test_what_a_judge_is_asked_can_be_sent(reference: str, answer: str, longest: int) -> None:
+    """Any pair is settled, or a candidate in UTF-8 of bounded length."""
+    settled = settle(Pair('?', reference, answer, 'en', answer), True, longest)
+    assert isinstance(settled, (Judgement, Candidate))
+    if isinstance(settled, Candidate):
+        settled.text.encode()
+        assert len(settled.text) <= longest + len(' […] ')
+
+
+@fuzz(replies, share=3)
+def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
+    """Without a box, or without a word for yes or no behind the thinking, there is none."""
+    verdict = read_verdict(reply)
+    assert verdict in (Verdict.CORRECT, Verdict.INCORRECT, None)
+    told = reply.rpartition('</think>')[2].casefold()
+    if verdict is Verdict.CORRECT:
+        assert r'\boxed' in told
+        assert 'yes' in told or '是' in told
+    if verdict is Verdict.INCORRECT:
+        assert r'\boxed' in told
+        assert 'no' in told or '否' in told
+
+
+@fuzz(replies, st.sampled_from([r'\boxed{yes}', r'\boxed{no}']))
+def test_the_last_verdict_wins(before: str, last: str) -> None:
+    """Whatever a candidate answer made the judge quote before."""
+    expected = Verdict.CORRECT if 'yes' in last else Verdict.INCORRECT
+    assert read_verdict(f'{before}\n{last}') is expected
+
+
+@fuzz(st.binary(max_size=60) | replies.map(lambda text: text.encode('utf-8', 'surrogatepass')))
+def test_a_server_may_send_anything(content: bytes) -> None:
+    """It is a reply or trouble, and its message is one line."""
+    try:
+        assert isinstance(read_reply(content), Reply)
+    except Trouble as trouble:
+        said = str(trouble)
+        assert '\n' not in said and len(said) < 600  # noqa: PT018 - of the few words, not of a kind
+    assert '\n' not in server_message(content)
+
+
+@fuzz(names | any_text, share=5)
+def test_a_name_is_read_as_it_is_written_or_refused(name: str) -> None:
+    """By each of the parsers: what was read is written so again."""
+    for parser in (ModelName, DatasetName, LiveMathBenchName):
+        try:
+            read = parser.parse(name)  # type: ignore[attr-defined]
+        except InputError:
+            continue
+        assert str(read) == name
+        assert '/' not in name
+        assert name not in {'.', '..'}
+
+
+@fuzz(names, names)
+def test_a_run_name_is_read_as_it_is_written_or_refused(left: str, right: str) -> None:
+    """Both parts and the ending."""
+    name = f'{left}@{right}.py'
+    with suppress(InputError):
+        assert str(RunName.parse(name)) == name
+
+
+@fuzz(any_text)
+def test_a_printed_text_cannot_steer_a_terminal(text: str) -> None:
+    """No control character, no direction, no half character is left, and UTF-8 can hold it."""
+    shown = printable(text)
+    assert not UNSEEN.search(shown)
+    shown.encode()
+
+
+def with_formulas(text: str) -> None:
+    """As the page converts it: a text of one formula, and one of many."""
+    if find_spec('latex2mathml'):
+        Formulas().add(text[:LONGEST_FORMULA], text[: 10 * LONGEST_FORMULA])
+
+
+NEVER_RAISE = (final_answer, normal_form, read_verdict, printable, one_line, with_formulas)
+FRAGMENTS = [one for some in (LATEX, WORDS, NUMBERS, JUDGES, HOSTILE, NAMES) for one in some if one]
+
+
+@fuzz(
+    st.sampled_from([*NEVER_RAISE, ModelName.parse, DatasetName.parse]),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=2).map(''.join),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=3).map(''.join),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=2).map(''.join),
+    limit=4,
+)
+def test_long_texts_take_linear_time(function: object, before: str, unit: str, after: str) -> None:
+    """100,000 characters of anything within seconds: quadratic work would take minutes."""
+    text = before + unit * (SIZE // len(unit)) + after
+    try:
+        function(text)  # type: ignore[operator]
+    except InputError:
+        assert function not in NEVER_RAISE

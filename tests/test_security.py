@@ -1,0 +1,376 @@
+"""Keys stand in no file, and nothing that data calls itself leads out of the folder that is written to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import old_work_dir as old
+import pytest
+from hosts import environment, import_plugin, write_bench
+from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
+from judging_run import pairs_of
+from result_files import ABBR, THIRDS, block, write_result
+from sweeping import dump
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.judges.exchange import Kind, Trouble
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.sweep.names import ModelName, Settings, clean
+
+pytestmark = pytest.mark.slow
+
+MODEL_KEY, JUDGE_KEY = 'sk-marked-of-the-model-0123456789', 'sk-marked-of-the-judge-0123456789'
+MARK = re.compile(b'marked-of-the-(model|judge)')
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob('*') if path.is_file()]
+
+
+def with_a_mark(folder: Path) -> list[str]:
+    """Files and names of files that hold a part of a key."""
+    return [str(path) for path in folder.rglob('*') if MARK.search(bytes(path)) or _holds_mark(path)]
+
+
+def _holds_mark(path: Path) -> bool:
+    return path.is_file() and MARK.search(path.read_bytes()) is not None
+
+
+class Echoing:
+    """A server of a model and of a judge whose first errors quote the key that they were given."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, set[str]] = {'m': set(), 'judge': set()}
+        self.requests = dict.fromkeys(self.seen, 0)
+
+    def __call__(self, asked: Asked) -> Act:
+        name, key = asked.body['model'], asked.headers['Authorization'].removeprefix('Bearer ')
+        self.seen[name].add(key)
+        self.requests[name] += 1
+        said = f'Incorrect API key provided: {key}.'
+        early = {
+            'm': [Fail(400, {'error': {'message': said}})] * 2,
+            'judge': [Fail(500, {'error': said}), said, Fail(401, said)],
+        }
+        acts: list[Act] = early[name]  # type: ignore[assignment]
+        if self.requests[name] <= len(acts):
+            return acts[self.requests[name] - 1]
+        return rf'\boxed{{{asked.body["seed"]}}}' if name == 'm' else r'\boxed{yes}'
+
+
+def template(url: str, data: Path) -> str:
+    return '\n'.join(
+        [
+            "engine, llm_infos, key_env = 'openai', [dict(path='m', batch_size=1)], 'MARKED_MODEL_KEY'",
+            f"openai_api_base, tokenizer_path = '{url}/v1', {MODEL!r}",
+            'query_per_second, retry, timeout = 1000, 4, 60',
+            'temperatures, max_out_lens, greedy = [1.0], [40], False',
+            'random_seeds = [42]',
+            'k_lists, n = [[2]], 2',
+            f"dataset_path, version = {str(data)!r}, 'mine'",
+            "dataset_splits, dataset_languages = ['AMC'], ['en']",
+            f"judge = dict(type='llm', model='judge', urls=['{url}'], api_key_env='MARKED_JUDGE_KEY')",
+            'judge.update(concurrency=1)',
+        ]
+    )
+
+
+@pytest.mark.e2e
+def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
+    """Expansion, two runs (servers that quote keys in their errors stop the first), check and report."""
+    import_plugin()
+    variables = {**environment(), 'MARKED_MODEL_KEY': MODEL_KEY, 'MARKED_JUDGE_KEY': JUDGE_KEY}
+    variables['GPASSK_VERDICTS'] = ''
+
+    def gpassk(*arguments: str) -> int:
+        line = [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments]
+        with (tmp_path / 'said').open('ab') as said:
+            return subprocess.run(
+                line, cwd=tmp_path, env=variables, stdout=said, stderr=said, timeout=300, check=False
+            ).returncode
+
+    data = write_bench(
+        tmp_path / 'data', {'AMC_en': [('What is 3+4?', '$7$'), ('What is 4+4?', '$8$')]}, 'mine'
+    )
+    with JudgeServer(echoing := Echoing(), models=['m', 'judge']) as server:
+        assert dump(tmp_path, template(server.url, data)) == 0
+        assert gpassk('run', 'configs', '-w', 'out') == 1
+        assert not list((tmp_path / 'out').rglob('results/*/*.json'))
+        assert gpassk('run', 'configs', '-w', 'out') == 0, (tmp_path / 'said').read_text()[-3000:]
+        gpassk('check', 'out', '--configs', 'configs')
+        ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED_JUDGE_KEY']
+        assert gpassk('judge-ping', *ping) in (0, 1)
+    assert gpassk('report', 'out', '-o', 'report', '--only', 'page') == 0
+    assert gpassk('report', 'out', '-o', 'report', '--only', 'tables') == 0
+    assert gpassk('verdicts', 'export', 'out', '-o', 'verdicts.csv') == 0
+    assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
+    logs = b''.join(path.read_bytes() for path in files_below(tmp_path) if path.suffix == '.out')
+    assert b'Incorrect API key provided: ***' in logs
+    assert len(files_below(tmp_path)) > 20
+    assert with_a_mark(tmp_path) == []
+
+
+@contextmanager
+def logged_by(logger: logging.Logger) -> Iterator[list[str]]:
+    """What the logger says within the context."""
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('status', [400, 401])
+def test_an_api_model_logs_no_key_that_its_server_quotes(
+    monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """OpenCompass logs what a server says, and a server may say which key it refuses."""
+    plugin = import_plugin()
+    monkeypatch.setenv('MARKED', MODEL_KEY)
+    quoting = {'error': {'message': f'Incorrect API key: {MODEL_KEY}'}}
+    with JudgeServer(lambda asked: Fail(status, quoting)) as server:
+        model = plugin.SeededOpenAISDK(
+            'm',
+            openai_api_base=f'{server.url}/v1',
+            key_env='MARKED',
+            tokenizer_path=MODEL,
+            retry=1,
+            query_per_second=1000,
+        )
+        with model.openai_client, logged_by(model.logger) as said, pytest.raises(RuntimeError) as caught:
+            model.generate(['?'], max_out_len=4)
+    assert server.asked[0].headers['Authorization'] == f'Bearer {MODEL_KEY}'
+    assert 'Incorrect API key: ***' in ''.join(said)
+    assert 'marked' not in f'{said} {caught.value!r}'
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_an_lmdeploy_server_that_quotes_the_key_fails_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error goes to the log of the task, with all that it is chained to."""
+    plugin = import_plugin()
+    monkeypatch.setenv('MARKED', MODEL_KEY)
+    with JudgeServer(lambda asked: Fail(401, {'error': {'message': f'bad key {MODEL_KEY}'}})) as server:
+        model = plugin.SeededTurboMindAPI('m', server.url, key_env='MARKED', retry=0)
+        with (
+            model.chatbot.openai_client,
+            pytest.raises(RuntimeError, match=r'AuthenticationError: .*bad key \*\*\*') as caught,
+        ):
+            model.generate(['?'], max_out_len=4)
+    assert server.asked[0].headers['Authorization'] == f'Bearer {MODEL_KEY}'
+    assert 'marked' not in f'{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}'
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_an_evaluator_that_cannot_be_built_is_shown_without_its_keys() -> None:
+    """Evaluators of OpenCompass take keys in their configs, at any depth."""
+    wrapped = import_plugin('.wrapped')
+    config = {
+        'type': 'AccEvaluator',
+        'judge_cfg': {'openai_api_key': JUDGE_KEY, 'path': 'm'},
+        'key': MODEL_KEY,
+    }
+    with pytest.raises(InputError, match='cannot be built') as caught:
+        wrapped.WrappedEvaluator(config)
+    assert 'marked' not in str(caught.value)
+
+
+def test_a_key_is_hidden_before_a_message_is_cut() -> None:
+    """Else its first half would stay."""
+    trouble = Trouble(Kind.SETTING, 'HTTP 401', f'{490 * "x"} {JUDGE_KEY}')
+    trouble.hide(JUDGE_KEY)
+    assert 'sk' not in str(trouble)
+    assert len(str(trouble)) < 520
+
+
+def test_a_key_in_a_judges_reply_is_stored_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some gateways send their errors as replies."""
+    monkeypatch.setenv('MARKED', JUDGE_KEY)
+    with JudgeServer(lambda asked: rf'Your key {JUDGE_KEY} expires soon. \boxed{{yes}}') as server:
+        judge = LLMJudge(
+            'judge', server.url, prompts=PROMPTS, store=tmp_path, api_key_env='MARKED', progress=False
+        )
+        judge.judge(pairs_of(0, 3))
+        judge.close()
+    assert len(VerdictStore(tmp_path)) == 3
+    assert all('Your key *** expires' in line.about['reply'] for line in VerdictStore(tmp_path).lines())
+    assert with_a_mark(tmp_path) == []
+
+
+ESCAPES = [
+    '../../x',
+    '/etc/x',
+    '..',
+    '.',
+    'C:\\x',
+    '\\\\host\\x',
+    '~/x',
+    'a/../../../x',
+    'x' * 400,
+    '文' * 200,
+    'a\x00b',
+    'a\nb',
+    '%2e%2e%2fx',
+    '',
+]
+
+
+def tree(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob('*')}
+
+
+@pytest.mark.parametrize('name', ESCAPES)
+def test_a_report_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+    """Whatever a result calls its model, its data set, its questions and its contests."""
+    one = block(THIRDS, 4, groups=(f'{name}_cn', f'{name}_en'))
+    one['counts']['uid'] = [f'{name}{number}' for number in range(24)]
+    one['counts']['problem'] = [name] * 12 + ['p'] * 12
+    one['run'] = {'model': name, 'dataset': name, 'host': name}
+    (tmp_path / 'in').mkdir()
+    (tmp_path / 'in' / 'r.gpassk.json').write_text(json.dumps({'gpassk': one}))
+    out = tmp_path / 'a' / 'b' / 'report'
+    before = tree(tmp_path)
+    parts = ('tables', 'page')
+    for part in parts:
+        assert main(['report', str(tmp_path / 'in'), '-o', str(out), '--only', part]) == 0
+    new = tree(tmp_path) - before - {'a', 'a/b', 'a/b/report'}
+    assert {path for path in new if not path.startswith('a/b/report/')} == set()
+    assert all(path.isprintable() and len(os.fsencode(Path(path).name)) <= 255 for path in new)
+    assert len(new) >= 7
+
+
+def test_figures_of_hostile_names_are_plain_file_names() -> None:
+    """Letters, digits, + and -; one a board."""
+    pytest.importorskip('matplotlib', reason='the extra "report" is not installed')
+    from gpassk_opencompass.report.figures.writing import board_names
+    from gpassk_opencompass.report.leaderboard import Board
+
+    names = board_names([Board(name, '', '', 2, ()) for name in ESCAPES])
+    assert len(set(names)) == len(ESCAPES)
+    assert all(re.fullmatch(r'[A-Za-z0-9+-]{1,90}', name) for name in names)
+
+
+@pytest.mark.parametrize('name', ESCAPES)
+def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str) -> None:
+    """And nowhere else, whatever the rows or the record call things."""
+    (tmp_path / 'rows.jsonl').write_text(
+        ''.join(
+            json.dumps({'uid': f'{name}{row}', 'problem': name, 'split': name, 'correct': '1011'}) + '\n'
+            for row in range(9)
+        )
+    )
+    before = tree(tmp_path)
+    command = [
+        'score',
+        str(tmp_path / 'rows.jsonl'),
+        '-o',
+        str(tmp_path / 'o' / 'r.json'),
+        '--name',
+        name,
+        '--dataset',
+        name,
+    ]
+    assert main(command) == 0
+    assert main(['score', str(tmp_path / 'o' / 'r.json'), '-o', str(tmp_path / 'o' / 's.json')]) == 0
+    assert tree(tmp_path) - before == {'o', 'o/r.json', 'o/s.json'}
+
+
+@pytest.mark.parametrize('host', ESCAPES)
+def test_the_file_of_a_verdict_store_lies_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Its name holds that of the machine."""
+    monkeypatch.setattr('socket.gethostname', lambda: host)
+    store = VerdictStore(tmp_path / 'store')
+    store.put('0' * 32, Verdict.CORRECT, {'question': '../../x'})
+    store.close()
+    [folder, file] = sorted(tree(tmp_path))
+    assert (folder, Path(file).parent) == ('store', Path('store'))
+
+
+def test_a_store_reads_files_only(tmp_path: Path) -> None:
+    """A folder or a pipe among them would stop or hold up every reader."""
+    (tmp_path / 'a.jsonl').mkdir()
+    os.mkfifo(tmp_path / 'b.jsonl')
+    (tmp_path / 'c.jsonl').symlink_to(tmp_path / 'nowhere')
+    assert len(VerdictStore(tmp_path)) == 0
+
+
+@pytest.mark.parametrize('name', ESCAPES)
+def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
+    """A model's name is refused or made one part of a path, and a template's configs lie in their folder."""
+    safe = clean(name)
+    assert not set(safe) & set('/\\.:~\x00\n')
+    with suppress(InputError):
+        assert '/' not in str(ModelName(name, Settings(100, 0.5)))
+    text = f"engine = 'huggingface'\nllm_infos = [dict(path='org/m', name={name!r})]\ntemperatures = [0.3]\n"
+    before = {'template.py'}
+    code = dump(
+        tmp_path,
+        text + f'max_out_lens = [100]\nk_lists = [[4]]\nreplications = 1\nversion = {name or "x"!r}\n',
+    )
+    assert code == 2
+    code = dump(tmp_path, text + 'max_out_lens = [100]\nk_lists = [[4]]\nreplications = 1\n')
+    assert code in (0, 2)
+    assert {path for path in tree(tmp_path) - before if not path.startswith('configs')} == set()
+
+
+def test_a_report_removes_nothing_outside_its_folder(tmp_path: Path) -> None:
+    """Its list of what an earlier one wrote may be anybody's, and links may lead out of it."""
+    write_result(tmp_path / 'work', ABBR.format(1), THIRDS)
+    victim, out = tmp_path / 'victim.md', tmp_path / 'report'
+    victim.write_text('mine')
+    out.mkdir()
+    (out / 'link').symlink_to(tmp_path)
+    digest = hashlib.sha256(b'mine').hexdigest()
+    names = ['../victim.md', str(victim), 'link/victim.md', 'tables/../../victim.md']
+    (out / 'written.json').write_text(
+        json.dumps({'tables': dict.fromkeys(names, digest), 'x': [1], 'page': {'y': {}}})
+    )
+    assert main(['report', str(tmp_path / 'work'), '-o', str(out), '--only', 'tables']) == 0
+    assert victim.read_text() == 'mine'
+
+
+def test_a_linked_result_is_read_once_and_never_written(tmp_path: Path) -> None:
+    """A link that leads to itself, or to a file that is no result, stops nothing."""
+    path = write_result(tmp_path / 'work', ABBR.format(1), THIRDS)
+    secret = tmp_path / 'secret'
+    secret.write_text('root:secret')
+    (path.parent / 'again-k2-r2.json').symlink_to(path)
+    (path.parent / 'secret-k2-r2.json').symlink_to(secret)
+    (path.parent / 'loop-k2-r2.json').symlink_to('loop-k2-r2.json')
+    (path.parent / 'up').symlink_to(tmp_path)
+    out = tmp_path / 'report'
+    assert main(['report', str(tmp_path / 'work'), '-o', str(out), '--only', 'tables']) == 0
+    assert 'root:' not in ''.join(file.read_text() for file in files_below(out))
+    assert secret.read_text() == 'root:secret'
+
+
+@pytest.mark.parametrize('model', ['C:\\x', '..x', '...', '~', 'a/b', 'CON', '-rf'])
+def test_a_rejudged_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, model: str) -> None:
+    """Names of folders, abbreviations and splits are those of an old work directory, perhaps another's."""
+    work = tmp_path / 'old'
+    data = old.dataset(dataset_splits=['../../x', 'CNMO'], version='../../../v')
+    old.write(work, old.rows(), data, {'abbr': model})
+    (work / 'more').symlink_to(tmp_path)
+    before = tree(tmp_path)
+    code, out = old.rejudge(work)
+    assert code in (0, 1, 2)
+    assert all(path == 'new' or path.startswith('new/') for path in tree(tmp_path) - before)
+    assert all(path.resolve().is_relative_to(out) for path in files_below(out))
