@@ -1,26 +1,18 @@
 """How fast does a template become configs, against mmengine's own `Config.dump`?
 
-    python -m benchmarks.expansion                  # 2,037 and 10,101 configs, a sample of each by mmengine
-    python -m benchmarks.expansion --sample 2037    # all of the first by mmengine: two minutes or more
+    python -m benchmarks.expansion            # 194, 2,037 and 10,101 configs, 100 of each by mmengine
+    python -m benchmarks.expansion --quick    # 25 of each, and no 10,101
 
-One process, one disk. Ours is the whole command: the template is run and checked, configs and manifest are
-written. mmengine is given the same configs, ready in memory, and only writes them. Of the sample, each file
-of either is loaded by mmengine and must give the config that was meant.
+Ours is the whole command: the template is run and checked, configs and manifest are written. mmengine is
+given the same configs, ready in memory, and only writes them. Of the sample, each file of either is loaded
+by mmengine and must give the config that was meant. The floor writes the same bytes to as many files.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import statistics
-import sys
-import time
 import warnings
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Mapping
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -29,8 +21,11 @@ from gpassk_opencompass.sweep import main as dump_configs
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 
+from .measuring import Cost, cost, progress
+from .sections import Section, Size, added, duration, headline, main, megabytes, times
+
 TEMPLATE = """
-llm_infos = [dict(path=f'org/model-{{i}}b', tp=8) for i in range(21)]
+llm_infos = [dict(path=f'org/model-{{i}}b', tp=8) for i in range({models})]
 temperatures = [0.3, 0.6, 0.8, 1.0]
 top_ps = [0.8, 0.95]
 top_ks = [0, 50]
@@ -41,116 +36,124 @@ k_lists = [[4, 8, 16], [32]]
 eval_urls = ['http://node1:23333', 'http://node2:23333']
 eval_model_name = 'Qwen2.5-72B-Instruct'
 """
-SEEDS = (1, 5)
-"""Of the two cases: 21 models × (48 settings × seeds × 2 k lists + a greedy run)."""
+CASES: Mapping[Size, tuple[tuple[int, int], ...]] = {
+    'tiny': ((1, 1),),
+    'quick': ((2, 1), (7, 1), (21, 1)),
+    'full': ((2, 1), (21, 1), (21, 5)),
+}
+"""(models, seeds): models × (48 settings × seeds × 2 k lists + a greedy run)."""
 
-LEAST_RATIO = 20
-REPEATS = 3
+SAMPLE: Mapping[Size, int] = {'tiny': 2, 'quick': 25, 'full': 100}
+"""Configs that mmengine writes and loads."""
 
 
 class Row(NamedTuple):
-    """One case, in seconds: of all configs, and of the sample."""
+    """One number of configs."""
 
     configs: int
-    ours: float
-    again: float
-    theirs: float
-    sample: int
-    unequal: int
-
-    @property
-    def ratio(self) -> float:
-        """A config of mmengine's over one of ours."""
-        return (self.theirs / self.sample) / (self.ours / self.configs)
+    ours: Cost
+    again: Cost
+    floor: Cost
+    theirs: Cost
+    """Of all configs, scaled up from the sample."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument('--sample', type=int, default=100, help='configs that mmengine dumps and loads')
-    sample = parser.parse_args().sample
+def measure(size: Size) -> Section:
+    """Every case of this size."""
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         from mmengine.config import Config
     rows = []
-    for seeds in SEEDS:
+    for models, seeds in CASES[size]:
         with TemporaryDirectory() as folder:
-            rows.append(measure(Path(folder), TEMPLATE.format(seeds=seeds), Config, sample))
-    print('\n'.join(report(rows)))
-    if any(row.unequal for row in rows):
-        sys.exit('a file does not load to the config that was meant')
-    if min(row.ratio for row in rows) < LEAST_RATIO:
-        sys.exit(f'less than {LEAST_RATIO} times as fast as mmengine')
+            text = TEMPLATE.format(models=models, seeds=seeds)
+            rows.append(_row(Path(folder), text, Config, SAMPLE[size]))
+    return _section(rows, SAMPLE[size])
 
 
-def measure(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
-    template, theirs = folder / 'template.py', folder / 'theirs'
-    template.write_text(text)
+def _row(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
+    template, ours, theirs, copy = (folder / name for name in ('template.py', 'ours', 'theirs', 'copy'))
+    template.write_text(text, encoding='utf-8')
     theirs.mkdir()
-    places = [folder / f'ours{number}' for number in range(REPEATS)]
-    first = statistics.median(timed(partial(run_command, template, place)) for place in places)
-    again = statistics.median(timed(partial(run_command, template, place)) for place in places)
     configs = expand(read_template(template))
+    progress(f'expansion: {len(configs):,} configs')
+    first = cost(partial(_run_command, template, ours))
+    again = cost(partial(_run_command, template, ours))
     chosen = [*configs][:: max(1, len(configs) // sample)][:sample]
 
     def dump() -> None:
         for name in chosen:
             mmengine_config(configs[name]).dump(theirs / name)
 
-    seconds = timed(dump)
-    unequal = sum(
-        load(mmengine_config, place / name) != configs[name]
-        for name in chosen
-        for place in (places[0], theirs)
+    dumped = cost(dump).scaled(len(configs) / len(chosen))
+    for place in (ours, theirs):
+        _check_loaded(mmengine_config, place, {name: configs[name] for name in chosen})
+    return Row(len(configs), first, again, _floor(ours, copy), dumped)
+
+
+def _run_command(template: Path, folder: Path) -> None:
+    if dump_configs(['-tc', str(template), '--output_dir', str(folder)]):
+        raise RuntimeError('the template was refused')
+
+
+def _check_loaded(mmengine_config: Any, folder: Path, configs: Mapping[str, Any]) -> None:
+    for name, config in configs.items():
+        if mmengine_config.fromfile(folder / name).to_dict() != config:
+            raise RuntimeError(f'{folder.name}/{name} does not load to the config that was meant')
+
+
+def _floor(written: Path, copy: Path) -> Cost:
+    contents = {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()}
+    copy.mkdir()
+
+    def write() -> None:
+        for name, content in contents.items():
+            (copy / 'part').write_bytes(content)
+            (copy / 'part').replace(copy / name)
+
+    return cost(write)
+
+
+def _section(rows: list[Row], sample: int) -> Section:
+    cells = [
+        [
+            f'{row.configs:,}',
+            duration(row.ours.cpu),
+            duration(row.ours.cpu / row.configs),
+            duration(row.again.cpu),
+            duration(row.theirs.cpu / row.configs),
+            times(row.theirs.cpu / row.ours.cpu),
+            times(row.ours.cpu / row.floor.cpu),
+            added(row.ours),
+            megabytes(row.theirs),
+        ]
+        for row in rows
+    ]
+    last = rows[-1]
+    return Section(
+        'Expansion',
+        "A template becomes configs, beside mmengine's `Config.dump`, which is given the finished "
+        'configs and only writes them. "Again": nothing has changed since. Floor: writing the same bytes to '
+        'as many files.',
+        [
+            'configs',
+            'ours',
+            'a config',
+            'again',
+            'mmengine, a config',
+            'mmengine / ours',
+            'ours / floor',
+            'memory, ours',
+            'mmengine',
+        ],
+        cells,
+        [
+            f'mmengine wrote {min(sample, last.configs)} configs of each case. Every file of these, '
+            'of either, was loaded by mmengine and gave the config that was meant.'
+        ],
+        [headline(f'Expansion, {last.configs:,} configs', "mmengine's dump", last.ours, last.theirs)],
     )
-    return Row(len(configs), first, again, seconds, len(chosen), unequal)
-
-
-def run_command(template: Path, folder: Path) -> None:
-    with redirect_stdout(StringIO()):
-        if dump_configs(['-tc', str(template), '--output_dir', str(folder)]):
-            sys.exit('the template was refused')
-
-
-def load(mmengine_config: Any, path: Path) -> dict[str, Any]:
-    config: dict[str, Any] = mmengine_config.fromfile(path).to_dict()
-    return config
-
-
-def timed(work: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def report(rows: list[Row]) -> list[str]:
-    heads = ['configs', 'ours', 'a config', 'again', 'mmengine, a config', 'ratio', 'loaded, unequal']
-    return [
-        f'{os.cpu_count()} cores; Python {platform.python_version()}, mmengine {mmengine_version()}; '
-        f'ours: median of {REPEATS}; "again": nothing changed since',
-        '',
-        '| ' + ' | '.join(heads) + ' |',
-        '| --- ' * len(heads) + '|',
-        *('| ' + ' | '.join(cells(row)) + ' |' for row in rows),
-    ]
-
-
-def mmengine_version() -> str:
-    from mmengine import __version__
-
-    return str(__version__)
-
-
-def cells(row: Row) -> list[str]:
-    return [
-        f'{row.configs:,}',
-        f'{row.ours:.2f} s',
-        f'{1e3 * row.ours / row.configs:.2f} ms',
-        f'{row.again:.2f} s',
-        f'{1e3 * row.theirs / row.sample:.1f} ms (of {row.sample:,})',
-        f'{row.ratio:.0f}×',
-        f'{2 * row.sample:,}, {row.unequal}',
-    ]
 
 
 if __name__ == '__main__':
-    main()
+    main(measure, __doc__)

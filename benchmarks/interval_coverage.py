@@ -10,8 +10,9 @@ prints an interval in less than half of the runs is marked: who sees one there w
 from __future__ import annotations
 
 import argparse
-import sys
-import time
+import itertools
+from collections import Counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from scipy import stats
 from tabulate import tabulate
 
 from gpassk_opencompass.uncertainty import (
+    Comparison,
+    Interval,
     Kernel,
     compare,
     kernel_of,
@@ -40,142 +43,147 @@ POPULATIONS = {
 DESIGNS = {'119 × 2': (119, 2), '238': (238, 1), '134': (134, 1), '46': (46, 1), '30': (30, 1), '18': (18, 1)}
 UNEQUAL = '119 × 1–4'
 """Problems with 1, 2, 3, 4, 1, 2, … questions each."""
+Row = dict[str, Any]
+
 METRICS = ('G-Pass@16_0.5', 'G-Pass@16_1.0', 'mG-Pass@16')
 N, CORRELATION, SEED = 48, 0.9, 20241219
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
-    parser.add_argument('--runs', type=int, default=2000)
+def main() -> None:
+    """Print three tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--runs', type=int, default=2000, help='simulated runs a row (default: 2000)')
     runs = parser.parse_args().runs
-    started = time.perf_counter()
     generator = np.random.default_rng(SEED)
-    new = [
-        new_questions(generator, population, design, metric, runs)
-        for population in POPULATIONS
-        for design in DESIGNS
-        for metric in METRICS
+    kept = []
+    for title, table in (
+        (f'New questions, n = {N}', new_rows),
+        ('A rerun on the same questions', rerun_rows),
+        ('Two models on the same questions', pair_rows),
+    ):
+        rows = table(generator, runs)
+        kept += [row['coverage'] for row in rows if not row['mark']]
+        print(f'\n{title}, {runs} runs a row\n')
+        print(tabulate(rows, headers='keys', tablefmt='github', floatfmt='.1f'), flush=True)
+    print(f'{len(kept)} rows print in at least half of the runs: {min(kept):.1f} to {max(kept):.1f} %')
+
+
+def new_rows(generator: np.random.Generator, runs: int) -> list[Row]:
+    """Every population, design and metric."""
+    rows = [
+        new_questions(generator, *case, runs) for case in itertools.product(POPULATIONS, DESIGNS, METRICS)
     ]
     # With numbers of its own, so that these rows can be made without the ones above.
     unequal = np.random.default_rng(SEED + 1)
-    new += [
+    return rows + [
         new_questions(unequal, population, UNEQUAL, metric, runs)
-        for population in POPULATIONS
-        for metric in METRICS
+        for population, metric in itertools.product(POPULATIONS, METRICS)
     ]
-    _show(f'New questions, n = {N}, {runs} runs a row', new)
-    again = [
-        same_questions(generator, population, questions, n, metric, runs)
-        for population in ('U', 'J, hard', 'flat', 'hard')
-        for questions in (238, 30)
-        for n in (16, 32, 48)
-        for metric in METRICS
-    ]
-    _show(f'A rerun on the same questions, {runs} runs a row', again)
-    pairs = [
-        two_models(generator, population, design, metric, runs)
-        for population in ('U', 'J, easy', 'flat')
-        for design in ('119 × 2', '134', '30')
-        for metric in METRICS
-    ]
-    _show(f'Two models on the same questions, {runs} runs a row', pairs)
-    kept = [row['coverage'] for row in new + again + pairs if row['printed'] >= 50]
-    print(
-        f'{len(kept)} rows print in at least half of the runs: coverage {min(kept):.1f} to {max(kept):.1f} %'
-    )
-    print(f'{time.perf_counter() - started:.0f} s')
-    return 0
+
+
+def rerun_rows(generator: np.random.Generator, runs: int) -> list[Row]:
+    """Some populations, many and few questions, few and many samples."""
+    cases = itertools.product(('U', 'J, hard', 'flat', 'hard'), (238, 30), (16, 32, 48), METRICS)
+    return [same_questions(generator, *case, runs) for case in cases]
+
+
+def pair_rows(generator: np.random.Generator, runs: int) -> list[Row]:
+    """Some populations and designs."""
+    cases = itertools.product(('U', 'J, easy', 'flat'), ('119 × 2', '134', '30'), METRICS)
+    return [two_models(generator, *case, runs) for case in cases]
+
+
+class Tally:
+    """How often an interval is printed and holds, and how often others hold."""
+
+    def __init__(self, runs: int, truth: float) -> None:
+        self._runs, self._truth = runs, truth
+        self._held = self._printed = 0
+        self._others: Counter[str] = Counter()
+
+    def printed(self, interval: Interval | Comparison, truth: float | None = None) -> None:
+        """Count ours; `truth` where it differs from run to run."""
+        if not interval.refused:
+            self._printed += 1
+            self._held += interval.low <= (self._truth if truth is None else truth) <= interval.high
+
+    def other(self, name: str, estimate: float, error: float, truth: float | None = None) -> None:
+        """Count estimate ± 1.96·error."""
+        self._others[name] += bool(abs(estimate - (self._truth if truth is None else truth)) <= 1.96 * error)
+
+    def row(self, population: str, metric: str, **more: object) -> Row:
+        """Of the table, in percent."""
+        a, b = POPULATIONS[population]
+        return {
+            'population': f'{population}: Beta({a}, {b})',
+            **more,
+            'metric': metric,
+            'true': 100 * self._truth,
+            'printed': 100 * self._printed / self._runs,
+            'coverage': 100 * self._held / self._printed if self._printed else np.nan,
+            'printed and wrong': 100 * (self._printed - self._held) / self._runs,
+            **{name: 100 * held / self._runs for name, held in self._others.items()},
+            'mark': '' if self._printed >= self._runs / 2 else 'rarely printed',
+        }
 
 
 def new_questions(
     generator: np.random.Generator, population: str, design: str, metric: str, runs: int
-) -> dict[str, object]:
+) -> Row:
     """Coverage of the population's score."""
     kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
     [truth], _ = beta_moments(kernel, np.array([a]), np.array([b]))
-    values = value_table(kernel, N)
-    names = np.repeat(np.arange(versions.size), versions).tolist()
-    held, naive, within, printed = 0, 0, 0, 0
+    values, names = value_table(kernel, N), names_of(versions)
+    tally = Tally(runs, truth)
     for _ in range(runs):
-        chances = draw_chances(generator, a, b, versions)
-        counts = generator.binomial(N, chances)
+        counts = generator.binomial(N, draw_chances(generator, a, b, versions))
         scores = values[counts]
-        interval = mean_interval(scores, names)
-        if not interval.refused:
-            printed += 1
-            held += interval.low <= truth <= interval.high
-        naive += abs(scores.mean() - truth) <= 1.96 * scores.std(ddof=1) / np.sqrt(scores.size)
-        within += abs(scores.mean() - truth) <= 1.96 * rerun_interval(counts, N, kernel).error
-    return {
-        'population': f'{population}: Beta({a}, {b})',
-        'problems': design,
-        'metric': metric,
-        'true': 100 * truth,
-        'printed': 100 * printed / runs,
-        'coverage': 100 * held / printed if printed else np.nan,
-        'printed and wrong': 100 * (printed - held) / runs,
-        'rows independent': 100 * naive / runs,
-        'within questions only': 100 * within / runs,
-        'mark': '' if printed >= runs / 2 else 'rarely printed',
-    }
+        tally.printed(mean_interval(scores, names))
+        tally.other('rows independent', scores.mean(), scores.std(ddof=1) / np.sqrt(scores.size))
+        tally.other('within questions only', scores.mean(), rerun_interval(counts, N, kernel).error)
+    return tally.row(population, metric, problems=design)
 
 
 def same_questions(
     generator: np.random.Generator, population: str, questions: int, n: int, metric: str, runs: int
-) -> dict[str, object]:
+) -> Row:
     """Coverage of the score of these very questions."""
     kernel, (a, b) = kernel_of(metric), POPULATIONS[population]
-    truths = value_of(kernel, generator.beta(a, b, size=questions))
-    held, printed, wide = 0, 0, 0
+    values = value_table(kernel, n)
+    tally = Tally(runs, float(value_of(kernel, generator.beta(a, b, size=questions)).mean()))
     for _ in range(runs):
         chances = generator.beta(a, b, size=questions)
         truth = float(value_of(kernel, chances).mean())
         counts = generator.binomial(n, chances)
         interval = rerun_interval(counts, n, kernel)
-        if not interval.refused:
-            printed += 1
-            held += interval.low <= truth <= interval.high
-        wide += abs(interval.estimate - truth) <= 1.96 * mean_interval(value_table(kernel, n)[counts]).error
-    return {
-        'population': f'{population}: Beta({a}, {b})',
-        'questions': questions,
-        'n': n,
-        'metric': metric,
-        'true': 100 * float(truths.mean()),
-        'printed': 100 * printed / runs,
-        'coverage': 100 * held / printed if printed else np.nan,
-        'with the error for new questions': 100 * wide / runs,
-    }
+        tally.printed(interval, truth)
+        wide = mean_interval(values[counts]).error
+        tally.other('with the error for new questions', interval.estimate, wide, truth)
+    return tally.row(population, metric, questions=questions, n=n)
 
 
-def two_models(
-    generator: np.random.Generator, population: str, design: str, metric: str, runs: int
-) -> dict[str, object]:
+def two_models(generator: np.random.Generator, population: str, design: str, metric: str, runs: int) -> Row:
     """Coverage of the difference of two models for which the same questions are hard."""
     kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
-    values = value_table(kernel, N)
-    names = np.repeat(np.arange(versions.size), versions).tolist()
-    truth = true_difference(kernel, a, b)
-    held, printed, unpaired, gain = 0, 0, 0, []
+    values, names = value_table(kernel, N), names_of(versions)
+    tally, gain = Tally(runs, true_difference(kernel, a, b)), []
     for _ in range(runs):
         chances = draw_chances(generator, a, b, versions)
         first, second = (values[generator.binomial(N, better(chances, shift))] for shift in (0.0, 0.8))
         comparison = compare(second, first, names)
+        tally.printed(comparison)
+        tally.other('unpaired', comparison.difference, comparison.unpaired_error)
         gain.append(comparison.unpaired_error / comparison.error if comparison.error else np.nan)
-        unpaired += abs(comparison.difference - truth) <= 1.96 * comparison.unpaired_error
-        if not comparison.refused:
-            printed += 1
-            held += comparison.low <= truth <= comparison.high
-    return {
-        'population': f'{population}: Beta({a}, {b})',
-        'problems': design,
-        'metric': metric,
-        'true': 100 * truth,
-        'printed': 100 * printed / runs,
-        'coverage': 100 * held / printed if printed else np.nan,
-        'unpaired': 100 * unpaired / runs,
-        'wider without pairing': f'{np.nanmedian(gain):.1f}×',
-    }
+    row = tally.row(population, metric, problems=design)
+    return {**row, 'wider without pairing': f'{np.nanmedian(gain):.1f}×'}
+
+
+def names_of(versions: NDArray[np.intp]) -> list[int]:
+    """The problem of each question."""
+    names: list[int] = np.repeat(np.arange(versions.size), versions).tolist()
+    return names
 
 
 def versions_of(design: str) -> NDArray[np.intp]:
@@ -199,13 +207,16 @@ def draw_chances(
 
 def better(chances: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
     """The chances of a model that is better by `shift` on the log-odds scale."""
-    odds = np.exp(shift) * chances
+    odds: NDArray[np.float64] = np.exp(shift) * chances
     return odds / (odds + 1 - chances)
 
 
 def value_of(kernel: Kernel, chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The true value of a question with this chance."""
-    return stats.binom.pmf(np.arange(kernel.k + 1), kernel.k, chances[:, None]) @ kernel.scores()
+    values: NDArray[np.float64] = (
+        stats.binom.pmf(np.arange(kernel.k + 1), kernel.k, chances[:, None]) @ kernel.scores()
+    )
+    return values
 
 
 def true_difference(kernel: Kernel, a: float, b: float) -> float:
@@ -214,10 +225,5 @@ def true_difference(kernel: Kernel, a: float, b: float) -> float:
     return float((value_of(kernel, better(chances, 0.8)) - value_of(kernel, chances)).mean())
 
 
-def _show(title: str, rows: list[dict[str, object]]) -> None:
-    print(f'\n{title}\n')
-    print(tabulate(rows, headers='keys', tablefmt='github', floatfmt='.1f'), flush=True)
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    main()

@@ -1,24 +1,19 @@
-"""How fast is the step from labels to G-Pass@k, against the per-question functions of OpenCompass?
+"""How fast is the step from labels to G-Pass@k, against OpenCompass's and Lighteval's own functions?
 
-    python benchmarks/metric_stage.py            # every question through OpenCompass's functions: a minute
-    python benchmarks/metric_stage.py --quick    # of the large case only 500 questions, scaled up
+    python -m benchmarks.metric_stage            # 238 × 48, 10,000 × 64, 1,000,000 × 128
+    python -m benchmarks.metric_stage --quick    # the others on fewer questions, scaled up
 
-One process, the same labels for both, and every mean is compared. Ours is timed from the n × Q labels to all
-means. OpenCompass is given the counts, and its grouping and dictionaries are left out.
+The same labels for all, and every mean is compared. Ours is timed from the n × Q labels to all means. The
+others are given the counts, question by question; their grouping, dictionaries and scoring of texts are
+left out. Lighteval runs in its own environment (`make test-lighteval` installs it). The floor reads every
+label once, in words of 8 bytes.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import statistics
-import sys
-import time
 import warnings
-from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +28,21 @@ from gpassk_opencompass.metrics import (
     mg_pass_name,
 )
 
-K_LIST = (4, 8, 16)
-CASES = {(238, 48): True, (10_000, 64): True, (1_000_000, 128): False}
-"""(questions, n): whether OpenCompass takes part; the last case would take it most of an hour."""
+from .lighteval_side import MISSING, lighteval_stages
+from .made import K_LIST, draw_labels
+from .measuring import Cost, cost, progress
+from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
-QUICK_QUESTIONS = 500
+CASES: Mapping[Size, tuple[tuple[int, int], ...]] = {
+    'tiny': ((10, 16),),
+    'quick': ((238, 48), (10_000, 64), (1_000_000, 128)),
+    'full': ((238, 48), (10_000, 64), (1_000_000, 128)),
+}
+"""(questions, n)"""
+
+THEIR_QUESTIONS: Mapping[Size, int] = {'tiny': 10, 'quick': 1_000, 'full': 10_000}
+"""The most questions that the others are given; their time is scaled up to all."""
+
 REPEATS = 7
 TOLERANCE = 1e-10
 
@@ -46,63 +51,68 @@ Means = dict[str, float]
 
 
 class Row(NamedTuple):
-    """One case, in seconds; `theirs` and `difference` are None where OpenCompass took no part."""
+    """One case; `lighteval` is None without its environment."""
 
     questions: int
     n: int
-    first: float
-    again: float
-    theirs: float | None = None
-    difference: float | None = None
-    timed_questions: int = 0
+    first: Cost
+    again: Cost
+    floor: Cost
+    opencompass: Cost
+    lighteval: Cost | None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument('--quick', action='store_true', help='time OpenCompass on a part of the large case')
-    quick = parser.parse_args().quick
+def measure(size: Size) -> Section:
+    """Every case of this size."""
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         from opencompass.openicl.icl_evaluator import icl_base_evaluator as opencompass
+    labels = {case: draw_labels(*case) for case in CASES[size]}
+    parts = {(q, n): counts_of(labels[q, n][:, : THEIR_QUESTIONS[size]]).tolist() for q, n in labels}
+    progress('metric stage: Lighteval')
+    theirs = lighteval_stages({n: counts for (_, n), counts in parts.items()})
     rows = [
-        measure(questions, n, opencompass if both else None, quick) for (questions, n), both in CASES.items()
+        _row(case, labels[case], counts, opencompass, theirs.get(case[1])) for case, counts in parts.items()
     ]
-    print('\n'.join(report(rows)))
-    if any(row.difference is not None and row.difference > TOLERANCE for row in rows):
-        sys.exit(f'the results differ by more than {TOLERANCE}')
+    return _section(rows, THEIR_QUESTIONS[size])
 
 
-def measure(questions: int, n: int, opencompass: Any, quick: bool) -> Row:
-    labels = draw_labels(questions, n)
-    first, _ = timed(lambda: our_stage(labels))  # builds the tables of this n
-    again = statistics.median(timed(lambda: our_stage(labels))[0] for _ in range(REPEATS))
-    if opencompass is None:
-        return Row(questions, n, first, again)
-    part = labels[:, :QUICK_QUESTIONS] if quick and questions > QUICK_QUESTIONS else labels
-    counts = part.sum(axis=0).tolist()
-    seconds, means = timed(lambda: their_stage(opencompass, n, counts))
-    ours = our_stage(part)
-    difference = max(abs(ours[name] - means[name]) for name in metric_names(K_LIST))
-    return Row(questions, n, first, again, seconds * questions / len(counts), difference, len(counts))
-
-
-def draw_labels(questions: int, n: int) -> Labels:
-    """n × Q labels, one row a replica, of questions that are mostly easy or hard."""
-    rng = np.random.default_rng(42)
-    difficulty = rng.beta(0.5, 0.5, questions).astype(np.float32)
-    labels = np.empty((n, questions), dtype=np.bool_)
-    for replica in labels:
-        np.less(rng.random(questions, dtype=np.float32), difficulty, out=replica)
-    return labels
+def _row(
+    case: tuple[int, int], labels: Labels, counts: Sequence[int], opencompass: Any, lighteval: Cost | None
+) -> Row:
+    questions, n = case
+    progress(f'metric stage: {questions:,} × {n}')
+    ours = metric_means(metric_table(n, K_LIST), counts)
+    scale = questions / len(counts)
+    theirs = cost(partial(opencompass_stage, opencompass, n, counts))
+    for found in (theirs.value, lighteval.value if lighteval else ours):
+        difference = max(abs(ours[name] - found[name]) for name in metric_names(K_LIST))
+        if difference > TOLERANCE:
+            raise RuntimeError(f'{questions} × {n}: the results differ by {difference}')
+    return Row(
+        questions,
+        n,
+        cost(partial(our_stage, labels)),
+        cost(partial(our_stage, labels), warm=1, repeats=REPEATS),
+        cost(partial(_read, labels), warm=1, repeats=REPEATS),
+        theirs.scaled(scale),
+        lighteval.scaled(scale) if lighteval else None,
+    )
 
 
 def our_stage(labels: Labels) -> Means:
-    n = len(labels)
-    counts = labels.view(np.uint8).sum(axis=0, dtype=np.min_scalar_type(n))
-    return metric_means(metric_table(n, K_LIST), counts)
+    """All means of n × Q labels."""
+    return metric_means(metric_table(len(labels), K_LIST), counts_of(labels))
 
 
-def their_stage(opencompass: Any, n: int, counts: list[int]) -> Means:
+def counts_of(labels: Labels) -> NDArray[Any]:
+    """c of each question."""
+    counts: NDArray[Any] = labels.view(np.uint8).sum(axis=0, dtype=np.min_scalar_type(len(labels)))
+    return counts
+
+
+def opencompass_stage(opencompass: Any, n: int, counts: Sequence[int]) -> Means:
+    """The same means by the functions that its evaluators call."""
     details = []
     for c in counts:
         detail = {}
@@ -115,58 +125,60 @@ def their_stage(opencompass: Any, n: int, counts: list[int]) -> Means:
     return {name: float(np.mean([detail[name] for detail in details])) for name in details[0]}
 
 
-def timed(work: Callable[[], Means]) -> tuple[float, Means]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
+def _read(labels: Labels) -> int:
+    flat = labels.reshape(-1)
+    return int(flat[: flat.size // 8 * 8].view(np.uint64).max())
 
 
-def report(rows: list[Row]) -> list[str]:
-    packages = ', '.join(f'{name} {version(name)}' for name in ('numpy', 'scipy', 'opencompass'))
-    heads = [
-        'questions × n',
-        'first call',
-        'then',
-        'OpenCompass',
-        'ratio, first',
-        'ratio, then',
-        'difference',
+def _section(rows: list[Row], most: int) -> Section:
+    last = rows[-1]
+    task = f'Metric stage, {last.questions:,} × {last.n}'
+    lines = [headline(task, 'OpenCompass', last.again, last.opencompass)]
+    notes = [
+        f'k = {list(K_LIST)}, τ = {list(DEFAULT_THRESHOLDS)} and mG-Pass@k; all means agree to {TOLERANCE}. '
+        f'"Then": median of {REPEATS}. The others were timed on at most {most:,} questions, scaled up.'
     ]
-    return [
-        f'k = {list(K_LIST)}, τ = {list(DEFAULT_THRESHOLDS)} and mG-Pass@k; "then": median of {REPEATS}',
-        f'{processor()}, {os.cpu_count()} cores; Python {platform.python_version()}, {packages}',
-        '',
-        '| ' + ' | '.join(heads) + ' |',
-        '| --- ' * len(heads) + '|',
-        *('| ' + ' | '.join(cells(row)) + ' |' for row in rows),
-        *(note for row in rows if (note := scaling_note(row))),
-    ]
-
-
-def cells(row: Row) -> list[str]:
-    ours = [f'{row.questions:,} × {row.n}', f'{1e3 * row.first:.2f} ms', f'{1e3 * row.again:.2f} ms']
-    if row.theirs is None:
-        return [*ours, '–', '–', '–', '–']
-    ratios = [f'{row.theirs / seconds:,.0f}×' for seconds in (row.first, row.again)]
-    return [*ours, f'{row.theirs:.2f} s', *ratios, f'{row.difference:.0e}']
-
-
-def scaling_note(row: Row) -> str:
-    if row.timed_questions in (0, row.questions):
-        return ''
-    return (
-        f'\nOpenCompass at {row.questions:,} × {row.n}: compared on {row.timed_questions:,} questions only, '
-        f'their time multiplied by {row.questions / row.timed_questions:g}.'
+    if last.lighteval:
+        lines.append(headline(task, 'Lighteval', last.again, last.lighteval))
+    else:
+        notes.append(MISSING)
+    return Section(
+        'Metric stage',
+        'From the labels of n × Q samples to all means, beside the functions that OpenCompass and Lighteval '
+        'call for each question. Floor: reading every label once.',
+        [
+            'questions × n',
+            'first call',
+            'then',
+            'OpenCompass',
+            'Lighteval',
+            'OpenCompass / ours',
+            'Lighteval / ours',
+            'ours / floor',
+            'memory, ours',
+            'OpenCompass',
+        ],
+        [_cells(row) for row in rows],
+        notes,
+        lines,
     )
 
 
-def processor() -> str:
-    """The name of the CPU where Linux tells it, else its architecture."""
-    info = Path('/proc/cpuinfo')
-    lines = info.read_text(encoding='utf-8').splitlines() if info.is_file() else []
-    names = [line.partition(':')[2].strip() for line in lines if line.startswith('model name')]
-    return names[0] if names else platform.machine()
+def _cells(row: Row) -> list[str]:
+    other = row.lighteval
+    return [
+        f'{row.questions:,} × {row.n}',
+        duration(row.first.cpu),
+        duration(row.again.cpu),
+        duration(row.opencompass.cpu),
+        duration(other.cpu) if other else '–',
+        times(row.opencompass.cpu / row.again.cpu),
+        times(other.cpu / row.again.cpu) if other else '–',
+        times(row.again.cpu / row.floor.cpu),
+        added(row.first),
+        megabytes(row.opencompass),
+    ]
 
 
 if __name__ == '__main__':
-    main()
+    main(measure, __doc__)

@@ -1,6 +1,6 @@
-"""How well the rule judge agrees with labelled pairs, beside plain math-verify, and how fast each is.
+"""How well the rule judge agrees with labelled pairs, beside plain math-verify.
 
-    python benchmarks/rule_judge_agreement.py PAIRS [--leave-out ID …] [--samples FILE]
+    python -m benchmarks.rule_judge_agreement PAIRS [--leave-out ID …] [--samples FILE]
 
 PAIRS is a file as `gpassk judge-agreement` takes it, which gives the rates of any judge with their intervals;
 this script sets the counts of three beside each other. Plain math-verify gets reference and answer as they
@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from math_verify import parse, verify
@@ -36,19 +35,15 @@ def main() -> None:
     logging.disable(logging.WARNING)
     pairs = [one for one in read_labelled(arguments.pairs) if one.name not in arguments.leave_out]
     columns = {
-        'plain': _timed(lambda: [_plain(one.pair.reference, one.pair.answer) for one in pairs]),
-        'plain in $…$': _timed(
-            lambda: [_plain(f'${one.pair.reference}$', f'${one.pair.answer}$') for one in pairs]
-        ),
-        'rule judge': _timed(lambda: _rule_judge([one.pair for one in pairs])),
+        'plain': [_plain(one.pair.reference, one.pair.answer) for one in pairs],
+        'plain in $…$': [_plain(f'${one.pair.reference}$', f'${one.pair.answer}$') for one in pairs],
+        'rule judge': _rule_judge([one.pair for one in pairs]),
     }
-    _print_agreement(pairs, {name: verdicts for name, (verdicts, _) in columns.items()})
-    _print_speed(len(pairs), {name: seconds for name, (_, seconds) in columns.items()})
+    _print_agreement(pairs, columns)
     if arguments.samples:
         samples = _samples(arguments.samples)
-        verdicts, seconds = _timed(lambda: _rule_judge([one.pair for one in samples]))
-        print(f'\n{len(samples)} responses in {seconds:.1f} s')
-        _print_agreement(samples, {'rule judge': verdicts})
+        print(f'\n{len(samples)} responses')
+        _print_agreement(samples, {'rule judge': _rule_judge([one.pair for one in samples])})
 
 
 def _arguments() -> argparse.Namespace:
@@ -70,11 +65,6 @@ def _rule_judge(pairs: Sequence[Pair]) -> Verdicts:
         return [_MEANING[judgement.verdict] for judgement in judge.judge(pairs)]
 
 
-def _timed(verdicts: Callable[[], Verdicts]) -> tuple[Verdicts, float]:
-    start = time.perf_counter()
-    return verdicts(), time.perf_counter() - start
-
-
 def _samples(path: Path) -> list[LabelledPair]:
     """The final answer of each response, as in a run."""
     with path.open(encoding='utf-8') as lines:
@@ -88,7 +78,7 @@ def _samples(path: Path) -> list[LabelledPair]:
     ]
 
 
-def _print_agreement(pairs: Sequence[LabelledPair], columns: dict[str, Verdicts]) -> None:
+def _print_agreement(pairs: Sequence[LabelledPair], columns: Mapping[str, Verdicts]) -> None:
     print('| source | pairs |', ' | '.join(f'{name}: agree / FP / FN / unjudged' for name in columns), '|')
     print('| --- | ---: |', ' | '.join('---:' for _ in columns), '|')
     groups = [(one.source,) for one in pairs]
@@ -103,12 +93,6 @@ def _print_agreement(pairs: Sequence[LabelledPair], columns: dict[str, Verdicts]
 def _counts(found: Agreement) -> str:
     agreeing = found.both_correct + found.both_incorrect
     return f'{agreeing} / {found.false_positives} / {found.false_negatives} / {found.unjudged}'
-
-
-def _print_speed(pairs: int, seconds: dict[str, float]) -> None:
-    print('\n| | seconds | pairs/s |\n| --- | ---: | ---: |')
-    for name, taken in seconds.items():
-        print(f'| {name} | {taken:.1f} | {pairs / taken:.0f} |')
 
 
 if __name__ == '__main__':

@@ -1,50 +1,63 @@
 """How long does `gpassk score` take for a million questions, and how much memory?
 
-    python -m benchmarks.score_counts                       # 1,000,000 questions, 48 samples each
-    python -m benchmarks.score_counts --questions 100000
+    python -m benchmarks.score_counts            # 10,000, 100,000 and 1,000,000 questions, 48 samples each
+    python -m benchmarks.score_counts --quick    # 10,000, 50,000 and 200,000
 
-Generated counts (Beta(0.4, 0.4), seed 0) are scored by the command in a process of its own, beside a process
-that only parses the same lines with `json.loads`, and one that scores 1,000 of them: what is left over is
-the work a question. Seconds are those of the processor. Lines with a source problem take a cluster each two.
+Generated counts (Beta(0.4, 0.4)) are scored by the command, a process of its own. The floor is a process
+that only parses the same lines with `json.loads`. Lines with a source problem take a cluster each two.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import platform
-import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
+from .made import SEED
+from .measuring import Cost, command_cost, progress
+from .sections import Section, Size, duration, headline, main, megabytes, times
+
 N = 48
-
-SCORE = 'import sys; from gpassk_opencompass.cli import main; sys.exit(main(["score", sys.argv[1]]))'
+CASES: Mapping[Size, tuple[int, ...]] = {
+    'tiny': (100,),
+    'quick': (10_000, 50_000, 200_000),
+    'full': (10_000, 100_000, 1_000_000),
+}
 PARSE = 'import json, sys\nwith open(sys.argv[1]) as lines:\n    for line in lines: json.loads(line)'
-MEASURE = """
-import json, resource
-usage = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024]), file=sys.stderr)
-"""
 
 
-class Cost(NamedTuple):
-    """Of one process."""
+class Row(NamedTuple):
+    """One file."""
 
-    seconds: float
-    mebibytes: float
-    """The most memory that it had at once."""
-    output: str
+    questions: int
+    clustered: bool
+    ours: Cost
+    floor: Cost
+
+
+def measure(size: Size) -> Section:
+    """Every case of this size, the last also with source problems."""
+    cases = [(questions, False) for questions in CASES[size]] + [(CASES[size][-1], True)]
+    with TemporaryDirectory() as folder:
+        return _section([_row(Path(folder, 'counts.jsonl'), *case) for case in cases])
+
+
+def _row(path: Path, questions: int, clustered: bool) -> Row:
+    progress(f'score: {questions:,} questions{", clustered" if clustered else ""}')
+    write_counts(path, questions, clustered)
+    ours = command_cost([sys.executable, '-m', 'gpassk_opencompass.cli', 'score', path])
+    floor = command_cost([sys.executable, '-c', PARSE, path])
+    return Row(questions, clustered, ours, floor)
 
 
 def write_counts(path: Path, questions: int, problems: bool) -> None:
     """Counts of a U-shaped population, a line a question."""
-    generator = np.random.default_rng(0)
+    generator = np.random.default_rng(SEED)
     counts = generator.binomial(N, generator.beta(0.4, 0.4, size=questions))
     with path.open('w', encoding='utf-8') as file:
         for question, c in enumerate(counts.tolist()):
@@ -52,37 +65,32 @@ def write_counts(path: Path, questions: int, problems: bool) -> None:
             file.write(json.dumps(row | ({'problem': f'problem-{question // 2}'} if problems else {})) + '\n')
 
 
-def cost(code: str, path: Path) -> Cost:
-    """Run a program on a file."""
-    program = f'import sys\ntry:\n    exec({code!r})\nexcept SystemExit: pass\n{MEASURE}'
-    done = subprocess.run(
-        [sys.executable, '-c', program, str(path)], capture_output=True, text=True, check=True
-    )
-    seconds, mebibytes = json.loads(done.stderr.splitlines()[-1])
-    return Cost(seconds, mebibytes, done.stdout)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--questions', type=int, default=1_000_000)
-    questions = parser.parse_args().questions
-    print(f'{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n')
-    print('| questions | file MB | score s | json.loads s | ratio | start s | peak MB | start MB |')
-    print('|---|---|---|---|---|---|---|---|')
-    with TemporaryDirectory() as folder:
-        few, many = Path(folder) / 'few.jsonl', Path(folder) / 'many.jsonl'
-        for problems in (False, True):
-            write_counts(few, min(1_000, questions), problems)
-            write_counts(many, questions, problems)
-            start, ours, parsing = cost(SCORE, few), cost(SCORE, many), cost(PARSE, many)
-            print(
-                f'| {questions:,}{", clustered" if problems else ""} | {many.stat().st_size / 1e6:.0f} '
-                f'| {ours.seconds:.1f} | {parsing.seconds:.1f} | {ours.seconds / parsing.seconds:.1f} '
-                f'| {start.seconds:.1f} | {ours.mebibytes:.0f} | {start.mebibytes:.0f} |'
+def _section(rows: list[Row]) -> Section:
+    last = rows[-2]
+    return Section(
+        'Scoring counts',
+        '`gpassk score` on a file of counts, a line a question, start and imports included. Floor: a '
+        'process that parses the same lines.',
+        ['questions', 'ours', 'a question', 'floor', 'ours / floor', 'memory, ours', 'floor'],
+        [
+            [
+                f'{row.questions:,}{", two a problem" if row.clustered else ""}',
+                duration(row.ours.cpu),
+                duration(row.ours.cpu / row.questions),
+                duration(row.floor.cpu),
+                times(row.ours.cpu / row.floor.cpu),
+                megabytes(row.ours),
+                megabytes(row.floor),
+            ]
+            for row in rows
+        ],
+        headlines=[
+            headline(
+                f'Scoring {last.questions:,} lines of counts', 'parsing the lines', last.ours, last.floor
             )
-    print(f'\n{ours.output}')
+        ],
+    )
 
 
 if __name__ == '__main__':
-    main()
+    main(measure, __doc__)

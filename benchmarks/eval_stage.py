@@ -1,0 +1,243 @@
+"""How long does the evaluation of a run take, from predictions to result file, against OpenCompass's own?
+
+    python -m benchmarks.eval_stage            # n = 4, 16, 48 on 238 questions, and `opencompass -m eval`
+    python -m benchmarks.eval_stage --quick    # the same with shorter responses
+
+Both evaluate the same predictions of a made LiveMathBench run, ours with the rule judge, OpenCompass's with
+its LiveMathBenchEvaluator without a model, which compares normalised texts. The stage is the evaluation task
+in a process that has OpenCompass imported already; the command is the whole of `opencompass -m eval`, which
+imports it twice. What OpenCompass's evaluator with math-verify would take is scaled up from a few samples:
+it starts a process for each. The floor of the stage is reading the predictions and writing the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from .made import answer_of, dataset_arguments, made_responses, write_questions
+from .measuring import Cost, command_cost, cost, progress
+from .sections import Section, Size, added, duration, headline, main, megabytes, times
+
+CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (2,), 'quick': (4, 16, 48), 'full': (4, 16, 48)}
+"""n of each run."""
+
+SCALE: Mapping[Size, float] = {'tiny': 0.05, 'quick': 1.0, 'full': 1.0}
+LENGTH: Mapping[Size, int] = {'tiny': 100, 'quick': 1_000, 'full': 4_000}
+"""Characters of a response."""
+
+SAMPLE: Mapping[Size, int] = {'tiny': 2, 'quick': 20, 'full': 60}
+"""Samples that OpenCompass's evaluator with math-verify judges."""
+
+TIME = '20260101_000000'
+MODEL = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': 'made', 'path': 'made'}
+OURS = ('gpassk_opencompass.LiveMathBenchDataset', 'gpassk_opencompass.GPassKEvaluator')
+THEIRS = (
+    'opencompass.datasets.LiveMathBenchDataset',
+    'opencompass.datasets.livemathbench.LiveMathBenchEvaluator',
+)
+SIDES = {'ours': OURS, 'OpenCompass': THEIRS}
+
+
+class Row(NamedTuple):
+    """One n; `value` of the first two is the result."""
+
+    questions: int
+    n: int
+    ours: Cost
+    theirs: Cost
+    verified: Cost
+    """OpenCompass's with math-verify, of all samples, scaled up."""
+    floor: Cost
+    truth: float
+    """The accuracy, in percent."""
+
+
+def measure(size: Size) -> Section:
+    """Every case of this size, and, unless it is tiny, the command for the last of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        import_module('opencompass.tasks')  # before the clock runs
+        import_module('gpassk_opencompass.plugin')
+    with TemporaryDirectory() as folder:
+        progress("evaluation stage: OpenCompass's math-verify")
+        sample, _ = made_responses(SAMPLE[size], 1, LENGTH[size])
+        verified = cost(partial(_verify, sample)).scaled(1 / SAMPLE[size])
+        rows = [_row(Path(folder), size, n, verified) for n in CASES[size]]
+        last = Path(folder, f'n{CASES[size][-1]}')
+        commands = {} if size == 'tiny' else {side: command(last, side) for side in SIDES}
+        return _section(rows, commands)
+
+
+def _row(folder: Path, size: Size, n: int, verified: Cost) -> Row:
+    root = folder / f'n{n}'
+    questions = write_questions(root / 'data', SCALE[size])
+    progress(f'evaluation stage: {questions} × {n}')
+    responses, right = made_responses(questions, n, LENGTH[size])
+    for side in SIDES:
+        write_run(root, side, n, responses)
+    costs = {side: cost(partial(_stage, root, side)) for side in SIDES}
+    return Row(
+        questions,
+        n,
+        costs['ours'],
+        costs['OpenCompass'],
+        verified.scaled(questions * n),
+        cost(partial(_copy, root), warm=1),
+        100 * sum(right) / len(right),
+    )
+
+
+def write_run(root: Path, side: str, n: int, responses: Sequence[str]) -> None:
+    """The config of a run, and what its inference would have left."""
+    dataset, evaluator = SIDES[side]
+    config = {
+        **dataset_arguments(root / 'data', n),
+        'type': dataset,
+        'infer_cfg': {
+            'prompt_template': {
+                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
+                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
+            },
+            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
+            'inferencer': {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'},
+        },
+        'eval_cfg': {'evaluator': {'type': evaluator, 'model_name': '', 'url': []}},
+    }
+    (root / f'{side}.py').write_text(f'models = [{MODEL!r}]\ndatasets = [{config!r}]\n', encoding='utf-8')
+    predictions = predictions_of(root, side)
+    predictions.parent.mkdir(parents=True)
+    rows = {str(row): {'origin_prompt': '', 'prediction': text} for row, text in enumerate(responses)}
+    predictions.write_text(json.dumps(rows), encoding='utf-8')
+
+
+def predictions_of(root: Path, side: str) -> Path:
+    """Where OpenCompass has them."""
+    return root / side / TIME / 'predictions' / MODEL['abbr'] / 'made_en.json'
+
+
+def result_of(root: Path, side: str) -> Path:
+    """Where OpenCompass writes it."""
+    return root / side / TIME / 'results' / MODEL['abbr'] / 'made_en.json'
+
+
+def _stage(root: Path, side: str) -> dict[str, float]:
+    """The task as OpenCompass's subprocess runs it; the numbers of the result."""
+    from mmengine.config import Config
+    from opencompass.tasks import OpenICLEvalTask
+
+    config = Config.fromfile(root / f'{side}.py')
+    config['datasets'] = [config['datasets']]
+    config['work_dir'] = str(root / side / TIME)
+    config['eval'] = {'runner': {'task': {'dump_details': True}}}
+    OpenICLEvalTask(config).run()
+    return _numbers(root, side)
+
+
+def _verify(responses: Sequence[str]) -> None:
+    from opencompass.evaluator import MATHVerifyEvaluator
+
+    references = [answer_of(question).reference for question in range(len(responses))]
+    MATHVerifyEvaluator().score(responses, references)
+
+
+def _numbers(root: Path, side: str) -> dict[str, float]:
+    result = json.loads(result_of(root, side).read_text(encoding='utf-8'))
+    return {key: value for key, value in result.items() if isinstance(value, float)}
+
+
+def _copy(root: Path) -> None:
+    json.loads(predictions_of(root, 'ours').read_text(encoding='utf-8'))
+    result = json.loads(result_of(root, 'ours').read_text(encoding='utf-8'))
+    (root / 'copy.json').write_text(json.dumps(result), encoding='utf-8')
+
+
+def command(root: Path, side: str) -> Cost:
+    """Of the whole `opencompass -m eval`, which must write the result anew."""
+    progress(f'evaluation stage: opencompass -m eval, {side}')
+    result_of(root, side).unlink()
+    found = command_cost(
+        [
+            Path(sys.executable).with_name('opencompass'),
+            root / f'{side}.py',
+            *('-w', root / side, '-m', 'eval', '-r', TIME),
+        ],
+        folder=root,
+        environment={'HF_HUB_OFFLINE': '1', 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+    )
+    if not result_of(root, side).is_file():
+        raise RuntimeError(f'opencompass -m eval wrote no result:\n{found.value[-2000:]}')
+    return found._replace(value=_numbers(root, side))
+
+
+def _section(rows: list[Row], commands: Mapping[str, Cost]) -> Section:
+    last = rows[-1]
+    task = f'{last.questions} × {last.n} predictions → result'
+    lines = [
+        headline(f'{task}, stage', 'OpenCompass, equal texts', last.ours, last.theirs),
+        headline(f'{task}, stage', 'OpenCompass, math-verify', last.ours, last.verified),
+    ]
+    notes = [
+        '"Accuracy": as each judges it, and what it is: the made responses give the right answer in another '
+        'spelling now and then, which needs mathematics to see.'
+    ]
+    if commands:
+        ours, theirs = commands['ours'], commands['OpenCompass']
+        lines.append(headline(f'{task}, `opencompass -m eval`', 'OpenCompass, equal texts', ours, theirs))
+        notes.append(
+            f'The whole command `opencompass -m eval` for {last.questions} × {last.n}, which imports '
+            f'OpenCompass twice: ours {duration(ours.cpu)} of processor time ({duration(ours.seconds)} by '
+            'the clock), '
+            f"OpenCompass's {duration(theirs.cpu)} ({duration(theirs.seconds)})."
+        )
+    return Section(
+        'Evaluation stage',
+        'From n × Q predictions to the result file: data set, predictions, final answers, verdicts by rule, '
+        "metrics, with all details; beside OpenCompass's own data set and evaluator, which compares "
+        'normalised texts. Floor: reading the predictions, writing the result.',
+        [
+            'questions × n',
+            'ours',
+            'a sample',
+            'OpenCompass',
+            'OpenCompass / ours',
+            'with its math-verify',
+            'that / ours',
+            'ours / floor',
+            'memory, ours',
+            'OpenCompass',
+            'accuracy: ours, OpenCompass, true',
+        ],
+        [_cells(row) for row in rows],
+        notes,
+        lines,
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    key = 'accuracy' if 'accuracy' in row.theirs.value else f'accuracy ({row.n} runs average)'
+    return [
+        f'{row.questions:,} × {row.n}',
+        duration(row.ours.cpu),
+        duration(row.ours.cpu / row.questions / row.n),
+        duration(row.theirs.cpu),
+        times(row.theirs.cpu / row.ours.cpu),
+        duration(row.verified.cpu),
+        times(row.verified.cpu / row.ours.cpu),
+        times(row.ours.cpu / row.floor.cpu),
+        added(row.ours),
+        megabytes(row.theirs),
+        f'{row.ours.value["accuracy"]:.2f}, {row.theirs.value[key]:.2f}, {row.truth:.2f}',
+    ]
+
+
+if __name__ == '__main__':
+    main(measure, __doc__)

@@ -1,0 +1,62 @@
+"""A judge server that says yes after a fixed time, in a process of its own.
+
+    python -m benchmarks.stub_judge 0.2 2    # seconds a reply, ports; prints the ports
+
+It ends when its input does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+MODEL = 'judge'
+
+
+@contextmanager
+def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
+    """Its URLs, as long as the context lasts."""
+    command = [sys.executable, '-m', 'benchmarks.stub_judge', str(latency), str(ports)]
+    root = Path(__file__).resolve().parents[1]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
+    assert server.stdout is not None  # a pipe
+    try:
+        yield [f'http://127.0.0.1:{port}' for port in json.loads(server.stdout.readline())]
+    finally:
+        server.communicate()
+
+
+async def _serve(latency: float, ports: int) -> None:
+    choice = {
+        'index': 0,
+        'message': {'role': 'assistant', 'content': r'\boxed{yes}'},
+        'finish_reason': 'stop',
+    }
+    reply = {'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': MODEL, 'choices': [choice]}
+    body = json.dumps(reply).encode()
+
+    async def answer(request: web.Request) -> web.Response:
+        await request.read()
+        await asyncio.sleep(latency)
+        return web.Response(body=body, content_type='application/json')
+
+    app = web.Application(client_max_size=2**26)
+    app.router.add_post('/v1/chat/completions', answer)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    for _ in range(ports):
+        await web.TCPSite(runner, '127.0.0.1', 0).start()
+    print(json.dumps([address[1] for address in runner.addresses]), flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    await runner.cleanup()
+
+
+if __name__ == '__main__':
+    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2])))
