@@ -196,6 +196,7 @@ COMMANDS = [
 PIECES = st.lists(st.sampled_from([*SIGNS, *COMMANDS, r'\{', r'\}', '{,}', '...', '**', '厘米'])).map(''.join)
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=400)
 @given(PIECES | st.text())
 def test_the_normal_form_of_a_normal_form_is_itself(answer: str) -> None:
@@ -216,6 +217,7 @@ BALANCED = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.lists(BALANCED).map(' '.join), st.text('ab {}', max_size=9))
 def test_any_balanced_content_is_found(content: str, before: str) -> None:
@@ -240,6 +242,7 @@ def _seconds(function: Callable[[str], object], text: str) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('function', [final_answer, normal_form])
 def test_time_grows_linearly(function: Callable[[str], object]) -> None:
     """Four times the text takes about four times as long, never the sixteen times of quadratic work."""
@@ -248,6 +251,7 @@ def test_time_grows_linearly(function: Callable[[str], object]) -> None:
         assert _seconds(function, long) < 11 * _seconds(function, short) + 0.005, piece
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('piece', [r'\boxed{', '7', '{', ' ', 'the answer is ', '答案是'])
 def test_a_megabyte_of_anything_ends(piece: str) -> None:
     """It ends at all: quadratic work on a megabyte takes minutes to hours."""

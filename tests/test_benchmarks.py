@@ -21,6 +21,8 @@ from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 from gpassk_opencompass.sweep import RunName
 from gpassk_opencompass.sweep.benchmark import NAMES, read_benchmarks
 
+pytestmark = pytest.mark.slow
+
 CONFIGS = Path(gpassk_opencompass.configs.__path__[0])
 DATA = SHARED / 'data'
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'data.md'

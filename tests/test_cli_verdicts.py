@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from gpassk_opencompass import Verdict
 from gpassk_opencompass.agreement.labelled import read_labelled
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
+from gpassk_opencompass.judges.store import STORE_VARIABLE, Line, VerdictStore, read_lines, verdict_key
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
 JUDGE = {'model': 'Qwen2.5-72B', 'prompts': 'own:0123', 'sampling': {'temperature': 0.0, 'max_tokens': 8192}}
@@ -259,10 +259,17 @@ def test_an_export_to_csv_has_a_header_and_a_row_a_verdict(
     assert json.loads(rows[0]['judge']) == JUDGE
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_appears_when_it_is_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A store that cannot be read to its end leaves the old file, and nothing beside it."""
     store = fill(tmp_path / 'store', (1, YES, {}))
-    (store / 'z.jsonl').mkdir()
+
+    def breaking(file: Path) -> Iterator[Line | None]:
+        yield from read_lines(file)
+        raise OSError(5, 'Input/output error')
+
+    monkeypatch.setattr('gpassk_opencompass.judges.stored.read_lines', breaking)
     folder = tmp_path / 'out'
     folder.mkdir()
     (folder / 'all.jsonl').write_text('old')

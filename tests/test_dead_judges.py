@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hosts import (
+    IN_ONE_PROCESS,
     command,
     dataset_config,
     environment,
@@ -101,7 +102,7 @@ def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(tmp_
         before = len(first.asked)
         cured.set()
         first.start()
-        run_opencompass(config, out, '-r')
+        run_opencompass(config, out, '-r', IN_ONE_PROCESS)
         resumed = [number_in(asked) for asked in first.asked[before:]]
     assert len(kept) == 2 * ANSWERED
     assert sorted(resumed) == sorted(set(range(QUESTIONS * N)) - kept)

@@ -16,6 +16,7 @@ def test_a_folder_without_configs_is_an_error(tmp_path: Path, capsys: pytest.Cap
     assert 'run dump_configs.py first' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_table_is_the_last_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -28,6 +29,7 @@ def test_the_table_is_the_last_that_is_said(
     assert len((tmp_path / 'out' / 'table.csv').read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_without_a_result_there_is_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""The examples in docstrings and in the README run and print what they say."""
+"""The examples in docstrings run and print what they say; those of the pages: test_docs.py."""
 
 from __future__ import annotations
 
@@ -26,12 +26,5 @@ def test_docstring_examples_hold(name: str) -> None:
         import_plugin()
     module = import_module(name.removesuffix('.__init__'))
     outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
-
-
-def test_readme_examples_hold() -> None:
-    """What a reader copies from the README works."""
-    outcome = doctest.testfile(str(PACKAGE.parent / 'README.md'), module_relative=False)
     assert outcome.attempted > 0
     assert outcome.failed == 0

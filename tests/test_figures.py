@@ -41,6 +41,8 @@ from gpassk_opencompass.report.figures.subsampling import (
 )
 from gpassk_opencompass.report.figures.writing import board_names, drawings
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')

@@ -103,12 +103,14 @@ def kappa_coverage(true: float, pairs: int, runs: int) -> float:
     return covered / runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('true', 'pairs'), [(0.97, 100), (0.95, 60)])
 def test_the_interval_of_kappa_covers_near_one(true: float, pairs: int) -> None:
     """300 seeded tables: the standard large-sample interval covers 70 to 77 % of them."""
     assert 0.92 <= kappa_coverage(true, pairs, runs=300) <= 0.99
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_answers_to_a_question_are_alike() -> None:
     """300 seeded sets of 40 questions with 8 pairs each that err together; plain Wilson fails."""
     generator = np.random.default_rng(5)
@@ -272,6 +274,7 @@ PAIRS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_command_compares_the_rule_judge_with_labels(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

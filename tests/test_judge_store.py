@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass import InputError, Verdict
+from gpassk_opencompass import IncompleteError, InputError, Verdict
 from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
@@ -55,6 +55,7 @@ def test_a_key_is_its_content() -> None:
     assert len({base, *others}) == 5
 
 
+@pytest.mark.slow
 def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path: Path) -> None:
     """Every byte at which a kill can leave a file: whole lines count, the torn one is skipped and counted."""
     content = filled(tmp_path / 'whole', count=3).read_bytes()
@@ -67,6 +68,7 @@ def test_a_file_cut_anywhere_loses_only_the_cut_line(tmp_path: Path) -> None:
         assert store.damaged == (not content[:length].endswith(b'\n') and length > 0)
 
 
+@pytest.mark.slow
 def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
     """Each byte of a line in turn: the line is skipped and counted, the others count."""
     content = filled(tmp_path / 'whole', count=2).read_bytes()
@@ -148,7 +150,7 @@ def test_a_failed_write_does_not_spoil_the_next_line(tmp_path: Path, monkeypatch
     write = os.write
     with monkeypatch.context() as full:
         full.setattr(os, 'write', _failing_after(write, 20))
-        with pytest.raises(OSError, match='full'):
+        with pytest.raises(IncompleteError, match='make room'):
             store.put(key(0), YES, ABOUT)
     store.put(key(1), YES, ABOUT)
     store.close()
@@ -175,6 +177,7 @@ def _write_many(folder: Path, start: int) -> None:
     os._exit(0)  # no flush, no close
 
 
+@pytest.mark.slow
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     """Four processes on one folder, their ranges overlapping, none of them saying goodbye."""
     context = multiprocessing.get_context('spawn')

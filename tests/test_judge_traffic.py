@@ -21,6 +21,8 @@ from gpassk_opencompass.judges.routes import Route, endpoint, endpoints
 from gpassk_opencompass.judges.traffic import REFUSALS, Job, Traffic
 from gpassk_opencompass.judges.waits import WallClock, backoff, retry_after
 
+pytestmark = pytest.mark.slow
+
 
 class Run:
     """The outcome of some requests."""

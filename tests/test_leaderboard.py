@@ -174,6 +174,7 @@ def test_a_judge_of_judges_is_named_with_them(tmp_path: Path) -> None:
     assert judge_line(Result('m', 'd', {'gpassk': one}, tmp_path)) == 'cascade (rule, llm Q)'
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 4), min_size=24, max_size=24), min_size=1, max_size=5),

@@ -72,6 +72,7 @@ def truth(pairs: list[Pair]) -> list[Verdict]:
     return [YES if int(pair.answer) % 2 == 0 else NO for pair in pairs]
 
 
+@pytest.mark.slow
 def test_every_pair_gets_its_own_verdict_in_order() -> None:
     """Over two servers that answer in any order."""
     chance = random.Random(1)
@@ -167,6 +168,7 @@ def test_a_reply_without_a_verdict_is_asked_for_once_more(reply: Say, reason: st
         assert judge_at(server).judge([Pair('q', 'r', '2')]) == [Judgement(NO, 'llm')]
 
 
+@pytest.mark.slow
 def test_failures_are_never_verdicts(tmp_path: Path) -> None:
     """A third of all requests fail or say nothing: every verdict is right, and the rest is named unjudged."""
     chance = random.Random(3)

@@ -95,6 +95,7 @@ def test_agrees_with_scipy_up_to_n_10000(n: int, k: int) -> None:
     np.testing.assert_allclose(mg_pass_at_k(n, c, k), published, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('n', 'k'), [(1_500, 750), (1_500, 1_499), (1_500, 1_500), (1_500, 1), (5_000, 7)])
 def test_floating_point_tables_are_within_1e_12_of_rationals(n: int, k: int) -> None:
     """Above n = 1,024, even where single terms underflow, values stay right and the ends are exact."""
@@ -118,7 +119,6 @@ def opencompass() -> ModuleType:
     return module
 
 
-@pytest.mark.opencompass
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize(('n', 'k'), [(8, 4), (12, 8), (48, 16), (9, 5), (6, 1)])
 def test_agrees_with_opencompass_where_opencompass_is_right(n: int, k: int, opencompass: ModuleType) -> None:
@@ -131,7 +131,6 @@ def test_agrees_with_opencompass_where_opencompass_is_right(n: int, k: int, open
             assert g_pass_at_k(n, c, k, tau) == pytest.approx(theirs, abs=1e-12)
 
 
-@pytest.mark.opencompass
 @pytest.mark.filterwarnings('ignore')
 def test_opencompass_is_one_too_strict_at_threshold_0_28(opencompass: ModuleType) -> None:
     """The ceiling of 25·0.28 is 7, not 8: the number differs from the built-in one there, and is right."""

@@ -119,6 +119,7 @@ def test_another_order_of_splits_is_another_name() -> None:
     assert str(swapped) != str(LiveMathBenchName('202412'))
 
 
+@pytest.mark.slow
 @given(model_names, settings, dataset_names())
 def test_names_round_trip(model: str, settings: Settings, dataset: DatasetName) -> None:
     """Whatever can be written reads back as exactly the same settings, a long name as what it was cut to."""
@@ -151,6 +152,7 @@ def test_live_math_bench_names_round_trip(name: LiveMathBenchName) -> None:
     assert LiveMathBenchName.parse(str(name)) == name
 
 
+@pytest.mark.slow
 @given(model_names, settings, dataset_names())
 def test_every_file_of_a_run_has_a_name_of_at_most_255_bytes(
     model: str, settings: Settings, dataset: DatasetName

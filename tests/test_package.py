@@ -58,6 +58,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         gpassk_opencompass.no_such_thing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_one_line_with_the_pip_command() -> None:
     """Without OpenCompass the evaluator cannot load, and the message says what to install."""
     code = (
@@ -123,8 +124,22 @@ ROOMS = {
         'scoring',
         'uncertainty',
     },
+    'rejudging': {
+        'answers',
+        'errors',
+        'judges',
+        'metrics',
+        'question_sets',
+        'questions',
+        'record',
+        'rejudging',
+        'replicas',
+        'runs',
+        'scoring',
+        'sweep',
+    },
     'question_sets': set(),
-    'questions': {'errors', 'question_sets', 'questions'},
+    'questions': {'errors', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
     'sweep': {'errors', 'judges', 'question_sets', 'sweep'},
     'plugin': {'errors', 'judges', 'metrics', 'plugin', 'question_sets', 'questions', 'report', 'scoring'},
@@ -132,7 +147,7 @@ ROOMS = {
     'lighteval_metric': {'errors', 'judges', 'lighteval_settings', 'record', 'scoring', 'uncertainty'},
     'lighteval_tasks': set(),
     'runs': {'errors', 'judges', 'runs', 'sweep'},
-    'demo': {'cli', 'demo', 'errors', 'report', 'runs'},
+    'demo': {'cli', 'demo', 'errors', 'questions', 'report', 'runs'},
     'cli': {
         'agreement',
         'answers',
@@ -144,6 +159,7 @@ ROOMS = {
         'judges',
         'metrics',
         'record',
+        'rejudging',
         'report',
         'rescoring',
         'runs',

@@ -161,6 +161,7 @@ def test_a_benchmark_of_unknown_size_is_refused(tmp_path: Path) -> None:
         neighbours(published, BENCH, 'Greedy')
 
 
+@pytest.mark.slow
 @needs_leaderboard
 def test_the_published_neighbours_are_mostly_too_close() -> None:
     """24 of the 27 neighbours on LiveMathBench lie closer than what 119 problems resolve, about 4.7."""
@@ -171,6 +172,7 @@ def test_the_published_neighbours_are_mostly_too_close() -> None:
     assert all(first.worse == second.better for first, second in pairwise(pairs))
 
 
+@pytest.mark.slow
 @needs_leaderboard
 def test_the_published_leaderboard_goes_through_our_tables(tmp_path: Path) -> None:
     """Every published number comes out again; none has an interval."""

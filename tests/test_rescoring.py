@@ -112,6 +112,7 @@ def test_one_vote_is_the_accuracy_and_all_votes_are_one_count() -> None:
     assert majority(given_, 4) == 1.0
 
 
+@pytest.mark.slow
 def test_a_large_question_with_many_answers_is_quick_and_exact() -> None:
     """n = 64 with 20 answers, against a simulation of 40,000 votes."""
     votes = ['r'] * 20 + ['w'] * 14 + [str(place) for place in range(18)] + [''] * 12

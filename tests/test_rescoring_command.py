@@ -84,6 +84,7 @@ def answered(replies: dict[str, list[str]]) -> list[dict[str, Any]]:
 ROWS = answered({'1 + 1?': ['2', '3', '2', '2'], '2 + 2?': ['4', '4', '4', '4'], 'x?': ['y', 'z', 'w', 'v']})
 
 
+@pytest.mark.slow
 def test_all_three_kinds_and_the_result_give_one_score(tmp_path: Path) -> None:
     """Responses, their labels, their counts, the record of the first, and that record once more."""
     responses = write(tmp_path / 'responses.jsonl', ROWS)

@@ -38,6 +38,8 @@ from gpassk_opencompass.runs.progress import step_of
 from gpassk_opencompass.runs.starts import Start, Starts
 from gpassk_opencompass.sweep.manifest import Entry, manifest_text
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

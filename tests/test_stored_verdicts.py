@@ -55,6 +55,7 @@ def test_it_agrees_with_the_judges_own_reading(tmp_path: Path) -> None:
     assert verdicts.damaged == store.damaged == 4
 
 
+@pytest.mark.slow
 def test_texts_are_not_kept(tmp_path: Path) -> None:
     """2,000 verdicts with 20 MB of text, of which a reader holds a line and a buffer at a time."""
     fill(tmp_path, *((number, YES) for number in range(2000)), text='x' * 10_000)

@@ -123,6 +123,7 @@ def test_a_reasoning_api_model_without_temperature(tmp_path: Path) -> None:
     assert 'temperature' not in model_of(configs)
 
 
+@pytest.mark.slow
 def test_axes_are_crossed(tmp_path: Path) -> None:
     """One config for each combination, and its name says which."""
     configs = expanded(

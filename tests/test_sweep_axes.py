@@ -80,6 +80,7 @@ def without(names: set[str]) -> dict[str, Any]:
     return {name: value for name, value in TEMPLATE.items() if name not in names}
 
 
+@pytest.mark.slow
 @given(st.sets(st.sampled_from(sorted(LINES))))
 def test_a_models_own_lines_are_the_template_with_those_lines_changed(names: set[str]) -> None:
     """For that model; its neighbour has the template's. n takes the place of replications."""
@@ -138,6 +139,7 @@ def holds(name: str, wanted: Any, run: Run) -> bool:
     return value in (wanted if several else [wanted])
 
 
+@pytest.mark.slow
 @given(rules)
 def test_exclude_is_a_filter_of_the_full_product(exclude: list[dict[str, Any]]) -> None:
     """What is left is what no rule fits, in the same order and with the same configs."""

@@ -62,6 +62,7 @@ def test_a_folder_is_no_template(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert 'cannot read the template' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
     """`dump_configs.py … --list | head -1`, with more names than a pipe holds."""
     (tmp_path / 'my.py').write_text(BASE + 'random_seeds = range(2000)\n')
@@ -154,6 +155,7 @@ def test_configs_are_the_same_every_time(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_configs_are_the_same_in_every_process(tmp_path: Path) -> None:
     """Python shuffles its sets from process to process; configs stay byte for byte."""
     command = [

@@ -30,6 +30,7 @@ ENTRIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @given(st.sets(st.sampled_from(sorted(ENTRIES))), st.booleans())
 def test_overrides_are_the_template_with_those_lines_changed(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], quoted: bool

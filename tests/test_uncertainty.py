@@ -107,6 +107,7 @@ def test_moments_of_a_beta_population_are_those_of_an_integral(name: str) -> Non
         assert (got_mean, got_variance) == pytest.approx((mean, square - mean**2), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@4_1.0', 'mG-Pass@4'])
 def test_a_rerun_is_as_noisy_as_the_posterior_expects(name: str) -> None:
     """The variance of the value of n samples for a fixed chance, integrated over Jeffreys' posterior."""
@@ -140,6 +141,7 @@ def test_large_k_does_not_overflow() -> None:
     assert mean == pytest.approx(1001 / 2001)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=40, max_size=60), st.floats(0.5, 0.99))
 def test_the_interval_solves_wilsons_equation(values: list[float], level: float) -> None:
     """(mean − x)² = t²·x(1 − x)/n, with n = p(1 − p)/SE², at both ends; within [0, 1]."""
@@ -262,6 +264,7 @@ def test_clear_ranks_are_found_and_unclear_ones_left_open() -> None:
     assert rank_intervals([good]).tolist() == [[1, 1]]
 
 
+@pytest.mark.slow
 def test_equal_models_are_rarely_ranked() -> None:
     """Six runs of equal models: in about 5 % of tables, not in half of them, one pair is called different."""
     generator = np.random.default_rng(11)
@@ -317,6 +320,7 @@ def test_a_population_that_is_none_is_refused(a: float, b: float, versions: int,
         Population(a, b, versions, correlation)
 
 
+@pytest.mark.slow
 def test_a_perfect_question_is_worth_one_for_every_k() -> None:
     """The steps of k = 18, 22, 36 … add up to 1 + 2e-16; a value is never above 1, and reports go through."""
     for k in range(2, 257):

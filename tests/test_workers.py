@@ -18,6 +18,8 @@ from gpassk_opencompass.errors import IncompleteError
 from gpassk_opencompass.judges import workers as pool
 from gpassk_opencompass.judges.workers import Outcome, Workers
 
+pytestmark = pytest.mark.slow
+
 YES, NO = {'do': 'answer', 'with': True}, {'do': 'answer', 'with': False}
 
 

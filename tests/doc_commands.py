@@ -1,0 +1,129 @@
+"""The programs that the documentation calls, and whether they understand what it says to them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_pages import ROOT
+
+from gpassk_opencompass.cli import COMMANDS, PASSES_ON, parser_for
+from gpassk_opencompass.sweep import cli as expander
+
+FOREIGN_VARIABLES = {
+    'CUDA_VISIBLE_DEVICES',
+    'GEMINI_API_KEY',
+    'JUDGE_KEY',
+    'OPENAI_API_KEY',
+    'OMP_NUM_THREADS',
+    'PIP_EXTRA_INDEX_URL',
+}
+"""Environment variables of other programs, or of a reader."""
+FOREIGN_PREFIXES = ('HF_', 'SLURM_', 'SRUN_')
+FOREIGN_OPTIONS = {
+    '--api-keys',
+    '--api-key',
+    '--max-model-len',
+    '--quotatype',
+    '--gres',
+    '--output-dir',
+    '--save-details',
+    '--no-remove-reasoning-tags',
+    '--load-responses-from-details-date-id',
+}
+"""Of model servers, of Slurm and of Lighteval."""
+
+
+def known_variables() -> set[str]:
+    """That the package reads, or its tests."""
+    folders = (ROOT / 'gpassk_opencompass', ROOT / 'tests')
+    sources = [path.read_text('utf-8') for folder in folders for path in folder.rglob('*.py')]
+    return set(re.findall(r'\bGPASSK_[A-Z_]+\b', ' '.join(sources)))
+
+
+@cache
+def known_options() -> set[str]:
+    """Of gpassk, of the expander and of OpenCompass."""
+    own = {option for name in COMMANDS for option in options_of(name)}
+    sources = [ROOT / 'gpassk_opencompass' / 'sweep' / 'cli.py', *filter(None, [opencompass_cli()])]
+    return own.union(*(re.findall(r"'(--[\w-]+)'", path.read_text('utf-8')) for path in sources))
+
+
+def opencompass_cli() -> Path | None:
+    """Its parser cannot be had without importing all of it, so its source is asked."""
+    found = find_spec('opencompass')
+    return Path(found.origin).parent / 'cli' / 'main.py' if found and found.origin else None
+
+
+def make_targets() -> set[str]:
+    """Of the Makefile."""
+    return set(re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text('utf-8'), re.M))
+
+
+def make_variables() -> set[str]:
+    """That the Makefile reads."""
+    return set(re.findall(r'\$\(([A-Z_]+)\)', (ROOT / 'Makefile').read_text('utf-8')))
+
+
+def options_of(command: str) -> set[str]:
+    """Of a subcommand of gpassk."""
+    [commands] = [action for action in parser_for(command)._actions if isinstance(action.choices, dict)]
+    choices: Any = commands.choices
+    return {option for action in choices[command]._actions for option in action.option_strings}
+
+
+def check_gpassk(arguments: list[str]) -> None:
+    end = arguments.index('--') if arguments[0] in PASSES_ON and '--' in arguments else len(arguments)
+    assert parser_for(arguments[0]).parse_args(arguments[:end])
+
+
+def check_python(arguments: list[str]) -> None:
+    """A script, a module, or a line of code."""
+    if arguments[0] == '-m':
+        assert find_spec(arguments[1]), 'no such module'
+    elif arguments[0] == '-c':
+        compile(arguments[1], 'command', 'exec')
+    elif arguments[0] == 'dump_configs.py':
+        expander._parse(arguments[1:])
+    else:
+        assert (ROOT / arguments[0]).exists(), 'no such file'
+
+
+def check_opencompass(arguments: list[str]) -> None:
+    path = opencompass_cli()
+    if path is None:
+        pytest.skip('OpenCompass is not installed in this environment')
+    source = path.read_text('utf-8')
+    for option in (word for word in arguments if re.match(r'--?[a-z]', word)):
+        assert f"'{option}'" in source, option
+
+
+def check_make(arguments: list[str]) -> None:
+    wanted = {word for word in arguments if '=' not in word}
+    assert wanted <= make_targets(), f'make has no target {wanted - make_targets()}'
+
+
+PROGRAMS = {
+    'gpassk': check_gpassk,
+    'python': check_python,
+    'opencompass': check_opencompass,
+    'make': check_make,
+}
+OTHERS = {
+    'pip',
+    'pip-audit',
+    'lmdeploy',
+    'vllm',
+    'lighteval',
+    'apt',
+    'scancel',
+    'ulimit',
+    'curl',
+    'cp',
+    'touch',
+}
+"""Programs of others; those of lmdeploy are parsed in test_docs_content.py."""

@@ -1,0 +1,94 @@
+"""The schemas of the files that this package writes, and what fits them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from importlib.resources import files
+from typing import Any
+
+from doc_pages import page
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from gpassk_opencompass.sweep import Entry
+
+Json = dict[str, Any]
+SCHEMAS = {
+    name: json.loads((files('gpassk_opencompass') / 'schemas' / f'{name}.schema.json').read_text('utf-8'))
+    for name in ('result', 'verdict', 'manifest')
+}
+PAGE = page('results-format')
+
+
+def closed(schema: Any) -> Any:
+    """The same schema, which also refuses fields that it does not describe."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {name: closed(part) for name, part in schema.items()}
+    is_open = 'judge' in copy.get('title', '') or set(copy.get('properties', ())) == {'name', 'statistics'}
+    if isinstance(copy.get('properties'), dict) and not is_open:
+        copy.setdefault('additionalProperties', False)
+    return copy
+
+
+def complaints(name: str, value: Any, *, strict: bool = True) -> list[str]:
+    """Why a value does not fit a schema; with `strict`, also where it has a field that is not described."""
+    schema = closed(SCHEMAS[name]) if strict else SCHEMAS[name]
+    return [
+        f'{error.json_path}: {error.message}' for error in Draft202012Validator(schema).iter_errors(value)
+    ]
+
+
+def on_disk(record: Mapping[str, Any]) -> Json:
+    """As a reader of the file gets it."""
+    read: Json = json.loads(json.dumps(record, ensure_ascii=False))
+    return read
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of each value in it, itself not counted; of a list the first entry."""
+    if isinstance(value, dict):
+        inside = list(value.items())
+    else:
+        inside = list(enumerate(value))[:1] if isinstance(value, list) else []
+    for name, part in inside:
+        yield (*path, name)
+        yield from places(part, (*path, name))
+
+
+def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
+    """A copy with another value at a place."""
+    copy = deepcopy(value)
+    inner: Any = copy
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = new
+    return copy
+
+
+def valid_values() -> dict[str, Json]:
+    """One of each schema: those of the page, and an entry of a manifest."""
+    json_blocks = PAGE.blocks('json')
+    entry = Entry(
+        'a.py',
+        't.py',
+        'm',
+        'org/m',
+        'm_l9',
+        'AIME2024-k4-r1',
+        {'max_out_len': 9},
+        'aime2024',
+        (4,),
+        4,
+        30,
+        'ab' * 8,
+        'ab' * 32,
+    )
+    return {
+        'result': json.loads(json_blocks[0].text),
+        'verdict': json.loads(json_blocks[1].text),
+        'manifest': on_disk(vars(entry)),
+    }

@@ -1,0 +1,244 @@
+"""What single pages show is what the package prints, takes and computes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentParser
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_pages import ROOT, Block, Page, page
+
+from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges.build import judge_config
+from gpassk_opencompass.metrics import metric_means, metric_table
+from gpassk_opencompass.sweep import Entry
+from gpassk_opencompass.sweep import main as expand
+from gpassk_opencompass.sweep.axes import MODEL_LINES
+from gpassk_opencompass.sweep.exclude import FIELDS
+from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
+
+METRICS, JUDGING, REPORT, SWEEPS = page('metrics'), page('judging'), page('report'), page('sweeps')
+PACKAGE = ROOT / 'gpassk_opencompass'
+WHEEL = Path(sys.prefix) / 'lmdeploy-wheel'
+
+
+# docs/metrics.md
+
+SAMPLES, DRAWN = 8, 4
+"""n and k of its example."""
+
+
+def test_the_hand_made_fractions_are_right() -> None:
+    """Each `a/b = 0.1234`, to the digits that are shown."""
+    found = re.findall(r'(\d+)/(\d+) = (\d\.\d{4})\b', METRICS.text)
+    assert len(found) >= 15
+    assert [f'{int(a) / int(b):.4f}' for a, b, _ in found] == [value for *_, value in found]
+
+
+def test_the_ways_of_the_table_give_the_metric() -> None:
+    """⌈τ·k⌉, the ways that count, and the fraction, threshold by threshold."""
+    ways = [int(cell) for cell in METRICS.rows('j correct of 4')[1][1:]]
+    assert sum(ways) == 70
+    for threshold, needed, terms, value in METRICS.rows('τ'):
+        counted = sum(ways[int(needed[0]) :])
+        assert counted == sum(map(int, terms.split(' + ')))
+        shown = Fraction(value.partition(' = ')[0])
+        assert shown == Fraction(counted, 70)
+        assert g_pass_at_k(SAMPLES, 5, DRAWN, float(threshold)) == pytest.approx(float(shown), abs=1e-15)
+    assert pass_at_k(SAMPLES, 5, DRAWN) == 1.0
+
+
+def test_two_models_of_one_accuracy_have_the_scores_of_the_table() -> None:
+    """In percent, from the counts that stand beside them."""
+    table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
+    for _, counts, accuracy, *shown in METRICS.rows('model'):
+        c = [int(count) for count in counts.split(', ')]
+        assert f'{100 * sum(c) / len(c) / SAMPLES:.2f}' == accuracy
+        assert [f'{100 * mean:.2f}' for mean in metric_means(table, c).values()] == shown
+
+
+def test_odd_k_has_the_published_and_the_exact_sum_of_the_table() -> None:
+    """The last number of each cell."""
+    for row, c in zip(METRICS.rows('n = 8, k = 5'), (5, 8), strict=True):
+        published, exact = (float(cell.split()[-1]) for cell in row[1:])
+        assert mg_pass_at_k(SAMPLES, c, 5) == pytest.approx(published, abs=5e-5)
+        assert mg_pass_at_k(SAMPLES, c, 5, integral='exact') == pytest.approx(exact, abs=5e-5)
+
+
+def test_an_unjudged_sample_moves_the_scores_as_the_table_says() -> None:
+    """c = 5 with it wrong, c = 6 with it right."""
+    table = metric_table(SAMPLES, DRAWN, [0.5, 1.0])
+    rows = {
+        row[0].strip('`'): [float(cell.split()[-1]) for cell in row[1:]] for row in METRICS.rows('metric')[4:]
+    }
+    for name, bounds in rows.items():
+        own = [c / SAMPLES for c in (5, 6)] if name == 'accuracy' else table[name][5:7].tolist()
+        assert own == pytest.approx(bounds, abs=5e-5), name
+
+
+# docs/judging.md
+
+
+@pytest.mark.parametrize('block', JUDGING.blocks('python'), ids=str)
+def test_the_configs_of_judging_are_judges(block: Block) -> None:
+    """Each one names a judge with arguments that it takes."""
+    found: dict[str, Any] = {}
+    exec(block.text, found)
+    if 'eval_urls' in found:
+        assert judge_config(found['eval_model_name'], found['eval_urls'], None)['type'] == 'llm'
+    else:
+        judge_config('', (), found.get('judge') or found['evaluator']['judge'])
+
+
+@pytest.fixture(scope='module')
+def lmdeploy_parser() -> ArgumentParser:
+    """That of the real lmdeploy 0.18.0, installed without its dependencies beside the environment."""
+    if not WHEEL.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+    sys.path.insert(0, str(WHEEL))
+    try:
+        from lmdeploy.cli.cli import CLI
+        from lmdeploy.cli.serve import SubCliServe
+
+        SubCliServe.add_parsers()
+    finally:
+        sys.path.remove(str(WHEEL))
+    parser: ArgumentParser = CLI.parser
+    return parser
+
+
+def servers(program: str) -> list[list[str]]:
+    """The arguments of each server of the page."""
+    found = [command for block in JUDGING.blocks('sh') for command in block.commands]
+    return [arguments for name, *arguments in found if name == program]
+
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('arguments', servers('lmdeploy'), ids=lambda words: ' '.join(words[2:]))
+def test_lmdeploy_understands_its_command_lines(
+    lmdeploy_parser: ArgumentParser, arguments: list[str]
+) -> None:
+    """And takes from them what was meant."""
+    parsed = lmdeploy_parser.parse_args(arguments)
+    assert parsed.model_name == arguments[2].rpartition('/')[2]
+    assert (parsed.session_len, parsed.enable_prefix_caching) == (16384, True)
+    assert parsed.tp == (4 if '72B' in parsed.model_name else 1)
+    assert parsed.server_port in (23333, 23334)
+
+
+def test_there_are_servers_of_both_kinds() -> None:
+    """So that the test above does not pass for want of any."""
+    assert len(servers('lmdeploy')) >= 4
+    assert len(servers('vllm')) >= 2
+
+
+# docs/report.md, docs/statistics.md
+
+
+def test_the_plan_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Line by line."""
+    commands = [command for block in REPORT.blocks('sh') for command in block.commands]
+    [(_, *arguments)] = [words for words in commands if '--beta' in words]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    rows = [line for line in REPORT.text.splitlines() if line.startswith('| ') and line in printed]
+    assert len([row for row in rows if '%' in row]) == 3
+
+
+def test_the_rules_of_refusal_are_those_of_the_code() -> None:
+    """The numbers in the table."""
+    assert (FEWEST_PROBLEMS, FEWEST_EFFECTIVE, FEWEST_IN_ALL) == (20, 6.0, 2.0)
+    text = page('statistics').text
+    assert all(f'fewer than {number}*' in text for number in (20, 6, 2))
+
+
+# docs/sweeps.md
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the page's template as my_sweep.py."""
+    (tmp_path / 'my_sweep.py').write_text(SWEEPS.blocks('python')[0].text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures('in_folder')
+def test_the_dry_run_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Table and last line, letter by letter."""
+    [[python, script, *options]] = SWEEPS.blocks('sh')[0].commands
+    assert (python, script, expand(options)) == ('python', 'dump_configs.py', 0)
+    shown = SWEEPS.text.split('```\n| model')[1].partition('```')[0]
+    assert capsys.readouterr().out == f'| model{shown}'
+
+
+def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
+    """Another engine, other temperatures, another n, in a folder of their own."""
+    [[_, _, *options]] = SWEEPS.blocks('sh')[1].commands
+    assert expand(options) == 0
+    names = [path.name for path in (in_folder / 'pilot').glob('*_t0-7_*')]
+    assert names
+    assert all('-r4.py' in name for name in names)
+
+
+def test_the_page_of_sweeps_lists_every_field() -> None:
+    """Of an entry of the manifest, of a rule and of a model's own lines."""
+    manifest = SWEEPS.section('What is in the folder')
+    assert all(f'`{field.name}`' in manifest for field in fields(Entry))
+    lines = SWEEPS.section('The lines')
+    assert all(f'`{name}' in lines for name in FIELDS)
+    assert all(f'`{name}`' in lines for name in MODEL_LINES)
+
+
+# CONTRIBUTING.md, docs/contributing.md
+
+
+def test_the_map_has_every_room() -> None:
+    """Each folder of the package, and no other; files that are named are there."""
+    rows = Page(ROOT / 'CONTRIBUTING.md').rows('room')
+    named = {name for row in rows for name in re.findall(r'`([^`]+)`', row[0])}
+    rooms = {f'{path.parent.name}/' for path in PACKAGE.glob('*/__init__.py')}
+    assert {name for name in named if name.endswith('/')} == rooms
+    assert {name for name in named if not list(PACKAGE.glob(name))} == set()
+
+
+def test_the_stages_of_a_run_are_where_the_page_says() -> None:
+    """The right column of the drawing."""
+    shown = re.findall(r'(?<=  |, )([a-z_/]+(?:\.py|/))(?=,|$)', page('contributing').text, re.MULTILINE)
+    assert len(shown) > 12
+    assert {name for name in shown if not (PACKAGE / name).exists()} == set()
+
+
+# The demo's numbers
+
+
+def demo_rows(shown: Page) -> list[dict[str, str]]:
+    """The rows of its table in a page, by column."""
+    found, head = [], []
+    for line in shown.text.splitlines():
+        cells = [cell.strip() for cell in line.strip('|').split('|')] if line.startswith('|') else []
+        if cells and cells[0] == 'model':
+            head = cells
+        elif cells and cells[0].startswith('demo_t'):
+            found.append(dict(zip(head, cells, strict=True)))
+    return found
+
+
+def test_all_pages_show_the_same_demo() -> None:
+    """Score by score, as in the README."""
+    first = {row['model']: row for row in demo_rows(Page(ROOT / 'README.md'))}
+    assert len(first) == 2
+    for shown in (page('index'), REPORT):
+        rows = demo_rows(shown)
+        assert len(rows) == 2
+        assert all(row.items() <= first[row['model']].items() for row in rows), shown
+    [seeded, *_] = page('engines').rows('requests')
+    hot = first['demo_t1-0_rs42_l40']
+    shown_there = [hot[name].split()[0] for name in ('G-Pass@16_0.5', 'G-Pass@16_1.0', 'mG-Pass@16')]
+    assert seeded[4:] == shown_there
