@@ -115,9 +115,8 @@ def _unfinished(reply: str) -> bool:
 def _boxes(text: str) -> tuple[list[_Box], bool]:
     """The complete, non-empty boxes that lie in no other one, and whether the last box is left open."""
     boxes: list[_Box] = []
-    open_braces: list[
-        tuple[int, int | None]
-    ] = []  # where the content starts; where the box starts, if it is one
+    # Where the content starts; where the box starts, if it is one.
+    open_braces: list[tuple[int, int | None]] = []
     box_start: int | None = None
     # Braces before the first box change nothing, and a response is mostly that.
     first = _FIRST_BOX.search(text)

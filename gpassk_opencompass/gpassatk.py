@@ -42,10 +42,8 @@ class GPassAtK:
         self.thresholds = as_list(thresholds)
         self.all_metrics = metric_names(self.k, self.thresholds)
         """The keys of a result, in its order."""
-        if self.n is not None:
-            metric_table(
-                self.n, self.k, self.thresholds
-            )  # refuses an n below k here, not at the first question
+        if self.n is not None:  # an n below k is refused here, not at the first question
+            metric_table(self.n, self.k, self.thresholds)
         self._score = _scoring_function(sample_scoring_function)
 
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:

@@ -41,12 +41,12 @@ class Questions:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """See `asked`."""
-        return asked(self.uid, self.question, self.reference)
+        """See `data_of`."""
+        return data_of(self.uid, self.question, self.reference)
 
 
-def asked(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
-    """Two runs with one hash were asked the same: it is of uids, questions and references."""
+def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
+    """What was asked, in short: two runs with one hash have the same uids, questions and references."""
     digest = hashlib.sha256()
     for texts in zip(uid, question, reference, strict=True):
         for text in texts:

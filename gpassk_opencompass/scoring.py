@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 
 from .answers import FinalAnswer, final_answer, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import Judge, Judgement, Pair
+from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair
 from .metrics import DEFAULT_THRESHOLDS
 from .record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .replicas import describe_replicas
-
-TAIL_LENGTH = 2000
-"""Characters of a response without a final answer that a judge gets to see."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +88,7 @@ def score(
         judgements,
         [answer.text for answer in answers],
         judge,
-        unboxed=sum(not answer.boxed for answer in answers),
-        unanswered=sum(not answer.text for answer in answers),
-        truncated=sum(answer.cut_off for answer in answers),
+        **answer_counts(answers),
         **_known(samples, questions, versions),
     )
 
@@ -133,6 +128,15 @@ def score_judged(
         judge,
         **_known(samples, questions, versions),
     )
+
+
+def answer_counts(answers: Sequence[FinalAnswer]) -> dict[str, int]:
+    """How many responses have no box, no answer at all, or look cut off; for the block `gpassk`."""
+    return {
+        'unboxed': sum(not answer.boxed for answer in answers),
+        'unanswered': sum(not answer.text for answer in answers),
+        'truncated': sum(answer.cut_off for answer in answers),
+    }
 
 
 def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -> list[Judgement]:

@@ -43,3 +43,14 @@ def shown(page: Page, board: Board, tmp_path: Path) -> Iterator[Page]:
 
     with showing(page, board, tmp_path) as ready:
         yield ready
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to type commands in, with a stand-in for `opencompass`."""
+    from fake_opencompass import install
+
+    install(tmp_path, monkeypatch)
+    (tmp_path / 'configs').mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

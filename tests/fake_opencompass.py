@@ -56,6 +56,18 @@ def calls(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def called(folder: Path) -> list[str]:
+    """For which configs."""
+    return [call['name'] for call in calls(folder)]
+
+
+def run(*options: str) -> int:
+    """`gpassk run` of the configs here."""
+    from gpassk_opencompass.cli import main
+
+    return main(['run', 'configs', '-w', 'out', *options])
+
+
 def config_text(
     name: str = 'run', *, n: int = 4, k: list[int] | None = None, judge: str = '', **model: Any
 ) -> str:

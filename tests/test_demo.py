@@ -15,6 +15,8 @@ from gpassk_opencompass import demo
 from gpassk_opencompass.demo.questions import LADDERS, write
 from gpassk_opencompass.questions import wording
 
+pytestmark = pytest.mark.slow
+
 FILES = [f'{split}_{language}.jsonl' for split in demo.SPLITS for language in demo.LANGUAGES]
 
 
@@ -127,7 +129,6 @@ def test_white_space_around_a_prompt_reaches_no_model(tokenizer: Any) -> None:
     assert bare == padded == '<|user|>1 + 1<|end|><|assistant|>'
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('host', ['opencompass', 'lighteval'])
 def test_shipped_model_answers_in_both_languages(host: str) -> None:

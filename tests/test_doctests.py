@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hosts import import_plugin
@@ -14,9 +15,11 @@ import gpassk_opencompass
 PACKAGE = Path(gpassk_opencompass.__file__).parent
 
 
-def modules_with_examples() -> list[str]:
+def modules_with_examples() -> list[Any]:
+    """Those of the plugin import OpenCompass, which takes its time."""
     files = [file for file in PACKAGE.rglob('*.py') if '>>> ' in file.read_text(encoding='utf-8')]
-    return sorted('.'.join(file.relative_to(PACKAGE.parent).with_suffix('').parts) for file in files)
+    names = sorted('.'.join(file.relative_to(PACKAGE.parent).with_suffix('').parts) for file in files)
+    return [pytest.param(name, marks=[pytest.mark.slow] if '.plugin' in name else []) for name in names]
 
 
 @pytest.mark.parametrize('name', modules_with_examples())

@@ -19,7 +19,7 @@ from gpassk_opencompass.agreement.labels import against_labels
 from gpassk_opencompass.agreement.rates import Agreement, Estimate, effective_pairs, measure
 from gpassk_opencompass.agreement.stores import between_stores
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.cli.agreement import judge_config
+from gpassk_opencompass.cli.judge_options import chosen_judge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.function import FunctionJudge
@@ -327,7 +327,7 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
     unset = {'model': None, 'url': None, 'store': None}
 
     def config(judge: str | None, **given: Any) -> dict[str, Any]:
-        return judge_config(Namespace(judge=judge, pairs='data/p.jsonl', **{**unset, **given}))
+        return chosen_judge(Namespace(judge=judge, pairs='data/p.jsonl', **{**unset, **given}))
 
     llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'store': 'p.verdicts'}
     assert config(None) == config('rule') == {'type': 'rule'}

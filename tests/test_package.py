@@ -105,10 +105,11 @@ ROOMS = {
     'version': set(),
     'judges': {'answers', 'errors', 'judges'},
     'json_lines': {'errors'},
-    'agreement': {'agreement', 'answers', 'errors', 'json_lines', 'judges'},
+    'wilson': set(),
+    'agreement': {'agreement', 'answers', 'errors', 'json_lines', 'judges', 'wilson'},
     'judge_errors': {'arguments', 'errors', 'metrics', 'tails'},
     'record': {'judges', 'metrics', 'version'},
-    'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
+    'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty', 'wilson'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'record', 'replicas'},
     'report': {'errors', 'metrics', 'record', 'report', 'sweep', 'uncertainty', 'version'},
     'rescoring': {

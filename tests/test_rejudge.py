@@ -193,6 +193,13 @@ def test_unknown_groups_are_numbered(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert 'so they are numbered' in capsys.readouterr().out
 
 
+def test_a_contest_that_was_asked_twice_is_numbered(tmp_path: Path) -> None:
+    """One name each, where the old config names a split twice."""
+    data = old.dataset(dataset_splits=['AMC', 'AMC'])
+    _, out = old.rejudge(old.write(tmp_path / 'old', old.rows(), data))
+    assert old.record_in(out)['gpassk']['counts']['uid'][7] == f'{old.NAME}/7'
+
+
 def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
     """The English half of LiveMathBench: 18, 44, 46 and 11 questions."""
     asks = [old.Ask('', 'en', f'Question {number}?', '1') for number in range(119)]
@@ -241,6 +248,76 @@ def test_a_list_of_responses_a_row_is_as_many_samples(tmp_path: Path) -> None:
     assert old.record_in(out)['gpassk']['k'] == [4]
 
 
+def test_old_verdicts_on_whole_lists_are_not_taken_for_those_of_samples(tmp_path: Path) -> None:
+    """An old result with a verdict a row, where a row is two samples: nothing to count flips of."""
+    rows = old.rows(given=[[texts[:2], texts[2:]] for texts in old.responses()])
+    root = old.write(tmp_path / 'old', rows, old.dataset(n=2, k=2))
+    old.put_result(root, [[1, 0]] * 8)
+    code, out = old.rejudge(root)
+    assert code == 0
+    assert 'were wrong and are right' not in (out / 'comparison.md').read_text(encoding='utf-8')
+
+
+def test_logs_of_a_start_with_more_parts_are_no_hindrance(tmp_path: Path) -> None:
+    """It was killed, and the run was finished in two parts: all rows are there."""
+    root = old.write(tmp_path / 'old', old.rows(), parts=[16, 16])
+    old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
+    code, out = old.rejudge(root)
+    assert code == 0
+    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
+
+
+def test_files_without_prompts_take_their_questions_from_the_data(tmp_path: Path) -> None:
+    """By their place, checked by the reference answers."""
+    root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': None} for row in old.rows()])
+    data = write_bench(tmp_path / 'data', old.files())
+    code, out = old.rejudge(root, '--questions', str(data))
+    assert code == 0
+    assert old.record_in(out)['details']['question'] == [ask.question for ask in old.ASKS]
+    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
+
+
+def test_other_evaluators_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As who judged; and what they made of a response first."""
+    config = {
+        'evaluator': {'type': 'opencompass.evaluator.GenericLLMEvaluator', 'model_name': 'x', 'url': 'y'}
+    }
+    model = {'pred_postprocessor': {'type': 'opencompass.utils.text_postprocessors.first_option_postprocess'}}
+    root = old.write(tmp_path / 'old', old.rows(), old.dataset(eval_cfg=config, abbr='plain'), model)
+    old.rejudge(root, '--check')
+    printed = capsys.readouterr().out
+    assert 'judged by GenericLLMEvaluator;' in printed
+    assert 'the old evaluation applied first_option_postprocess to each response' in printed
+    assert 'IndexError' not in printed
+
+
+def test_what_a_file_says_does_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Class names of configs, and the error of a run among others."""
+    evaluator = {'evaluator': {'type': 'x.\x1b[2J'}}
+    root = old.write(tmp_path / 'old', old.rows(), old.dataset(eval_cfg=evaluator))
+    old.write(root, old.rows(), {'abbr': 'other', 'type': 'x.\x1b[2J'})
+    old.write(root, old.rows()[:31], old.dataset(abbr='a_\x1b'))
+    assert old.rejudge(root)[0] == 1
+    printed = capsys.readouterr()
+    assert '\x1b' not in printed.out + printed.err
+    assert printed.out.count('\\x1b[2J') == 2
+
+
+def test_a_result_of_this_package_is_compared_and_not_called_wrong(
+    work_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was judged again in place; the replies of before still lie there."""
+    result = work_dir / old.TIME / 'results' / 'm' / f'{old.NAME}.json'
+    result.write_text(json.dumps({'accuracy': 50.0, 'gpassk': {}}))
+    old.rejudge(work_dir)
+    printed = capsys.readouterr().out
+    assert 'the old result is of this package already' in printed
+    assert 'WRONG SCORES' not in printed
+    assert '50.00 | 50.00' in ' '.join(printed.split())
+
+
 def test_others_are_named_and_left_alone(work_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Another data set, one that no config names, and one of this package."""
     theirs = {'abbr': 'gsm8k', 'type': 'opencompass.datasets.GSM8KDataset'}
@@ -277,6 +354,22 @@ def test_the_llm_judge_is_asked_each_different_answer_once(tmp_path: Path) -> No
     assert {prompt.split('=')[0] for prompt in prompts} == {'question', '问题'}
     assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
     assert list((out / 'verdicts').glob('*.jsonl'))
+
+
+def test_runs_that_are_not_begun_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge that fails is not tried on the runs behind; the one before it is written."""
+    root = tmp_path / 'old'
+    hard = [ask._replace(question=f'Hard: {ask.question}') for ask in old.ASKS]
+    for name, asks in (('a_1', old.ASKS), ('b_1', hard), ('c_1', old.ASKS)):
+        old.write(root, old.rows(asks), old.dataset(abbr=name))
+    with JudgeServer(lambda asked: 'Well.' if 'Hard' in asked.prompt else '\\boxed{no}') as server:
+        config = {'type': 'llm', 'model': 'j', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
+        command = ['rejudge', str(root), '-o', str(tmp_path / 'new'), '--judge', json.dumps(config)]
+        assert main(command) == 1
+    printed = capsys.readouterr().err
+    assert 'm/b_1: 16 of 32 samples (50.0%) stayed unjudged' in printed
+    assert 'm/c_1: not begun' in printed
+    assert [path.stem for path in tmp_path.rglob('new/*/results/*/*.json')] == ['a_1']
 
 
 def test_too_many_unjudged_samples_give_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

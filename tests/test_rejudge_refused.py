@@ -34,9 +34,30 @@ def test_a_lost_part_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f'missing or unfinished: {old.NAME}_1;' in refused(capsys, root)
     root = old.write(tmp_path / 'older', old.rows()[:28], parts=[16, 12])
     assert '28 rows are not n = 4 times the same questions' in refused(capsys, root)
-    root = old.write(tmp_path / 'unfinished', old.rows())
+    root = old.write(tmp_path / 'unfinished', old.rows()[:28], parts=[16, 12])
     old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
     assert f'missing or unfinished: {old.NAME}_3;' in refused(capsys, root)
+
+
+def test_a_lost_part_of_single_samples_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """n = 1: no row is repeated, so logs, the published number of questions, or the data tell."""
+    asks = [old.Ask('AMC', 'cn' if number < 46 else 'en', f'{number}?', '1') for number in range(92)]
+    data = old.dataset(n=1, k=1, dataset_splits=['AMC'])
+    rows = old.rows(asks, [['\\boxed{1}']] * 92)
+    root = old.write(tmp_path / 'old', rows[:80], data, parts=[40, 40])
+    said = '2 parts of LiveMathBench_v202412 hold 80 questions, and its data 92'
+    assert said in refused(capsys, root)
+    files = str(write_bench(tmp_path / 'data', old.files(asks)))
+    assert said in refused(capsys, root, '--questions', files)
+    old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_2.out', 'killed')
+    assert f'missing or unfinished: {old.NAME}_2;' in refused(capsys, root)
+    twice = old.write(tmp_path / 'twice', [*rows, *rows[46:]], data, parts=[46, 46, 46])
+    assert 'hold 138 questions, and its data 92' in refused(capsys, twice)
+    fewer = str(write_bench(tmp_path / 'own', old.files(asks[:80])))
+    (root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_2.out').unlink()
+    assert old.rejudge(root, '--questions', fewer)[0] == 0
 
 
 def test_a_question_with_another_number_of_samples_is_an_error(
@@ -123,6 +144,10 @@ def test_data_of_another_version_is_refused(tmp_path: Path, capsys: pytest.Captu
     other = {**files, 'AMC_cn': [('x?', '1'), ('y?', '2')]}
     said = refused(capsys, root, '--questions', str(write_bench(tmp_path / 'b', other)))
     assert 'does not hold the question of row 0' in said
+    root = old.write(tmp_path / 'blank', [{**row, 'origin_prompt': None} for row in old.rows()])
+    more = {**files, 'CNMO_en': [*files['CNMO_en'], ('z?', '3')]}
+    said = refused(capsys, root, '--questions', str(write_bench(tmp_path / 'c', more)))
+    assert 'has 9 questions and the run 8' in said
 
 
 def test_what_is_no_work_directory_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

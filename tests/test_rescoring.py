@@ -49,7 +49,8 @@ def tallied(questions: Sequence[Question], unjudged: Unjudged = Unjudged.WRONG) 
 def scores(
     questions: Sequence[Question], chosen: Settings, unjudged: Unjudged = Unjudged.WRONG
 ) -> dict[tuple[str, str], Line]:
-    ballots = [ballot_of(question, unjudged) for question in questions] if chosen.of_answers else []
+    asked = questions if chosen.majorities or 'agreement' in chosen.also else []
+    ballots = [ballot_of(question, unjudged) for question in asked]
     lines = summarise(tallied(questions).counts(unjudged), ballots, chosen)
     return {(line.group, line.metric): line for line in lines}
 

@@ -396,11 +396,13 @@ def test_names_of_groups_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.
 def test_where_no_interval_holds_the_reason_stands_below(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And no ± for new questions."""
-    assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 1}] * 1)) == 0
+    """And no ± for new questions; in a table that is written, it stands in a column of its own."""
+    file = tmp_path / 'table.csv'
+    assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 1}] * 1), '-o', str(file)) == 0
     out = capsys.readouterr().out
     assert '| none (1) ' in out
     assert 'no interval (1): 1 problems, fewer than 20' in out
+    assert table(file)['total', 'accuracy']['no interval'] == '1 problems, fewer than 20'
 
 
 def test_the_stored_sample_gives_the_published_values(tmp_path: Path) -> None:

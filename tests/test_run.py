@@ -1,4 +1,4 @@
-"""`gpassk run`: which commands it starts, from where, and what it makes of their end."""
+"""`gpassk run`: which commands it starts, and what it makes of their end."""
 
 from __future__ import annotations
 
@@ -6,56 +6,31 @@ import json
 import os
 import re
 import shlex
-import signal
-import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from fake_opencompass import (
     behave,
+    called,
     calls,
     config_text,
-    install,
     predictions,
     record,
+    run,
     write,
     write_configs,
 )
 
 from gpassk_opencompass.cli import main, parser_for
-from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.runs.command import program, read_options
-from gpassk_opencompass.runs.directory import environment, prepare_directory
-from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.runs.plan import planned_runs
-from gpassk_opencompass.runs.processes import Stop
 from gpassk_opencompass.runs.progress import step_of
-from gpassk_opencompass.runs.starts import Start, Starts
 from gpassk_opencompass.sweep.manifest import Entry, manifest_text
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to type commands in, with a stand-in for `opencompass`."""
-    install(tmp_path, monkeypatch)
-    (tmp_path / 'configs').mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*options: str) -> int:
-    return main(['run', 'configs', '-w', 'out', *options])
-
-
-def called(folder: Path) -> list[str]:
-    return [call['name'] for call in calls(folder)]
 
 
 def results(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -186,138 +161,6 @@ def test_jobs_run_at_the_same_time(sweep: Path) -> None:
     assert run('--jobs', '2') == 0
 
 
-def test_every_command_runs_in_a_directory_of_its_own(sweep: Path) -> None:
-    """OpenCompass writes ./tmp and ./.cache; a size of a data set that was remembered there is forgotten."""
-    write_configs(sweep, 'ok')
-    cache = write(sweep / 'out/ok/.gpassk/cwd/.cache/dataset_size.json', {'d-ok': 1})
-    assert run() == 0
-    assert calls(sweep)[0]['cwd'] == str(sweep / 'out/ok/.gpassk/cwd')
-    assert json.loads(cache.read_text()) == {'d-ok': 32}
-    assert sorted(path.name for path in (sweep / 'out/ok').iterdir())[0] == '.gpassk', 'for opencompass -r'
-
-
-def test_relative_paths_of_a_config_lead_where_they_led(tmp_path: Path) -> None:
-    """What exists as seen from where the command is typed is linked; the rest is left alone."""
-    write(tmp_path / 'data' / 'bench' / 'x', 'found')
-    config = write(
-        tmp_path / 'run.py', "path = './data/bench'\nother = 'Qwen/Qwen2.5-7B'\nlong = " + repr('x' * 999)
-    )
-    directory = prepare_directory(tmp_path / 'out', config, tmp_path)
-    assert (directory / './data/bench/x').read_text() == 'found'
-    assert [path.name for path in directory.iterdir()] == ['data']
-    write(config, 'path = 1')
-    assert list(prepare_directory(tmp_path / 'out', config, tmp_path).iterdir()) == []
-
-
-@pytest.mark.parametrize('path', ['../elsewhere', 'tmp/data'])
-def test_a_relative_path_that_cannot_be_linked_is_refused(
-    sweep: Path, path: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The other runs go on."""
-    write(sweep / 'here' / path / 'x', '')
-    os.chdir(sweep / 'here')
-    write(sweep / 'configs' / 'a.py', config_text('a', path=path))
-    write_configs(sweep, 'ok')
-    assert main(['run', str(sweep / 'configs'), '-w', str(sweep / 'out')]) == 1
-    assert 'write an absolute path' in capsys.readouterr().out
-    assert called(sweep) == ['ok']
-
-
-def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The verdict store of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
-    monkeypatch.setenv('HOME', '/home/me')
-    given = {
-        'GPASSK_VERDICTS': 'v',
-        'HF_HOME': '/hub',
-        'PYTHONPATH': 'a:/b',
-        'OTHER': 'x',
-        'HF_HUB_CACHE': '~/c',
-    }
-    assert environment(tmp_path, given) == {
-        'GPASSK_VERDICTS': f'{tmp_path}/v',
-        'HF_HOME': '/hub',
-        'PYTHONPATH': f'{tmp_path}/a:/b',
-        'OTHER': 'x',
-        'HF_HUB_CACHE': '/home/me/c',
-    }
-
-
-@pytest.mark.parametrize('character', [' ', "'", '$', ';', '(', '*', '\\'])
-def test_a_path_that_a_shell_would_take_apart_is_refused(
-    sweep: Path, capsys: pytest.CaptureFixture[str], character: str
-) -> None:
-    """OpenCompass's local runner does not quote the directory it runs in; the message names a way out."""
-    write_configs(sweep, 'ok', f'a{character}b')
-    assert main(['run', 'configs/ok.py', '-w', f'out{character}puts']) == 1
-    assert 'in the path: give another -w; opencompass' in capsys.readouterr().out
-    assert main(['run', f'configs/a{character}b.py']) == 1
-    assert 'in the path: rename the config; opencompass' in capsys.readouterr().out
-    assert calls(sweep) == []
-
-
-def test_letters_of_any_alphabet_need_no_quotes(sweep: Path) -> None:
-    """Nor does what names of models, versions and folders have."""
-    write_configs(sweep, 'ok')
-    assert main(['run', 'configs/ok.py', '-w', 'Ergebnisse-für_v1.2@x,y=z+w%']) == 0
-
-
-def test_an_opencompass_that_a_shell_cannot_start_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its tasks run by the Python beside it, which is not quoted either."""
-    write(tmp_path / 'my venv' / 'opencompass', '')
-    monkeypatch.setattr(sys, 'executable', str(tmp_path / 'my venv' / 'python'))
-    with pytest.raises(InputError, match=r"' ' in opencompass's own path: install it in an environment"):
-        program()
-
-
-JUDGES_WITH_A_STORE = [
-    "judge = {'type': 'llm', 'model': 'm', 'store': './team/verdicts'}",
-    "judge = dict(type='cascade', first=dict(type='rule'), second=dict(type='llm', store='team/verdicts'))",
-    "import os\njudge = dict(type='my.Judge', store='team/verdicts', seed=os.getpid())",
-]
-
-
-@pytest.mark.parametrize('text', JUDGES_WITH_A_STORE)
-def test_a_relative_verdict_store_lies_where_the_command_is_typed(tmp_path: Path, text: str) -> None:
-    """Though it does not exist yet: all runs share it."""
-    config = write(tmp_path / 'run.py', text)
-    for name in 'ab':
-        directory = prepare_directory(tmp_path / name, config, tmp_path)
-        write(directory / 'team' / 'verdicts' / name, '')
-    assert sorted(path.name for path in (tmp_path / 'team/verdicts').iterdir()) == ['a', 'b']
-
-
-@pytest.mark.parametrize(
-    ('store', 'message'),
-    [
-        ('../team', "'../team' in the config is relative: write an absolute path"),
-        ('tmp/v', "'tmp/v' in the config is relative: write an absolute path"),
-        ('~/v', "store = '~/v' of a judge: write an absolute path"),
-        ('.', "store = '.' of a judge: write an absolute path"),
-        ('run.py/v', 'cannot be made, Not a directory: name a folder'),
-    ],
-)
-def test_a_verdict_store_that_cannot_be_shared_is_refused(tmp_path: Path, store: str, message: str) -> None:
-    """It would be lost in the hidden directory of a run."""
-    config = write(tmp_path / 'run.py', f"judge = dict(type='llm', store={store!r})")
-    with pytest.raises(InputError, match=re.escape(message)):
-        prepare_directory(tmp_path / 'out', config, tmp_path)
-
-
-def test_what_an_earlier_command_left_in_the_way_of_a_link_is_said(sweep: Path) -> None:
-    """Nothing of it is removed: it may be verdicts that were paid for."""
-    config = write(sweep / 'run.py', "trace = 'kept/trace'")
-    write(sweep / 'kept' / 'trace', '')
-    own = write(sweep / 'out' / '.gpassk' / 'cwd' / 'kept' / 'verdict', 'dear')
-    message = (
-        rf"'kept' of an earlier command is in the way of a link: .* to {sweep}/kept, and remove .*/cwd/kept"
-    )
-    with pytest.raises(InputError, match=message):
-        prepare_directory(sweep / 'out', config, sweep)
-    assert own.read_text() == 'dear'
-
-
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
@@ -364,22 +207,6 @@ def test_a_command_that_ends_without_a_traceback_is_quoted(
     assert 'opencompass ended with code 2: opencompass: error: unrecognized --x' in capsys.readouterr().out
 
 
-def test_a_time_directory_made_by_hand_is_nobodys(tmp_path: Path) -> None:
-    """A start makes one directory, the first after it and before the next start."""
-    starts = Starts(tmp_path)
-    for started, resumes in (
-        ('20260101_000000', None),
-        ('20260102_000000', None),
-        ('20260103_000000', '20260102_000005'),
-    ):
-        starts.begin(Start(started, resumes, 4, '/c.py', 'x'))
-    times = ['20260102_000005', '20260102_000900', '20260104_000000', '20251231_000000']
-    for time_dir in times:
-        (tmp_path / time_dir).mkdir()
-    makers = [starts.made(time_dir) for time_dir in times]
-    assert [maker and maker.started for maker in makers] == ['20260102_000000', None, None, None]
-
-
 def test_a_run_begun_by_hand_takes_the_workers_given(sweep: Path) -> None:
     """Not those of a `gpassk run` before it."""
     write_configs(sweep, 'run')
@@ -416,113 +243,6 @@ def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFix
     assert run('--', '-m', 'eval') == 0
     assert [call['arguments'][3:5] for call in calls(sweep)] == [['-m', 'infer'], ['-m', 'eval']]
     assert main(['check', 'out']) == 0
-
-
-def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The other runs go on, and the exit code says that not all is complete."""
-    write_configs(sweep, 'a', 'ok')
-    with WorkDirLock(sweep / 'out' / 'a'):
-        assert run() == 1
-    assert f'in use by process {os.getpid()} on {socket.gethostname()}' in capsys.readouterr().out
-    assert called(sweep) == ['ok']
-
-
-def test_a_lock_that_a_dead_process_left_is_taken_over(tmp_path: Path) -> None:
-    """One of another machine is not: nobody can tell whether that one is dead."""
-    write(tmp_path / '.gpassk' / 'lock', [2**22 + 1, socket.gethostname(), 'then'])
-    with WorkDirLock(tmp_path):
-        pass
-    write(tmp_path / '.gpassk' / 'lock', [1, 'elsewhere', 'then'])
-    with pytest.raises(
-        IncompleteError, match=r'process 1 on elsewhere since then: .* remove its .gpassk/lock'
-    ):
-        WorkDirLock(tmp_path).__enter__()
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
-    except OSError:
-        return False
-
-
-def test_a_command_that_outlives_its_driver_keeps_the_lock(tmp_path: Path) -> None:
-    """After a kill -9 of `gpassk run`, OpenCompass goes on; nobody may start a second one beside it."""
-    text = (
-        'import os, subprocess, sys\n'
-        'from pathlib import Path\n'
-        'from gpassk_opencompass.runs.lock import WorkDirLock\n'
-        'lock = WorkDirLock(Path(sys.argv[1])).__enter__()\n'
-        "sleep = ['sleep', '600']\n"
-        'child = subprocess.Popen(sleep, pass_fds=(lock.fileno,), start_new_session=True, stdout=2)\n'
-        'lock.note_group(child.pid)\n'
-        'print(child.pid, flush=True)\n'
-        'os.kill(os.getpid(), 9)\n'
-    )
-    killed = subprocess.run(
-        [sys.executable, '-c', text, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False
-    )
-    child = int(killed.stdout)
-    with pytest.raises(
-        IncompleteError, match=rf'left, since \d+_\d+: wait for it, or end it: kill -- -{child}$'
-    ):
-        WorkDirLock(tmp_path).__enter__()
-    os.killpg(child, signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while is_running(child) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    with WorkDirLock(tmp_path):
-        pass
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_sweep_leaves_no_process_and_goes_on(
-    sweep: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
-) -> None:
-    """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
-    write_configs(sweep, 'hang', 'never')
-    hanging = sweep / 'control' / 'hanging'
-    noted: list[Holder | None] = []
-
-    def interrupt() -> None:
-        deadline = time.monotonic() + 60
-        while not (hanging.exists() and hanging.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        noted.append(holder_of(sweep / 'out' / 'hang'))
-        os.kill(os.getpid(), number)
-
-    Thread(target=interrupt).start()
-    assert run('--jobs', '1', '--', '--retry', '0') == 130
-    said = capsys.readouterr()
-    assert 'hang: partial' in said.out
-    assert '16 of 32 predictions' in said.out
-    assert 'gpassk run configs -w out -- --retry 0' in said.err
-    assert not is_running(int(hanging.read_text()))
-    assert [holder and holder.group for holder in noted] == [calls(sweep)[0]['pid']], 'for after a kill -9'
-    assert called(sweep) == ['hang']
-    behave(sweep, 'hang', 'ok')
-    behave(sweep, 'never', 'ok')
-    assert run() == 0
-    assert '-r' in calls(sweep)[1]['arguments']
-
-
-def test_after_a_kill_of_the_driver_its_notes_still_serve(tmp_path: Path) -> None:
-    """A line without an end, or a torn one, is no obstacle; the workers of the start are known."""
-    starts = Starts(tmp_path)
-    starts.begin(Start('20260101_000000', None, 4, '/c.py', 'x'))
-    path = tmp_path / '.gpassk' / 'starts.jsonl'
-    with path.open('a') as file:
-        file.write('{"started": "2026')
-    starts = Starts(tmp_path)
-    starts.begin(Start('20260101_000100', '20260101_000005', 4, '/c.py', 'x'))
-    starts.end(0, stopped=False)
-    starts = Starts(tmp_path)
-    made, last = starts.made('20260101_000005'), starts.last_of('20260101_000005')
-    assert made is not None
-    assert last is not None
-    assert (made.workers, made.code) == (4, None)
-    assert (last.resumes, last.code) == ('20260101_000005', 0)
-    assert len(path.read_text().splitlines()) == 4
 
 
 def test_configs_that_the_template_no_longer_gives_are_left_out(
@@ -631,21 +351,6 @@ def test_predictions_without_an_end_are_not_evaluated_twice(sweep: Path) -> None
     assert run() == 0
     [path] = sweep.glob('out/unjudged/*/predictions/*/*.json')
     assert json.loads(path.read_text()) == predictions(32)
-
-
-def test_nohup_keeps_its_promise() -> None:
-    """The end of a terminal stops a sweep, unless the user has said that it shall not."""
-    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with Stop() as stop:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert not stop
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        with Stop() as stop:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert stop
-    finally:
-        signal.signal(signal.SIGHUP, former)
 
 
 PAGE = (Path(__file__).resolve().parents[1] / 'docs' / 'running.md').read_text(encoding='utf-8')

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..answers import final_answer
 from ..errors import InputError
 from ..json_lines import JsonRows
-from ..judges.protocol import Pair
+from ..judges.protocol import TAIL_LENGTH, Pair
 
 FIELDS = {
     'question': ('question', 'problem', 'prompt'),
@@ -24,7 +24,6 @@ count, `question`, `language` and `source` may be missing."""
 
 _NEEDED = ('reference', 'answer', 'label')
 _LABELS = {'correct': True, 'incorrect': False, 'true': True, 'false': False, 'yes': True, 'no': False}
-_TAIL_LENGTH = 2000
 
 
 class LabelledPair(NamedTuple):
@@ -66,7 +65,7 @@ def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) ->
     tail = ''
     if responses:
         response, answer = answer, final_answer(answer).text
-        tail = '' if answer else response[-_TAIL_LENGTH:]
+        tail = '' if answer else response[-TAIL_LENGTH:]
     pair = Pair(question, reference, answer, language or 'en', tail)
     return LabelledPair(pair, label, source, line, str(row.get('id', '')))
 

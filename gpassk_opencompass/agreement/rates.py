@@ -4,8 +4,8 @@ Pairs are rarely independent: many answers belong to one question, and copies of
 So an interval is that of fewer, independent pairs: the effective number. With pairs that share neither
 question nor answer it is their number, and the intervals of the proportions are Wilson's.
 
-Sources: Wilson 1927, JASA 22, 209; the effective number with its correction for few clusters: Korn and
-Graubard 1998, Survey Methodology 24, 193; κ: Cohen 1960, Educ. Psychol. Meas. 20, 37.
+Sources: the effective number with its correction for few clusters: Korn and Graubard 1998, Survey
+Methodology 24, 193; κ: Cohen 1960, Educ. Psychol. Meas. 20, 37.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..wilson import wilson
 
 FEWEST = 10
 """Effective pairs below which no interval is given: it would say next to nothing."""
@@ -131,7 +132,9 @@ def proportion(hits: Booleans, clusters: Integers, copies: Integers) -> Estimate
     trials = effective_pairs(hits, clusters, copies)
     if trials < FEWEST:
         return Estimate(share)
-    return Estimate(share, *_wilson(share, trials))
+    low, high = wilson(share, trials, _normal())
+    # What rounding leaves beside 0 and 1 is no part of the interval.
+    return Estimate(share, 0.0 if share == 0 else low, 1.0 if share == 1 else high)
 
 
 def effective_pairs(hits: Booleans, clusters: Integers, copies: Integers) -> float:
@@ -160,16 +163,6 @@ def effective_pairs(hits: Booleans, clusters: Integers, copies: Integers) -> flo
     else:
         spread = trials**2 / float(np.sum(sizes**2.0))
     return min(alike, spread, float(trials)) * (_t(trials - 1) / _t(groups - 1)) ** 2
-
-
-def _wilson(share: float, trials: float) -> tuple[float, float]:
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.975)) ** 2
-    middle = share + z / (2 * trials)
-    half = (z * (share * (1 - share) / trials + z / (4 * trials**2))) ** 0.5
-    low, high = (middle - half) / (1 + z / trials), (middle + half) / (1 + z / trials)
-    return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
 
 
 def _kappa(said: Booleans, true: Booleans, clusters: Integers, copies: Integers) -> Estimate:
@@ -204,6 +197,12 @@ def _kappas(cells: NDArray[Any]) -> NDArray[np.float64]:
 def _numbered(values: Sequence[Hashable]) -> Integers:
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
+
+
+def _normal() -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(0.975))
 
 
 def _t(degrees: int) -> float:

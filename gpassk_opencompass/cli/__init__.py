@@ -13,7 +13,7 @@ from ..version import __version__
 
 COMMANDS = {
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
-    'compare': ('compare', 'our scores beside a published leaderboard, and what that can tell apart'),
+    'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),

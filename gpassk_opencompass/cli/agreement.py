@@ -15,6 +15,8 @@ from ..agreement.rates import FEWEST
 from ..errors import InputError
 from ..judges.protocol import Verdict
 from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
+from .files import check_table_name, write_file
+from .judge_options import add_judge_options, chosen_judge
 from .shown import printable
 
 _EPILOG = """\
@@ -29,8 +31,6 @@ A line of PAIRS is a JSON object with a reference, an answer and a label (true o
 false positives are percentages, κ is a number up to 1; in [brackets] the 95 % interval.
 """
 
-_KINDS = ('rule', 'llm', 'cascade')
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Those of the subcommand."""
@@ -40,17 +40,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--stores', nargs='+', metavar='STORE', help='instead of PAIRS: verdict stores or work directories'
     )
-    parser.add_argument(
-        '--judge',
-        help='rule (the default), llm, cascade (the rule, then the LLM), a class by its dotted path, '
+    add_judge_options(
+        parser,
+        'rule (the default), llm, cascade (the rule, then the LLM), a class by its dotted path, '
         'or the judge of a config as JSON: a file or the text itself',
-    )
-    parser.add_argument('--model', help='of --judge llm or cascade: the name its servers know it by')
-    parser.add_argument('--url', nargs='+', help='of --judge llm or cascade: its servers')
-    parser.add_argument(
-        '--store',
-        metavar='FOLDER',
-        help='of --judge llm or cascade: keeps the verdicts (default: <name of PAIRS>.verdicts)',
+        'keeps the verdicts (default: <name of PAIRS>.verdicts)',
     )
     parser.add_argument(
         '--responses',
@@ -78,7 +72,7 @@ def run(arguments: Namespace) -> int:
         _write_table(Path(arguments.output), cells, about)
     if arguments.disagreements:
         lines = [json.dumps(one, ensure_ascii=False) + '\n' for one in disagreements]
-        _write(Path(arguments.disagreements), ''.join(lines))
+        write_file(Path(arguments.disagreements), ''.join(lines))
     return 0 if any(row['agreement'] is not None for row in cells) else 1
 
 
@@ -94,8 +88,7 @@ def _check(arguments: Namespace) -> None:
         raise InputError(
             f'{", ".join(useless)} does not go with {"--stores" if arguments.stores else "PAIRS"}'
         )
-    if arguments.output and Path(arguments.output).suffix not in {'.csv', '.json'}:
-        raise InputError(f'-o {arguments.output}: expected a name that ends in .csv or .json')
+    check_table_name(arguments.output)
     for name in (arguments.output, arguments.disagreements):
         if name and not Path(name).parent.is_dir():
             raise InputError(f'there is no folder {Path(name).parent} to write {Path(name).name} to')
@@ -106,7 +99,7 @@ def _labels(arguments: Namespace) -> Outcome:
     from ..agreement.labels import against_labels
     from ..judges.build import build_judge
 
-    config = judge_config(arguments)
+    config = chosen_judge(arguments)
     labelled = read_labelled(arguments.pairs, responses=arguments.responses)
     start = time.perf_counter()
     with closing(build_judge(config)) as judge:
@@ -146,41 +139,6 @@ def _stores(arguments: Namespace) -> Outcome:
     ]
     disagreements = [one for duel in duels for one in duel.disagreements]
     return cells, {'stores': arguments.stores, 'judges': counts}, disagreements
-
-
-def judge_config(arguments: Namespace) -> dict[str, Any]:
-    """The judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
-
-    Raises:
-        InputError: half a judge, or JSON that is none.
-    """
-    kind = arguments.judge or 'rule'
-    given = {'model': arguments.model, 'urls': arguments.url, 'store': arguments.store}
-    if kind not in {'llm', 'cascade'}:
-        if useless := [name for name, value in given.items() if value]:
-            raise InputError(f'--judge {kind} takes no {", ".join(useless)}; use --judge llm or cascade')
-        return {'type': kind} if kind == 'rule' else _from_json(kind)
-    if not (arguments.model and arguments.url):
-        raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
-    given['store'] = given['store'] or f'{Path(arguments.pairs).stem}.verdicts'
-    llm = {'type': 'llm', **given}
-    return llm if kind == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
-
-
-def _from_json(text: str) -> dict[str, Any]:
-    """A judge's config as JSON, a file with it, or the dotted path of a class."""
-    path = Path(text)
-    if not text.lstrip().startswith('{') and path.suffix != '.json':
-        if '.' not in text:
-            raise InputError(f'--judge {text}: expected {", ".join(_KINDS)}, a dotted path, a file or JSON')
-        return {'type': text}
-    try:
-        config = json.loads(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)
-    except (OSError, ValueError) as error:
-        raise InputError(f'--judge {text}: cannot be read as JSON: {error}') from error
-    if not isinstance(config, dict):
-        raise InputError(f'--judge {text}: expected an object like {{"type": "rule"}}, got {config!r}')
-    return config
 
 
 def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
@@ -223,15 +181,8 @@ def _write_table(path: Path, cells: Sequence[Cells], about: Mapping[str, Any]) -
     from ..report.table import Table
 
     if path.suffix == '.json':
-        _write(path, json.dumps({**about, 'rows': cells}, ensure_ascii=False, indent=1, default=str) + '\n')
+        content = {**about, 'rows': cells}
+        write_file(path, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')
     else:
         headers = list(cells[0]) if cells else []
-        _write(path, Table(headers, [list(row.values()) for row in cells]).to_csv())
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8', errors='replace')
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from error
-    print(f'wrote {path}')
+        write_file(path, Table(headers, [list(row.values()) for row in cells]).to_csv())

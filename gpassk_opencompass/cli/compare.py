@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .files import write_file
 from .shown import printable
 
 if TYPE_CHECKING:
@@ -64,21 +65,26 @@ def run(arguments: Namespace) -> int:
     Returns:
         The exit code: 0, or 1 with --strict where a published score is outside our interval.
     """
-    from ..report.agreement import OUTSIDE, pair_scores
-    from ..report.neighbours import Assumptions
-    from ..report.published import read_published
-    from .compare_runs import print_runs
-    from .compare_tables import pairs_csv, print_neighbours, print_pairs
-
     *ours, theirs = arguments.paths
     if theirs.is_dir() and not all(path.is_dir() for path in ours):
         raise InputError(
             f'{theirs} is a folder; the last path is the published leaderboard, a JSON file, '
             'or all paths are folders'
         )
-    if theirs.is_dir():
-        print_runs(arguments.paths, arguments.metric, arguments.level)
-        return 0
+    if not theirs.is_dir():
+        return _beside_published(arguments, ours, theirs)
+    from .compare_runs import print_runs
+
+    print_runs(arguments.paths, arguments.metric, arguments.level)
+    return 0
+
+
+def _beside_published(arguments: Namespace, ours: Sequence[Path], theirs: Path) -> int:
+    from ..report.agreement import OUTSIDE, pair_scores
+    from ..report.neighbours import Assumptions
+    from ..report.published import read_published
+    from .compare_tables import pairs_csv, print_neighbours, print_pairs
+
     published = read_published(theirs)
     assumptions = Assumptions(
         arguments.n, arguments.between_translations, arguments.between_models, arguments.level
@@ -89,7 +95,7 @@ def run(arguments: Namespace) -> int:
         pairs, alone = pair_scores(scores, published, _names(arguments.map))
         print_pairs(pairs, alone)
         if arguments.output:
-            _write(arguments.output, pairs_csv(pairs))
+            write_file(arguments.output, pairs_csv(pairs))
     print_neighbours(published, arguments.metric, assumptions, arguments.neighbours)
     if ours and not pairs:
         raise InputError('no score of ours has a published one beside it: see above, and --map OURS=THEIRS')
@@ -115,7 +121,7 @@ def _largest_k(published: Published) -> int:
     from ..uncertainty import kernel_of
 
     if '@' not in published.leading:
-        raise InputError('the leaderboard has no G-Pass@k, only greedy accuracies')
+        raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
     return kernel_of(published.leading).k
 
 
@@ -127,11 +133,3 @@ def _names(pairs: Sequence[str]) -> dict[str, str]:
             raise InputError(f'--map {pair!r}: expected OURS=THEIRS')
         names[ours] = theirs
     return names
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from error
-    print(f'wrote {path}')

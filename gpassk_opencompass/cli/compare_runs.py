@@ -68,7 +68,5 @@ def _p_value(value: float) -> str:
 
 def compared(first: Entry, second: Entry, metric: str) -> Comparison:
     """The difference of two runs of one table, whose questions may stand in another order."""
-    place = {uid: position for position, uid in enumerate(second.result.uids)}
-    order = [place[uid] for uid in first.result.uids]
-    values = second.result.values(metric)[order]
+    values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
     return compare(first.result.values(metric), values, first.result.problems, first.level)

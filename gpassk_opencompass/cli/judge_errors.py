@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..judge_errors import ErrorRates, by_answers, mean_reported, reported_of_beta
 from ..metrics import mg_pass_name, pass_name
 from ..report.table import SHOWN_THRESHOLDS, Table
+from .files import check_table_name, write_file
 from .true_counts import Truth, read_truth
 
 _EPILOG = """\
@@ -76,8 +77,7 @@ def run(arguments: Namespace) -> int:
     """Compute, print the table, write it where it was asked for; returns the exit code 0."""
     if arguments.n is not None and not arguments.counts:
         raise InputError('--n goes with --counts: the metrics of a population do not depend on n')
-    if arguments.output and Path(arguments.output).suffix not in {'.csv', '.json'}:
-        raise InputError(f'-o {arguments.output}: expected a name that ends in .csv or .json')
+    check_table_name(arguments.output)
     table = _table(arguments)
     print(table.to_markdown())
     if arguments.output:
@@ -125,8 +125,4 @@ def _perfect(ks: Sequence[int]) -> Truth:
 def _write(path: Path, table: Table) -> None:
     rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
     text = table.to_csv() if path.suffix == '.csv' else json.dumps(rows, ensure_ascii=False, indent=1) + '\n'
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from error
-    print(f'wrote {path}')
+    write_file(path, text)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
+from .judge_options import add_judge_options, chosen_judge
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
+from .shown import printable
 
 if TYPE_CHECKING:
     from ..rejudging.old_runs import Found, OldRun
@@ -29,6 +31,8 @@ examples:
 The old work directory is only read. docs/differences.md says what was wrong with old results.
 """
 
+_NOT_BEGUN = 'not begun, as the judge failed in the run before it; type the same command again'
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Those of the subcommand."""
@@ -40,10 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add('-o', '--output', metavar='FOLDER', help='for new results (default: <OLD_WORK_DIR>.rejudged, here)')
     add('--check', action='store_true', help='only say what is there and what is wrong with it')
-    add('--judge', help='as for gpassk judge-agreement (default: rule)')
-    add('--model', help='of --judge llm or cascade: the name its servers know it by')
-    add('--url', nargs='+', help='of --judge llm or cascade: its servers')
-    add('--store', metavar='FOLDER', help='of --judge llm or cascade: the verdicts (default: <-o>/verdicts)')
+    add_judge_options(
+        parser, 'as for gpassk judge-agreement (default: rule)', 'the verdicts (default: <-o>/verdicts)'
+    )
     add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
     add(
         '--k', nargs='+', type=int, default=[], metavar='K', help='answers drawn (default: as the config has)'
@@ -87,7 +90,7 @@ def _each(
     """Of each run that can be read and judged, None where none is judged; the others go to `failures`."""
     from ..rejudging.rejudged import read_run
 
-    for run in runs:
+    for place, run in enumerate(runs):
         judging = False
         try:
             read = read_run(run, arguments.questions)
@@ -97,7 +100,11 @@ def _each(
         except (InputError, IncompleteError) as error:
             failures[f'{run.place / run.name}'] = error
             if judging and isinstance(error, IncompleteError) and config['type'] != 'rule':
-                return  # the servers of the judge would be waited for at each run again
+                # The servers of the judge would be waited for at each run again.
+                failures |= {
+                    f'{left.place / left.name}': IncompleteError(_NOT_BEGUN) for left in runs[place + 1 :]
+                }
+                return
         else:
             yield outcome(read, record) if record else None
 
@@ -129,11 +136,10 @@ def _wanted(arguments: Namespace) -> Wanted:
 def _judge_config(arguments: Namespace) -> dict[str, Any]:
     """The judge that was asked for, its verdicts kept beside the new results."""
     from ..judges.build import check_judge, with_store
-    from .agreement import judge_config
 
     kept = str(_output(arguments) / 'verdicts')
     named = arguments.store or (kept if arguments.judge in {'llm', 'cascade'} else None)
-    config = judge_config(Namespace(**{**vars(arguments), 'store': named}))
+    config = chosen_judge(Namespace(**{**vars(arguments), 'store': named}))
     check_judge(config)
     return with_store(config, kept)
 
@@ -225,5 +231,6 @@ def _told(failures: Mapping[str, GPassKError], some: bool) -> int:
     for name, error in failures.items():
         if not some:
             raise type(error)(f'{name}: {error}')
-        print(f'gpassk rejudge: {name}: {error}', file=sys.stderr)
+        told = printable(f'{name}: {error}', keep='\n')
+        print(f'gpassk rejudge: {told}', file=sys.stderr)
     return 1 if failures else 0

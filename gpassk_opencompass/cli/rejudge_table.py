@@ -24,20 +24,23 @@ class Outcome(NamedTuple):
     notes: list[str]
 
 
+_JUDGES = {'LiveMathBenchEvaluator': 'rules', '': 'no evaluator that the config names'}
+
 _HEADERS = ['run', 'n', 'metric', 'old', 'new', 'change']
 
 
 def described(old: Path, found: Found, runs: Sequence[OldRun]) -> str:
     """How many runs there are, and what is left alone."""
     lines = [f'{old}: {len(runs)} of {len(found.runs)} LiveMathBench runs']
-    lines += [f'left alone: {printable(name)}: {why}' for name, why in found.left_alone.items()]
+    lines += [f'left alone: {printable(name)}: {printable(why)}' for name, why in found.left_alone.items()]
     return '\n'.join(lines)
 
 
 def findings_of(read: Read) -> str:
     """One run: how much of it there is, and what is known to be wrong with it."""
     run = read.run
-    judge = 'an LLM' if run.had_llm_judge else 'rules'
+    evaluator = run.evaluator_class
+    judge = 'an LLM' if run.had_llm_judge else _JUDGES.get(evaluator) or printable(evaluator)
     head = (
         f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.replicas.n}, '
         f'k = {", ".join(map(str, run.ks))}; judged by {judge}; questions from {read.data or "the prompts"}'

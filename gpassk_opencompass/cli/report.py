@@ -33,39 +33,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Where the results are, and what to write where."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument(
-        'folders', nargs='*', type=Path, metavar='FOLDER', help='work directories, or folders above several'
-    )
-    parser.add_argument(
-        '--file',
-        nargs='+',
-        type=Path,
-        default=[],
-        metavar='FILE',
-        help='more results, as `gpassk score` writes them',
-    )
-    parser.add_argument(
-        '--configs',
-        nargs='+',
-        type=Path,
-        default=[],
-        metavar='FOLDER',
-        help="folders with a sweep's manifest",
-    )
-    parser.add_argument(
-        '--published',
-        type=Path,
-        metavar='FILE',
-        help='a published leaderboard, shown beside (aggregates only)',
-    )
-    parser.add_argument('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER')
-    parser.add_argument('--k', type=int, help='of the metrics (default: the largest that all have)')
-    parser.add_argument('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    parser.add_argument(
-        '--average', action='store_true', help='average over benchmarks, where one may be taken'
-    )
-    parser.add_argument('--only', choices=PARTS, help='write only these')
-    parser.add_argument('--strict', action='store_true', help='exit with 1 if a file or result was left out')
+    add = parser.add_argument
+    add('folders', nargs='*', type=Path, metavar='FOLDER', help='work directories, or folders above several')
+    more = 'more results, as `gpassk score` writes them'
+    add('--file', nargs='+', type=Path, default=[], metavar='FILE', help=more)
+    manifests = "folders with a sweep's manifest"
+    add('--configs', nargs='+', type=Path, default=[], metavar='FOLDER', help=manifests)
+    beside = 'a published leaderboard, shown beside (aggregates only)'
+    add('--published', type=Path, metavar='FILE', help=beside)
+    add('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER')
+    add('--k', type=int, help='of the metrics (default: the largest that all have)')
+    add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    add('--average', action='store_true', help='average over benchmarks, where one may be taken')
+    add('--only', choices=PARTS, help='write only these')
+    add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
 
 
 def run(arguments: Namespace) -> int:

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.progress import step_of
 from ..runs.state import Finding, State
+from . import INTERRUPTED
+from .numbers import positive
 from .shown import printable
 from .states import log_lines, states_table, summary
 
 LOG_LINES = 20
-INTERRUPTED = 130
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--jobs',
-        type=_positive,
+        type=positive,
         default=1,
         metavar='N',
         help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
@@ -110,12 +111,6 @@ class Screen:
 
     def _say(self, line: str) -> None:
         print(f'\r\033[K{line}' if self._terminal else line, flush=True)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
-    return int(text)
 
 
 def _duration(seconds: float) -> str:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
 from ..report.table import SHOWN_THRESHOLDS
+from ..rescoring.fields import KINDS
+from .files import write_file
+from .judge_options import add_judge_options, chosen_judge
 from .score_table import described, scores_table
 from .shown import printable
 
@@ -41,7 +44,6 @@ Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
 _DEFAULT_KS = (4, 8, 16)
-_KINDS = ('responses', 'labels', 'counts')
 _POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
 _ALSO = ('pass^k', 'avg@n', 'agreement')
 
@@ -53,11 +55,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('file', metavar='FILE', help='JSON lines, also .gz, or a result file')
     _add_metrics(parser)
     _add_choice(parser)
+    add_judge_options(
+        parser, 'of responses: as for gpassk judge-agreement (default: rule)', 'keeps the verdicts'
+    )
     add = parser.add_argument
-    add('--judge', help='of responses: as for gpassk judge-agreement (default: rule)')
-    add('--model', help='of --judge llm or cascade: the name its servers know it by')
-    add('--url', nargs='+', help='of --judge llm or cascade: its servers')
-    add('--store', metavar='FOLDER', help='of --judge llm or cascade: keeps the verdicts')
     add('-o', '--output', metavar='OUT', help='write a result record to OUT.json, or the table to OUT.csv')
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
     add('--name', metavar='MODEL', help='of -o: what the model is called (default: as FILE)')
@@ -74,7 +75,7 @@ def _add_metrics(parser: ArgumentParser) -> None:
 
 def _add_choice(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add('--as', dest='kind', choices=_KINDS, help='what the rows are (default: by their fields)')
+    add('--as', dest='kind', choices=list(KINDS), help='what the rows are (default: by their fields)')
     add(
         '--field',
         nargs='+',
@@ -119,7 +120,8 @@ def run(arguments: Namespace) -> int:
             print(text)
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.endswith('.csv') else None
-            _write(Path(arguments.output), csv or _record(arguments, source, kept, settings, counts))
+            text = csv or _record(arguments, source, kept, settings, counts)
+            write_file(Path(arguments.output), text, make_folder=True)
     return 0
 
 
@@ -177,9 +179,8 @@ def _selection(arguments: Namespace) -> Selection:
 
 def _judge(arguments: Namespace, stack: ExitStack) -> Judge:
     from ..judges.build import build_judge
-    from .agreement import judge_config
 
-    config = judge_config(Namespace(**{**vars(arguments), 'pairs': arguments.file}))
+    config = chosen_judge(Namespace(**{**vars(arguments), 'pairs': arguments.file}))
     return stack.enter_context(closing(build_judge(config)))
 
 
@@ -244,15 +245,6 @@ def _record(
         source.judged,
     )
     return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8', errors='backslashreplace')
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from error
-    print(f'wrote {path}')
 
 
 def _in_file(file: str, error: InputError) -> InputError:

@@ -34,18 +34,7 @@ def described(
 
 def scores_table(lines: Sequence[Line]) -> Table:
     """A row a line: percent, all digits, empty where there is no interval; for a file."""
-    headers = [
-        'group',
-        'questions',
-        'metric',
-        'score',
-        'low',
-        'high',
-        'rerun',
-        'wrong',
-        'right',
-        'no interval',
-    ]
+    numbers = ['score', 'low', 'high', 'rerun', 'wrong', 'right']
     rows: list[list[Any]] = []
     for line in lines:
         bounds = line.bounds or (None, None)
@@ -54,7 +43,7 @@ def scores_table(lines: Sequence[Line]) -> Table:
         row = [line.score, *shown, line.rerun and NORMAL * line.rerun, *bounds]
         scaled = [None if share is None else (100 if line.percent else 1) * share for share in row]
         rows.append([line.group, line.questions, line.metric, *scaled, interval.refused if interval else ''])
-    return Table([*headers, 'no interval'], rows)
+    return Table(['group', 'questions', 'metric', *numbers, 'no interval'], rows)
 
 
 def total_table(lines: Sequence[Line]) -> Table:

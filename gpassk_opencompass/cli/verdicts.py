@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
@@ -15,6 +15,7 @@ from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from .export import FORMATS, export
+from .numbers import positive
 from .shown import printable
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
@@ -57,13 +58,7 @@ def _add_filters(parser: ArgumentParser) -> None:
         metavar='TEXT',
         help='part of question, reference, answer or reply, or the start of the key',
     )
-    parser.add_argument('--limit', type=_positive, metavar='N', help='stop after that many')
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
-    return int(text)
+    parser.add_argument('--limit', type=positive, metavar='N', help='stop after that many')
 
 
 def _list(arguments: Namespace, verdicts: StoredVerdicts) -> None:

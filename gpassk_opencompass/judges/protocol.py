@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+TAIL_LENGTH = 2000
+"""Characters of a response without a final answer that a judge gets to see."""
+
 
 class Verdict(str, Enum):
     """What a judge says of one answer.
@@ -27,7 +30,8 @@ class Pair(NamedTuple):
     """The final answer of a response, or '' where the response has none."""
     language: str = 'en'
     tail: str = ''
-    """The end of the response, given only where `answer` is ''; a rule cannot use it, an LLM can."""
+    """The last `TAIL_LENGTH` characters of the response, given only where `answer` is ''; a rule cannot use
+    them, an LLM can."""
 
 
 class Judgement(NamedTuple):

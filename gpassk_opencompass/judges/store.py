@@ -147,9 +147,8 @@ class VerdictStore:
         return [] if self.folder is None else store_files(self.folder)
 
     def _own_writer(self, folder: Path) -> _Writer:
-        if (
-            self._writer is None or self._writer.process != os.getpid()
-        ):  # a fork must not write to its parent's file
+        # A fork must not write to its parent's file.
+        if self._writer is None or self._writer.process != os.getpid():
             self._writer = _Writer(folder)
         return self._writer
 

@@ -114,18 +114,18 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     def _check_files(self, rows: Any) -> None:
         """Whether the predictions are those that were written for these rows."""
-        if hasattr(self, '_out_dir') and {'uid', 'replica'} <= set(rows.column_names):
-            # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
-            out = Path(self._out_dir)
+        if (out := self._out()) is not None and {'uid', 'replica'} <= set(rows.column_names):
             predictions = out.parents[2] / 'predictions' / out.parent.name / f'{out.name}.json'
             check_seals(predictions, list(map(Sample, rows['uid'], rows['replica'])))
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
-        if not hasattr(self, '_out_dir'):
-            return dict(config)
-        # OpenCompass sets _out_dir to <work_dir>/<time>/results/<model>/<dataset>.
-        return with_store(config, str(Path(self._out_dir).parents[2] / 'verdicts'))
+        out = self._out()
+        return dict(config) if out is None else with_store(config, str(out.parents[2] / 'verdicts'))
+
+    def _out(self) -> Path | None:
+        """`<work_dir>/<time>/results/<model>/<dataset>`, which OpenCompass sets; None for another caller."""
+        return Path(self._out_dir) if hasattr(self, '_out_dir') else None
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:

@@ -138,8 +138,9 @@ class Journal:
 
     def _drop_changed(self) -> None:
         """Cut the resume file where it is no longer what the checksums of the last task say."""
+        lines = self._lines()  # before the data, to which a task that is still at work may add
         data, good, known = _bytes_from(self._finished, 0), 0, 0
-        for note in filter(None, map(_NOTE.fullmatch, self._lines()[1:])):  # a kill may have cut the last one
+        for note in filter(None, map(_NOTE.fullmatch, lines[1:])):  # a kill may have cut the last one
             size = int(note['size'])
             known = zlib.crc32(data[good:size], known)
             if len(data) < size or known != int(note['sum'], 16):
@@ -181,10 +182,12 @@ def drop_damage(path: Path) -> None:
 
 
 def _rows(draft: Path) -> int | None:
+    """None for what is no draft: cut, or a seal that a kill left."""
     try:
-        return len(json.loads(draft.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        content = json.loads(draft.read_bytes())
+    except (OSError, ValueError):
         return None
+    return len(content) if isinstance(content, dict) else None
 
 
 def _row(line: bytes) -> int | None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InputError
+from ..questions.wording import language_of
 from ..scoring import Samples
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 """Where a data set keeps its question; the first that it has counts."""
 
 BOOKKEEPING = ('subdivision', 'idx', 'replica')
-
-CHINESE = re.compile(r'[\u4e00-\u9fff]')
 
 
 def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:
@@ -43,7 +41,7 @@ def _samples(
         reference=references,
         response=responses,
         split=columns.get('split') or ['all'] * len(uids),
-        language=columns.get('language') or [_language_of(question) for question in questions],
+        language=columns.get('language') or [language_of(question) for question in questions],
         problem=columns.get('problem') or uids,
     )
 
@@ -81,7 +79,3 @@ def _occurrences(uids: Sequence[str]) -> list[int]:
         replicas.append(seen[uid])
         seen[uid] += 1
     return replicas
-
-
-def _language_of(question: str) -> str:
-    return 'cn' if CHINESE.search(question) else 'en'

@@ -56,13 +56,16 @@ def check_seals(predictions: Path, samples: Sequence[Sample]) -> None:
     Raises:
         IncompleteError: a file was changed, or is of other samples.
     """
-    start = 0
+    start: int | None = 0
     for path in _files(predictions):
         seal = _read(seal_of(path))
         if seal is None:  # written without one: how many rows it has is not known either
-            return
+            start = None
+            continue
         if seal.content != _digest(path):
             raise IncompleteError(_message(path, 'is not as it was written'))
+        if start is None:
+            continue
         if seal.samples != samples_digest(samples[start : start + seal.rows]):
             raise IncompleteError(_message(path, 'holds responses to other samples'))
         start += seal.rows

@@ -86,7 +86,7 @@ def rows_of(splits: Any, where: str) -> Lines:
             raise InputError(f'{where} has no split test, only {", ".join(splits)}')
         splits = splits[name]
     if not len(splits):
-        raise InputError(f'{where} is empty')
+        raise InputError(f'{where} is empty: expected one question a row')
     return [(f'{where}, row {number}', row) for number, row in enumerate(splits)]
 
 

@@ -1,11 +1,24 @@
-"""How a question is asked by a host that has no prompt of its own: in the question's language, for a box."""
+"""The language of a question, and how it is asked in that by a host that has no prompt of its own."""
 
 from __future__ import annotations
+
+import re
 
 from ..judges.prompts import is_chinese
 
 ENGLISH = '{question}\n\nWork this out step by step, and end with your final answer inside \\boxed{{}}.'
 CHINESE = '{question}\n\n请一步一步地推导，并在最后把最终答案写在 \\boxed{{}} 里。'
+
+_CHINESE = re.compile('[\u4e00-\u9fff]')
+
+
+def language_of(text: str) -> str:
+    """'cn' for a text with Chinese characters, 'en' for any other; where nothing else tells the language.
+
+    >>> language_of('求 $3+4$。')
+    'cn'
+    """
+    return 'cn' if _CHINESE.search(text) else 'en'
 
 
 def asked(question: str, language: str) -> str:

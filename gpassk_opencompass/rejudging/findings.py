@@ -9,12 +9,12 @@ import numpy as np
 from ..answers import final_answer, normal_form
 from ..judges.protocol import Verdict
 from ..judges.reply import read_verdict
+from ..questions.wording import language_of
 from ..replicas import describe_replicas
 from ..sweep.computed import fixed_seeds
-from .old_runs import OldRun
+from .old_runs import EVALUATOR_CLASS, OldRun
 from .old_scores import OldReplies, OldScores, old_replies
 from .predictions import Replicas
-from .prompts import CHINESE
 from .questions import Questions
 
 COPIES = 'NOT INDEPENDENT'
@@ -60,7 +60,7 @@ def _of_samples(run: OldRun, replicas: Replicas) -> Iterator[str]:
 def _of_verdicts(run: OldRun, replicas: Replicas, old: OldScores, replies: OldReplies) -> Iterator[str]:
     """The verdict on the first sample, given to all n of them."""
     size = len(replicas.questions)
-    if replicas.n == 1 or not run.had_llm_judge or not old.metrics:
+    if replicas.n == 1 or not run.had_llm_judge or not old.metrics or old.problem:
         return
     if 0 < len(replies.labels) < size * replicas.n:
         yield (
@@ -97,19 +97,24 @@ def _of_replies(questions: Questions, replies: OldReplies) -> Iterator[str]:
     if unread:
         yield f'{unread} replies of the old judge hold no verdict and counted as no'
     english = [place for place, row in enumerate(questions.rows) if row.language == 'en']
-    chinese = sum(bool(CHINESE.search(replies.prompts.get(place, '')[:20])) for place in english)
+    chinese = sum(language_of(replies.prompts.get(place, '')[:20]) == 'cn' for place in english)
     if chinese:
         yield f'{chinese} of {len(english)} English questions were put to the old judge in Chinese'
 
 
 def _of_result(run: OldRun, old: OldScores) -> Iterator[str]:
     if old.problem:
-        yield f'no old scores to compare: {old.problem}'
-    if old.problem and '_' not in run.dataset:
+        yield old.problem if old.metrics else f'no old scores to compare: {old.problem}'
+    if not old.metrics and run.evaluator_class == EVALUATOR_CLASS and '_' not in run.dataset:
         yield f'the built-in evaluator raises an IndexError for abbr = {run.dataset!r}, which has no "_"'
     parts = {name.partition('/')[0] for name in old.groups}
     if len(parts) == 1:
         yield f'the old breakdown has one part, {parts.pop()!r}, which repeats the total'
+    if run.postprocessors:
+        yield (
+            f'the old evaluation applied {", ".join(run.postprocessors)} to each response before judging it; '
+            'here the final answer is looked for in the response as it is, behind </think> if that is there'
+        )
 
 
 def _of_questions(questions: Questions) -> Iterator[str]:

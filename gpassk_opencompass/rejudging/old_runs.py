@@ -13,6 +13,7 @@ from ..runs.config_file import dicts_of
 from ..runs.work_dir import TimeDir
 
 DATASET_CLASS = 'LiveMathBenchDataset'
+EVALUATOR_CLASS = 'LiveMathBenchEvaluator'
 OWN_CLASS = 'gpassk_opencompass'
 """What the class of this package's data set begins with: its results are right as they are."""
 
@@ -82,20 +83,35 @@ class OldRun:
     @property
     def evaluator(self) -> Mapping[str, Any]:
         """The old evaluator's config."""
-        evaluation = self.config.get('eval_cfg')
-        found = evaluation.get('evaluator') if isinstance(evaluation, dict) else None
-        return found if isinstance(found, dict) else {}
+        return _dict(_dict(self.config.get('eval_cfg')).get('evaluator'))
+
+    @property
+    def evaluator_class(self) -> str:
+        """Of the old evaluator; that of LiveMathBench is the built-in one."""
+        return _class_of(self.evaluator)
 
     @property
     def had_llm_judge(self) -> bool:
         """Whether the built-in evaluator had an LLM to ask; without one it judged by rules."""
-        return bool(self.evaluator.get('model_name') and self.evaluator.get('url'))
+        named = self.evaluator.get('model_name') and self.evaluator.get('url')
+        return bool(self.evaluator_class == EVALUATOR_CLASS and named)
+
+    @property
+    def postprocessors(self) -> list[str]:
+        """What the old evaluation made of each response before it judged it, by name."""
+        holders = (self.model_config, _dict(self.config.get('eval_cfg')), self.evaluator)
+        found = [_dict(holder.get('pred_postprocessor')) for holder in holders]
+        return [_class_of(one) for one in found if one]
 
     @property
     def part_of_rows(self) -> bool:
         """Whether only some rows of the data set were asked."""
-        reader = self.config.get('reader_cfg')
-        return bool(isinstance(reader, dict) and reader.get('test_range'))
+        return bool(_dict(self.config.get('reader_cfg')).get('test_range'))
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the predictions lie in `_0`, `_1`, …"""
+        return self.parts[0].stem != self.dataset
 
 
 class Found(NamedTuple):
@@ -159,11 +175,10 @@ def _why_not(time_dir: TimeDir, config: Mapping[str, Any] | None) -> str:
         kept = list(time_dir.path.glob('configs/*.py'))
         there = 'no config in configs/ names it' if kept else 'there is no configs/*.py that says what it is'
         return f'{there}; gpassk score judges responses of any program'
-    kind = str(config.get('type', ''))
-    if kind.startswith(OWN_CLASS):
+    if str(config.get('type', '')).startswith(OWN_CLASS):
         return 'it is of this package: move its result away, and opencompass -m eval -r judges it anew'
-    if kind.rpartition('.')[2] != DATASET_CLASS:
-        return f'it is of {kind.rpartition(".")[2] or "no class"}, not of LiveMathBench'
+    if _class_of(config) != DATASET_CLASS:
+        return f'it is of {_class_of(config) or "no class"}, not of LiveMathBench'
     return ''
 
 
@@ -185,6 +200,14 @@ def _split(stem: str, datasets: Mapping[str, Any]) -> tuple[str, int]:
     head, mark, tail = stem.rpartition('_')
     is_part = mark and tail.isdecimal() and stem not in datasets and head in datasets
     return (head, int(tail)) if is_part else (stem, -1)
+
+
+def _dict(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _class_of(config: Mapping[str, Any]) -> str:
+    return str(config.get('type', '')).rpartition('.')[2]
 
 
 def _whole(name: str, value: object) -> int:

@@ -37,19 +37,19 @@ class OldReplies:
     labels: Mapping[int, int]
 
 
-def old_scores(run: OldRun, questions: int) -> OldScores:
+def old_scores(run: OldRun, n: int, questions: int) -> OldScores:
     """The result of the old evaluation.
 
     Args:
-        questions: how many the run has; verdicts of another number are not taken for theirs.
+        n, questions: how many the run has; verdicts of another number are not taken for theirs.
     """
     record = _read(run.result)
     if record is None:
         there = 'cannot be read' if run.result.exists() else 'was never written: the evaluation did not end'
         return OldScores(problem=f'results/{run.model}/{run.dataset}.json {there}')
     if 'gpassk' in record:
-        return OldScores(_numbers(record, ''), problem='it was judged by this package')
-    return OldScores(_numbers(record, ''), _numbers(record, '/'), _verdicts(record, run.n, questions))
+        return OldScores(_numbers(record, ''), problem='the old result is of this package already')
+    return OldScores(_numbers(record, ''), _numbers(record, '/'), _verdicts(record, n, questions))
 
 
 def old_replies(run: OldRun) -> OldReplies:

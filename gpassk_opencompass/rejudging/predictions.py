@@ -48,11 +48,14 @@ def read_replicas(run: OldRun) -> Replicas:
         IncompleteError: the sampling is not finished.
         InputError: a file is damaged, a response is no text, or rows are not n times the same questions.
     """
-    _check_finished(run)
     rows = [row for part in run.parts for row in _rows(part)]
     if not rows:
         raise InputError(f'{run.parts[0]} is empty')
-    _check_repeats(run, rows)
+    repeats = _repeat(run.n, rows)
+    if run.n == 1 or not repeats:
+        _check_finished(run)
+    if not repeats:
+        raise _not_repeated(run, rows)
     size = len(rows) // run.n
     first = rows[:size]
     lengths = Counter(len(row.responses) for row in rows)
@@ -65,18 +68,17 @@ def read_replicas(run: OldRun) -> Replicas:
 
 
 def _check_finished(run: OldRun) -> None:
+    """By names of parts and logs; logs may be of an older start with more parts, so rows tell first."""
+    if not run.in_parts:
+        return
     known = run.time_dir.predictions(Wanted(run.model, run.dataset, None, None))
-    numbers = [int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts if _is_part(run, part)]
-    gaps = [f'{run.dataset}_{number}' for number in range(max(numbers, default=0)) if number not in numbers]
+    numbers = [int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts]
+    gaps = [f'{run.dataset}_{number}' for number in range(max(numbers)) if number not in numbers]
     if missing := [*gaps, *known.unfinished]:
         raise IncompleteError(
             f'predictions are missing or unfinished: {", ".join(dict.fromkeys(missing))}; '
             'finish the run with opencompass -r and the --max-num-workers of its start'
         )
-
-
-def _is_part(run: OldRun, path: Path) -> bool:
-    return path.stem != run.dataset
 
 
 def _rows(path: Path) -> list[Row]:
@@ -124,16 +126,22 @@ def _asked(message: object) -> str:
     return text if isinstance(text, str) else ''
 
 
-def _check_repeats(run: OldRun, rows: Sequence[Row]) -> None:
-    """That row = replica × Q + question holds for n and for the number of rows."""
-    size, left = divmod(len(rows), run.n)
-    wrong = next((at for at, row in enumerate(rows) if row[:2] != rows[at % size][:2]), None) if size else 0
-    if not left and wrong is None:
-        return
+def _repeat(n: int, rows: Sequence[Row]) -> bool:
+    """Whether row = replica × Q + question holds for n and for the number of rows."""
+    return not len(rows) % n and _first_wrong(n, rows) is None
+
+
+def _first_wrong(n: int, rows: Sequence[Row]) -> int | None:
+    size = len(rows) // n
+    return next((at for at, row in enumerate(rows) if row[:2] != rows[at % size][:2]), None) if size else 0
+
+
+def _not_repeated(run: OldRun, rows: Sequence[Row]) -> IncompleteError:
+    wrong = None if len(rows) % run.n else _first_wrong(run.n, rows)
     counts = Counter(Counter(row[:2] for row in rows).values())
     shown = ', '.join(f'{questions} with {times}' for times, questions in sorted(counts.items()))
-    where = '' if left or wrong is None else f'; row {wrong} repeats another question than it should'
-    raise IncompleteError(
+    where = '' if wrong is None else f'; row {wrong} repeats another question than it should'
+    return IncompleteError(
         f'{len(rows)} rows are not n = {run.n} times the same questions{where}. Questions with so many '
         f'responses: {shown}. Rows are missing or are of other data: n was changed under the same abbr while '
         '.cache/dataset_size.json knew the old size, or a part was lost; sample again'

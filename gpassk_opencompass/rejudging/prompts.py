@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import MissingExtraError
 from ..judges.prompts import protocol_constants
+from ..questions.wording import language_of
 from .old_runs import OldRun
-
-CHINESE = re.compile(r'[\u4e00-\u9fff]')
 
 PROTOCOL = {'en': 'PROMPT_EN', 'cn': 'PROMPT_CN'}
 """Language → the name of its prompt in OpenCompass; all but 'en' are asked in Chinese."""
@@ -45,8 +43,8 @@ def asked_in(run: OldRun, prompts: Sequence[str]) -> list[Asked]:
 def _asked(prompt: str, frames: Sequence[_Frame], cot: bool) -> Asked:
     for frame in frames:
         if (question := _between(prompt, frame, cot)) is not None:
-            return Asked(question, frame.language or _language_of(question), True)
-    return Asked(prompt, _language_of(prompt), False)
+            return Asked(question, frame.language or language_of(question), True)
+    return Asked(prompt, language_of(prompt), False)
 
 
 def _between(prompt: str, frame: _Frame, cot: bool) -> str | None:
@@ -103,7 +101,3 @@ def _template(config: Mapping[str, Any]) -> str:
         if isinstance(message, dict) and message.get('role') == 'HUMAN' and 'prompt' in message
     ]
     return str(asked[0]) if len(asked) == 1 else ''
-
-
-def _language_of(text: str) -> str:
-    return 'cn' if CHINESE.search(text) else 'en'

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Any
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError
 from ..question_sets import live_math_bench_names, live_math_bench_questions
 from .old_runs import OldRun
 from .predictions import Row
@@ -46,10 +46,12 @@ def questions_in(run: OldRun, rows: Sequence[Row], data: str | None = None) -> Q
         data: a folder or hub name of LiveMathBench's questions; None: what the prompts and the config tell.
 
     Raises:
+        IncompleteError: the run has one sample a question, in parts, and other questions than its data.
         InputError: a row has no reference answer, or `data` does not hold its question with that reference.
     """
     if data is not None:
-        return Questions(list(_from_data(run, rows, data)))
+        return Questions(_from_data(run, rows, data))
+    _check_all_asked(run, rows, live_math_bench_questions(run.version, run.splits, run.languages) or 0)
     asked = asked_in(run, [row.prompt for row in rows])
     references = [_reference(run, number, row) for number, row in enumerate(rows)]
     names = _names(run, asked)
@@ -62,6 +64,16 @@ def questions_in(run: OldRun, rows: Sequence[Row], data: str | None = None) -> Q
     if names:
         found = [replace(question, **name) for question, name in zip(found, names, strict=True)]
     return Questions(found, sum(not one.exact for one in asked), bool(names))
+
+
+def _check_all_asked(run: OldRun, rows: Sequence[Row], expected: int) -> None:
+    """That no part is missing or of another split: with n > 1 the rows tell, and a whole file is whole."""
+    if run.n == 1 and run.in_parts and not run.part_of_rows and expected and len(rows) != expected:
+        raise IncompleteError(
+            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data {expected}: '
+            'finish the run with opencompass -r and the --max-num-workers of its start; or, if it had other '
+            'data, give that with --questions DATA'
+        )
 
 
 def _reference(run: OldRun, number: int, row: Row) -> str:
@@ -94,6 +106,8 @@ def _group_sizes(run: OldRun, languages: Sequence[str]) -> dict[tuple[str, str],
     neither fits.
     """
     groups = list(product(run.splits, run.languages))
+    if len(set(groups)) < len(groups):  # one asked twice: a question would have two names
+        return {}
     runs = [(language, len(list(rows))) for language, rows in groupby(languages)]
     spoken = ['en' if language == 'en' else 'cn' for _, language in groups]
     if [language for language, _ in runs] == spoken:
@@ -106,10 +120,25 @@ def _group_sizes(run: OldRun, languages: Sequence[str]) -> dict[tuple[str, str],
     return {}
 
 
-def _from_data(run: OldRun, rows: Sequence[Row], data: str) -> Iterator[Question]:
+def _from_data(run: OldRun, rows: Sequence[Row], data: str) -> list[Question]:
     from ..questions.live_math_bench import live_math_bench_rows
 
     known = live_math_bench_rows(data, run.version, run.splits, run.languages)
+    _check_all_asked(run, rows, len(known))
+    if any(row.prompt for row in rows):
+        known = list(_by_text(run, rows, known, data))
+    elif len(rows) != len(known):
+        raise InputError(
+            f'{data} has {len(known)} questions and the run {len(rows)}; as its files hold no prompts, '
+            'questions are told by their place, which takes the same ones in the same order'
+        )
+    return [_of_data(run, number, row, known[number]) for number, row in enumerate(rows)]
+
+
+def _by_text(
+    run: OldRun, rows: Sequence[Row], known: Sequence[dict[str, Any]], data: str
+) -> Iterator[dict[str, Any]]:
+    """The entry of each row's question."""
     asked = asked_in(run, [row.prompt for row in rows])
     by_text: dict[str, list[int]] = {}
     for place, entry in enumerate(known):
@@ -123,7 +152,7 @@ def _from_data(run: OldRun, rows: Sequence[Row], data: str) -> Iterator[Question
                 f'{data} does not hold the question of row {number}, {text or row.prompt!r:.80}: it is of '
                 'another version, or the run had other questions'
             )
-        yield _of_data(run, number, row, known[places[taken[text]]])
+        yield known[places[taken[text]]]
         taken[text] += 1
 
 

@@ -73,7 +73,7 @@ def read_run(run: OldRun, data: str | None = None) -> Read:
     """
     replicas = read_replicas(run)
     questions = questions_in(run, replicas.questions, data)
-    old = old_scores(run, len(replicas.questions))
+    old = old_scores(run, replicas.n, len(replicas.questions))
     return Read(run, replicas, questions, old, findings(run, replicas, questions, old), data)
 
 

@@ -1,1 +1,1 @@
-"""Tables from result records."""
+"""Tables, figures, a page and comparisons from result records."""

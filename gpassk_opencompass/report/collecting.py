@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
 from . import lighteval
+from .checked import mapping
 from .results import Result, read_result
 
 _PATTERNS = ('results/*/*.json', '*.gpassk.json', lighteval.DETAILS, lighteval.SUMMARIES)
@@ -56,9 +57,9 @@ def collect(
     folders, explicit = list(folders), [_existing(path) for path in files]
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder))
     summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
-    files = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
-    results, passed_over = [], list(lighteval.without_details(summaries, files))
-    for path in files:
+    paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
+    results, passed_over = [], list(lighteval.without_details(summaries, paths))
+    for path in paths:
         try:
             result = read_result(path)
             results.append(result if details else replace(result, record={'gpassk': result.block}))
@@ -129,8 +130,7 @@ def _age(result: Result) -> tuple[str, float, str]:
 
 def _created(result: Result) -> float | None:
     """Seconds since 1970; None where the record does not tell it."""
-    run = result.block.get('run')
-    told = run.get('created') if isinstance(run, dict) else None
+    told = mapping(result.block.get('run')).get('created')
     try:
         time = datetime.fromisoformat(str(told).replace('Z', '+00:00'))
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()

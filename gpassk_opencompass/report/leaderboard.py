@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
+from ..uncertainty.intervals import check_level
 from .hosts import across_hosts, notes_on_hosts
 from .results import Result
 from .table import SHOWN_THRESHOLDS
@@ -125,10 +126,9 @@ class Board:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """Best and worst rank of each entry by mG-Pass@k, all right at once; shape (entries, 2)."""
-        order = [_positions(entry.result, self.entries[0].result.uids) for entry in self.entries]
-        metric = mg_pass_name(self.k)
-        values = [e.result.values(metric)[rows] for e, rows in zip(self.entries, order, strict=True)]
-        return rank_intervals(np.stack(values), self.entries[0].result.problems, self.level)
+        first, metric = self.entries[0].result, mg_pass_name(self.k)
+        values = [e.result.values(metric)[e.result.rows_of(first.uids)] for e in self.entries]
+        return rank_intervals(np.stack(values), first.problems, self.level)
 
 
 def boards(
@@ -154,8 +154,7 @@ def boards(
     """
     if k is not None and k < 2:
         raise InputError(f'k = {k}: expected at least 2; one answer says nothing of stability')
-    if not 0 < level < 1:
-        raise InputError(f'level = {level}: expected a confidence between 0 and 1, e.g. 0.95')
+    check_level(level)
     kinds: defaultdict[str, defaultdict[tuple[str, str], list[Result]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -250,11 +249,6 @@ def _largest_common(lists: Iterable[Sequence[int]]) -> int | None:
     common = [{k for k in ks if k > 1} for ks in lists]
     shared = set.intersection(*common) if common else set()
     return max(shared, default=max((k for ks in common for k in ks), default=None))
-
-
-def _positions(result: Result, uids: Sequence[str]) -> list[int]:
-    place = {uid: position for position, uid in enumerate(result.uids)}
-    return [place[uid] for uid in uids]
 
 
 def _reason(parts: Iterable[tuple[str, str]], key: tuple[str, str]) -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..record import asked, lettered
+from ..record import data_of, lettered
 from ..sweep.names import DatasetName, ModelName, Settings, clean
+from .checked import mapping
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
@@ -51,7 +52,7 @@ def without_details(summaries: Iterable[Path], details: Iterable[Path]) -> Itera
             yield str(error)
             continue
         time = path.stem.removeprefix('results_')
-        tasks = [name for name in _mapping(summary.get('results')) if _of_this_package(summary, name)]
+        tasks = [name for name in mapping(summary.get('results')) if _of_this_package(summary, name)]
         lost = [name for name in tasks if (name, time) not in kept]
         if lost:
             yield (
@@ -68,21 +69,21 @@ def read_details(path: Path) -> dict[str, Any]:
     """
     rows = _rows(path)
     rows.sort(key=_number)
-    entries = [_mapping(_mapping(row.get('metric')).get(_METRIC)) for row in rows]
+    entries = [mapping(mapping(row.get('metric')).get(_METRIC)) for row in rows]
     if not entries or not all('gpassk' in entry for entry in entries):
-        metrics = sorted({name for row in rows for name in _mapping(row.get('metric'))})
+        metrics = sorted({name for row in rows for name in mapping(row.get('metric'))})
         raise InputError(
             f'{path} is no result of G-Pass@k: its {len(rows)} questions were scored by {metrics}, expected '
             f'[{_METRIC!r}] of the tasks of gpassk_opencompass.lighteval_tasks'
         )
     block = _block(path, entries)
-    specific = [_mapping(_mapping(row.get('doc')).get('specific')) for row in rows]
+    specific = [mapping(mapping(row.get('doc')).get('specific')) for row in rows]
     return {
         'details': _answers(specific, entries),
         'gpassk': {
             **block,
             'counts': _counts(path, block, specific, entries),
-            'run': _run(path, block, _mapping(rows[0].get('doc'))),
+            'run': _run(path, block, mapping(rows[0].get('doc'))),
         },
     }
 
@@ -104,7 +105,7 @@ def _rows(path: Path) -> Rows:
 
 def _number(row: Mapping[str, Any]) -> int:
     """The place of the question in its data; Lighteval shuffles."""
-    told = str(_mapping(row.get('doc')).get('id'))
+    told = str(mapping(row.get('doc')).get('id'))
     return int(told) if re.fullmatch('[0-9]{1,9}', told) else -1
 
 
@@ -132,7 +133,7 @@ def _counts(
     """A column each; refuses rows that are not those which were scored."""
     columns = {name: [one.get(name) for one in specific] for name in ('uid', 'question', 'reference')}
     whole = all(isinstance(text, str) for column in columns.values() for text in column)
-    if not whole or asked(*columns.values()) != block.get('data'):  # type: ignore[arg-type]
+    if not whole or data_of(*columns.values()) != block.get('data'):  # type: ignore[arg-type]
         raise InputError(
             f'{path} is damaged: its {len(specific)} questions are not the ones that were scored '
             f'(gpassk.data = {block.get("data")!r})'
@@ -164,7 +165,7 @@ def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[s
     time = found['time'] if found else ''
     config, whole_name = _model(path, time)
     task = str(doc.get('task_name') or (found['task'] if found else path.stem))
-    benchmark = _mapping(doc.get('specific')).get('benchmark') or task.partition('|')[0]
+    benchmark = mapping(doc.get('specific')).get('benchmark') or task.partition('|')[0]
     return {
         'model': _model_abbr(whole_name, _settings(config, doc.get('generation_size'))),
         'dataset': _dataset_abbr(str(benchmark), block),
@@ -184,7 +185,7 @@ def _model(path: Path, time: str) -> tuple[Mapping[str, Any], str]:
     summary = folder.parent / 'results' / name / f'results_{time}.json'
     elsewhere = folder.parent.rglob(f'results_{time}.json')  # --results-path-template
     for one in [summary] if summary.is_file() else elsewhere:
-        config = _mapping(_mapping(_read_summary(one).get('config_general')).get('model_config'))
+        config = mapping(mapping(_read_summary(one).get('config_general')).get('model_config'))
         return config, str(config.get('model_name') or name)
     return {}, name
 
@@ -200,14 +201,14 @@ def _read_summary(path: Path) -> Mapping[str, Any]:
 
 
 def _of_this_package(summary: Mapping[str, Any], task: str) -> bool:
-    metrics = _mapping(_mapping(summary.get('config_tasks')).get(task)).get('metrics')
+    metrics = mapping(mapping(summary.get('config_tasks')).get(task)).get('metrics')
     named = metrics if isinstance(metrics, list) else []
-    return any(_mapping(metric).get('metric_name') == _METRIC for metric in named)
+    return any(mapping(metric).get('metric_name') == _METRIC for metric in named)
 
 
 def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
     """How the model sampled, by the names of `Settings`; None where it is not known or not passed."""
-    told = _mapping(config.get('generation_parameters'))
+    told = mapping(config.get('generation_parameters'))
     lengths = [told.get('max_new_tokens'), task_length]
     if config.get('continuous_batching') is False:  # transformers then heeds the task alone
         lengths = lengths[1:]
@@ -250,7 +251,3 @@ def _decimal(value: object) -> float | None:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -14,12 +14,13 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
 from scipy.special import betaln, gammaln
 
 from ..errors import InputError
 from ..uncertainty import Kernel, Population, kernel_of
-from ..uncertainty.intervals import problems_refusal, solved_refusal
+from ..uncertainty.intervals import problems_refusal, quantile, solved_refusal
+from ..uncertainty.planning import expected_effective
 from .published import BENCHMARKS, Published, QuestionCount
 from .scores import GREEDY
 
@@ -122,17 +123,16 @@ def fit_to_means(means: tuple[tuple[str, float], ...]) -> tuple[float, float] | 
     if not targets.size or targets.max() == 0 or targets.min() == 1:
         return None
     kernels = [kernel_of(name) for name, _ in means]
-
     ways = [_log_ways(kernel.k) for kernel in kernels]
     scores = [kernel.scores() for kernel in kernels]
 
     def misfit(logs: Floats) -> Floats:
         a, b = np.exp(logs)
-        means = [
+        expected = [
             score @ np.exp(log_ways + betaln(a + drawn, b + drawn[::-1]) - betaln(a, b))
             for score, (drawn, log_ways) in zip(scores, ways, strict=True)
         ]
-        return np.asarray(np.array(means) - targets)
+        return np.asarray(np.array(expected) - targets)
 
     bounds = (np.log(1e-3), np.log(1e3))
     found = optimize.least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
@@ -169,29 +169,20 @@ def _least(
     first, second = pair
     if first is None or second is None:
         return None, None, 'no problem solved, or all: nothing to tell hardness from'
-    solved = max(_effective(population, kernel, known, assumptions) for population in (first, second))
+    solved = max(_solved(population, kernel, known, assumptions) for population in (first, second))
     if refused := solved_refusal('solved', solved, math.inf):
         return None, None, refused
     apart = first.variance(kernel, assumptions.n) + second.variance(kernel, assumptions.n)
-    shared = 2 * assumptions.models * math.sqrt(_between(first, kernel) * _between(second, kernel))
-    quantile = float(stats.t.ppf((1 + assumptions.level) / 2, known.problems - 1))
+    shared = 2 * assumptions.models * math.sqrt(first.true_variance(kernel) * second.true_variance(kernel))
+    scale = 100 * quantile(assumptions.level, known.problems - 1)
     paired = math.sqrt(max(apart - shared, 0.0) / known.problems)
-    return 100 * quantile * paired, 100 * quantile * math.sqrt(apart / known.problems), ''
+    return scale * paired, scale * math.sqrt(apart / known.problems), ''
 
 
-def _effective(
-    population: Population, kernel: Kernel, known: QuestionCount, assumptions: Assumptions
-) -> float:
-    """How many solved problems, in effect, the model has: J·E[x]²/E[x²]."""
+def _solved(population: Population, kernel: Kernel, known: QuestionCount, assumptions: Assumptions) -> float:
+    """How many solved problems, in effect, the model has."""
     mean = population.moments(kernel, kernel.k)[0]
-    return known.problems * mean**2 / (mean**2 + population.variance(kernel, assumptions.n))
-
-
-def _between(population: Population, kernel: Kernel) -> float:
-    """The variance of the true mean over the translations of a problem."""
-    _, between, _ = population.moments(kernel, kernel.k)
-    count = population.translations
-    return between * (1 + (count - 1) * population.correlation) / count
+    return expected_effective(mean, population.variance(kernel, assumptions.n), known.problems)
 
 
 def resolved(pairs: Sequence[Neighbours]) -> Mapping[str, float]:

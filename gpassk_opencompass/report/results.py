@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from . import lighteval
-from .checked import check_block, check_depth
+from .checked import check_block, check_depth, mapping
 
 Floats = NDArray[np.float64]
 
@@ -113,13 +113,13 @@ class Result:
     @cached_property
     def data(self) -> str:
         """What was asked: the same for runs on the same questions with the same reference answers."""
-        known = _mapping(self.block.get('data')).get('sha256')
+        known = mapping(self.block.get('data')).get('sha256')
         return str(known) if known else hashlib.sha256(json.dumps(self.uids).encode()).hexdigest()
 
     @property
     def judge(self) -> Mapping[str, Any]:
         """The identity of who judged."""
-        told = _mapping(self.block.get('judge'))
+        told = mapping(self.block.get('judge'))
         return {key: value for key, value in told.items() if key != 'statistics'}
 
     @cached_property
@@ -140,7 +140,7 @@ class Result:
     @property
     def whole_name(self) -> str:
         """The model's path or name on the hub, as far as a result of another host tells it."""
-        return str(_mapping(self.block.get('run')).get('path', ''))
+        return str(mapping(self.block.get('run')).get('path', ''))
 
     @property
     def unjudged(self) -> int:
@@ -158,6 +158,11 @@ class Result:
         table = value_table(kernel_of(metric), self.n)
         high = np.minimum(self.counts + np.asarray(unjudged, dtype=np.int64), self.n)
         return float(table[self.counts].mean()), float(table[high].mean())
+
+    def rows_of(self, uids: Iterable[str]) -> list[int]:
+        """Where these questions stand, all of which it has: results need not have them in one order."""
+        place = {uid: row for row, uid in enumerate(self.uids)}
+        return [place[uid] for uid in uids]
 
     def values(self, metric: str) -> Floats:
         """The metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
@@ -206,7 +211,7 @@ def read_result(path: Path) -> Result:
     check_block(path, block)
     if 'run' not in block and path.parent.parent.name == 'results':
         return Result(_text(path.parent.name), _text(path.stem), record, path)
-    names = _mapping(block.get('run'))
+    names = mapping(block.get('run'))
     model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
     dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
     return Result(_text(model), _text(dataset), record, path, _text(host))
@@ -252,10 +257,6 @@ def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
 def _text(value: object) -> str:
     """Without halves of surrogate pairs, which no file can hold."""
     return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _settings(values: Mapping[str, Any]) -> Settings | None:

@@ -13,6 +13,7 @@ from .overview import overview_table
 from .published import as_published
 from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
 from .table import markdown_line
+from .written import free_name
 
 SCORES_FILE = 'scores.csv'
 
@@ -156,13 +157,8 @@ def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
 def _file_names(boards: Iterable[Board]) -> list[str]:
     """One a board, different ones for different boards also where capitals do not count."""
     names: list[str] = []
-    taken = {'overview', 'published'}
     for board in boards:
         # A character takes up to three bytes here, and a file name has 255.
         name = re.sub(r'[^\w.+-]+', '-', board.title)[:75].strip('-.') or 'table'
-        number, free = 2, name
-        while free.lower() in taken:
-            number, free = number + 1, f'{name}-{number}'
-        taken.add(free.lower())
-        names.append(free)
+        names.append(free_name(name, {*names, 'overview', 'published'}))
     return names

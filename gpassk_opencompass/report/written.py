@@ -1,4 +1,4 @@
-"""Which files a report wrote, so that the next one takes away those that it no longer writes."""
+"""What the files of a report are called, and which of them the next one takes away."""
 
 from __future__ import annotations
 
@@ -41,6 +41,19 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
     draft.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
     draft.replace(folder / WRITTEN)
     return removed
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number behind it where it is taken; capitals do not count, as on some file systems.
+
+    >>> free_name('AIME', ['aime', 'AIME-2'])
+    'AIME-3'
+    """
+    others = {other.lower() for other in taken}
+    number, free = 2, name
+    while free.lower() in others:
+        number, free = number + 1, f'{name}-{number}'
+    return free
 
 
 def _ours(folder: Path, name: str, digest: str) -> bool:

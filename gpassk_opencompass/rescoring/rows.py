@@ -114,7 +114,9 @@ def labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> 
     if 'answers' in names:
         answers = texts(names['answers'], row[names['answers']])
         if len(answers) != len(verdicts):
-            raise InputError(f'{len(verdicts)} labels and {len(answers)} {names["answers"]}')
+            raise InputError(
+                f'{len(verdicts)} labels and {len(answers)} {names["answers"]}; expected one of each a sample'
+            )
     return Sampled(about, verdicts, answers)
 
 

@@ -27,9 +27,6 @@ TOTAL = 'total'
 LARGEST_RERUN_N = 1_024
 """Above so many samples a question no rerun error is given; it takes tables of n² entries."""
 
-ALSO = ('pass^k', 'avg@n', 'agreement')
-"""What can be asked for besides the usual metrics."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -38,7 +35,7 @@ class Settings:
     Args:
         ks, thresholds: of G-Pass@k_τ.
         size: N ≤ n: the mean over all subsets of N of the n samples; None: all n.
-        also: of `ALSO`.
+        also: more of them: 'pass^k', 'avg@n', 'agreement'.
         majorities: the m of maj@m.
     """
 
@@ -47,11 +44,6 @@ class Settings:
     size: int | None = None
     also: frozenset[str] = frozenset()
     majorities: tuple[int, ...] = ()
-
-    @property
-    def of_answers(self) -> bool:
-        """Whether the answers are needed, not only whether they are correct."""
-        return bool(self.majorities) or 'agreement' in self.also
 
 
 class Line(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..record import Measures, Questions, counts_record, versions_with, write_record
 from ..replicas import describe_replicas
+from ..scoring import answer_counts
 from .judged import Judged
 from .rows import Question, Sampled
 
@@ -55,9 +56,7 @@ def _of_judged(
         judged.judgements,
         [answer.text for answer in answers],
         judged.judge,
-        unboxed=sum(not answer.boxed for answer in answers),
-        unanswered=sum(not answer.text for answer in answers),
-        truncated=sum(answer.cut_off for answer in answers),
+        **answer_counts(answers),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )

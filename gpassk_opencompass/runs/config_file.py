@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..sweep.literals import literal
 from ..sweep.signatures import signature
 from ..sweep.source import plain
 
@@ -95,26 +96,11 @@ def _fields(node: ast.AST) -> dict[str | None, ast.expr]:
     return {}
 
 
-class _DictCalls(ast.NodeTransformer):
-    """`dict(a=1)` and `dict({'a': 1})` become `{'a': 1}`."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if not (isinstance(node.func, ast.Name) and node.func.id == 'dict'):
-            return node
-        if len(node.args) == 1 and not node.keywords:
-            return node.args[0]
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            return node
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
-        return ast.Dict(keys, [keyword.value for keyword in node.keywords])
-
-
 def _variable(statement: ast.stmt) -> tuple[str, Any]:
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         (target,) = statement.targets
         if isinstance(target, ast.Name):
-            return target.id, plain(ast.literal_eval(_DictCalls().visit(statement.value)), target.id)
+            return target.id, plain(literal(statement.value), target.id)
     raise ValueError('not an assignment of a literal')
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .starts import Start
 from .state import Excerpt
-from .work_dir import LOG, last_lines
+from .work_dir import LOG, changed_at, last_lines
 
 LOG_LINES = 40
 """Lines of a log that are worth showing."""
@@ -46,7 +46,7 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
     """The log with an error in it, else the end of the newest log of a task, else that of the command."""
     own = work_dir / LOG
     said = last_lines(own)
-    tasks = [(log, lines) for log in sorted(logs, key=_changed, reverse=True) if (lines := last_lines(log))]
+    tasks = [(log, lines) for log in sorted(logs, key=changed_at, reverse=True) if (lines := last_lines(log))]
     log, lines = next(((log, lines) for log, lines in tasks if _error_in(lines)), (own, said))
     text = _error_in(lines)
     if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
@@ -61,13 +61,6 @@ def _ended_with(code: int, said: Sequence[str]) -> str:
     if code == 0:
         return 'no task left a result'
     return f'opencompass ended with code {code}' + (f': {said[-1].strip()}' if said else '')
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:

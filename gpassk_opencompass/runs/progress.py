@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .work_dir import changed_at
+
 
 def step_of(work_dir: Path, started: float) -> str:
     """As far as the logs of OpenCompass's tasks tell, in steps of 5 %.
@@ -13,20 +15,13 @@ def step_of(work_dir: Path, started: float) -> str:
         work_dir: of the run.
         started: when its command was started, in seconds since the epoch; older logs do not count.
     """
-    logs = [log for log in work_dir.glob('*/logs/*/*/*.out') if _time(log) >= started]
+    logs = [log for log in work_dir.glob('*/logs/*/*/*.out') if changed_at(log) >= started]
     if any('eval' in log.parts for log in logs):
         return 'judging the answers'
     percents = [percent for log in logs if (percent := _percent(log)) is not None]
     if not percents:
         return 'starting OpenCompass'
     return f'sampling, {int(sum(percents) / len(logs)) // 5 * 5} %'
-
-
-def _time(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _percent(log: Path) -> int | None:

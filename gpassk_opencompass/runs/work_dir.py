@@ -103,6 +103,14 @@ def read_result(path: Path) -> Mapping[str, Any]:
     return record
 
 
+def changed_at(path: Path) -> float:
+    """When a file was last written to, in seconds since the epoch; 0 if it cannot be told."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def last_lines(path: Path) -> list[str]:
     """The end of a log, of a progress bar only what stood there last; nothing if it cannot be read."""
     try:

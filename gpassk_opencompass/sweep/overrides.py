@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import TemplateError
 from .grid import VARIABLES
+from .literals import literal
 from .llms import OPTIONS
 from .spelling import unknown
 
@@ -46,7 +47,7 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
 
 def _read_value(name: str, text: str) -> Any:
     try:
-        value = ast.literal_eval(_Dicts().visit(ast.parse(text, mode='eval')))
+        value = literal(ast.parse(text, mode='eval'))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         if text[0] in '[({\'"' or text.startswith('dict('):
             raise TemplateError(
@@ -54,17 +55,3 @@ def _read_value(name: str, text: str) -> Any:
             ) from error
         return text
     return text if name in TEXTS and isinstance(value, (bool, int, float)) else value
-
-
-class _Dicts(ast.NodeTransformer):
-    """`dict(a=1)` as `{'a': 1}`, so that it counts as a literal."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        named = [keyword for keyword in node.keywords if keyword.arg is not None]
-        if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
-            return node
-        if node.args or len(named) != len(node.keywords):
-            return node
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in named]
-        return ast.Dict(keys=keys, values=[keyword.value for keyword in named])

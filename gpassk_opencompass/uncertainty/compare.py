@@ -17,6 +17,7 @@ from .intervals import (
     cluster_sums,
     effective_number,
     problems_refusal,
+    quantile,
     ratio_error,
     spread_refusal,
 )
@@ -83,7 +84,7 @@ def compare(
         nan = float('nan')
         return Comparison(difference, error, nan, nan, nan, unpaired, level, sizes.size, refused)
     freedom = sizes.size - 1
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    half = quantile(level, freedom) * error
     p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom))
     return Comparison(
         difference, error, difference - half, difference + half, p_value, unpaired, level, sizes.size

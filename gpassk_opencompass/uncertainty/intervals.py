@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ..errors import InputError
+from ..wilson import wilson
 
 Floats = NDArray[np.float64]
 
@@ -94,7 +95,8 @@ def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95)
     refused = problems_refusal(sizes) or _solved_refusal(sums / sizes) or spread_refusal(error)
     if refused:
         return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
-    low, high = _wilson(estimate, error, _quantile(level, sizes.size - 1))
+    trials = estimate * (1 - estimate) / error**2
+    low, high = wilson(estimate, trials, quantile(level, sizes.size - 1))
     return Interval(estimate, error, low, high, level, sizes.size)
 
 
@@ -161,11 +163,20 @@ def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[F
         raise InputError(
             f'values: expected one finite number a question, got an array of shape {array.shape}'
         )
+    return array, clusters_of(problems, array.size)
+
+
+def clusters_of(problems: Sequence[Hashable] | None, questions: int) -> NDArray[np.intp]:
+    """The number of each question's source problem; without problems each question is its own.
+
+    Raises:
+        InputError: there is not one problem a question.
+    """
     if problems is None:
-        return array, np.arange(array.size)
-    if len(problems) != array.size:
-        raise InputError(f'{len(problems)} problems for {array.size} questions: give one a question')
-    return array, cluster_numbers(problems)
+        return np.arange(questions)
+    if len(problems) != questions:
+        raise InputError(f'{len(problems)} problems for {questions} questions: give one a question')
+    return cluster_numbers(problems)
 
 
 def cluster_numbers(problems: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -186,8 +197,8 @@ def check_level(level: float) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _quantile(level: float, freedom: int) -> float:
-    """Of Student's t; tables of many runs ask for the same one thousands of times."""
+def quantile(level: float, freedom: int) -> float:
+    """Of Student's t, for two sides; tables of many runs ask for the same one thousands of times."""
     return float(stats.t.ppf((1 + level) / 2, freedom))
 
 
@@ -195,12 +206,3 @@ def _solved_refusal(solved: Floats) -> str:
     return solved_refusal('solved', effective_number(solved), float(solved.sum())) or solved_refusal(
         'unsolved', effective_number(1 - solved), float((1 - solved).sum())
     )
-
-
-def _wilson(estimate: float, error: float, quantile: float) -> tuple[float, float]:
-    spread = estimate * (1 - estimate)
-    number = spread / error**2
-    shrink = 1 + quantile**2 / number
-    centre = (estimate + quantile**2 / (2 * number)) / shrink
-    half = quantile / shrink * np.sqrt(spread / number + quantile**2 / (4 * number**2))
-    return float(centre - half), float(centre + half)

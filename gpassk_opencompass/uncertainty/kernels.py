@@ -115,4 +115,4 @@ def _threshold(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(f'{name!r}: {text!r} is no threshold') from error
+        raise InputError(f'{name!r}: {text!r} is no threshold; expected a number from 0 to 1') from error

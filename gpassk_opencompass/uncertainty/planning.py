@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
-from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, solved_refusal
+from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
 from .kernels import Kernel, value_table
 from .rerun import beta_moments
 
@@ -163,10 +163,15 @@ def expected_refusal(mean: float, variance: float, problems: int) -> str:
         return problems_refusal(np.ones(problems, dtype=np.intp))
     sides = (('solved', mean), ('unsolved', 1 - mean))
     reasons = (
-        solved_refusal(what, problems * share**2 / (share**2 + variance), problems * share)
+        solved_refusal(what, expected_effective(share, variance, problems), problems * share)
         for what, share in sides
     )
     return next(filter(None, reasons), '')
+
+
+def expected_effective(mean: float, variance: float, problems: int) -> float:
+    """The `effective_number` of problems with such scores: J·E[x]²/E[x²]."""
+    return problems * mean**2 / (mean**2 + variance)
 
 
 def _plan(
@@ -200,8 +205,4 @@ def _fewest(enough: Callable[[int], bool], least: int) -> int:
 
 def half_width_of(variance: float, problems: int, level: float) -> float:
     """t·√(variance/problems), from the variance of a problem's score."""
-    return _quantile(level, problems) * float(np.sqrt(variance / problems))
-
-
-def _quantile(level: float, problems: int) -> float:
-    return float(stats.t.ppf((1 + level) / 2, problems - 1))
+    return quantile(level, problems - 1) * float(np.sqrt(variance / problems))

@@ -12,8 +12,8 @@ from .intervals import (
     FEWEST_EFFECTIVE,
     LEAST_ERROR,
     check_level,
-    cluster_numbers,
     cluster_sums,
+    clusters_of,
     problems_refusal,
 )
 
@@ -56,9 +56,7 @@ def rank_intervals(
     check_level(level)
     if runs.ndim != 2 or runs.size == 0:
         raise InputError(f'values: expected a row of questions a run, got shape {runs.shape}')
-    if problems is not None and len(problems) != runs.shape[1]:
-        raise InputError(f'{len(problems)} problems for {runs.shape[1]} questions: give one a question')
-    cluster = np.arange(runs.shape[1]) if problems is None else cluster_numbers(problems)
+    cluster = clusters_of(problems, runs.shape[1])
     sums = np.stack([cluster_sums(run, cluster) for run in runs])
     better = _better(sums, np.bincount(cluster), level, draws, seed)
     return np.stack([1 + better.sum(0), len(runs) - better.sum(1)], axis=1)

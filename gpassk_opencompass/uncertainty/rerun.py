@@ -55,13 +55,14 @@ def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> In
     return Interval(estimate, error, low, high, level, counts.size)
 
 
-@lru_cache(maxsize=64)
-def expected_variances(kernel: Kernel, n: int) -> Floats:
-    """E[Var(value of n samples | p)] for p ~ Beta(c + ½, n − c + ½), for c = 0 … n."""
+@lru_cache(maxsize=256)
+def expected_variances(kernel: Kernel, n: int, m: int | None = None) -> Floats:
+    """E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), for c = 0 … n; without m, of n."""
+    m = n if m is None else m
     alphas = np.arange(n + 1) + 0.5
     means, variances = beta_moments(kernel, alphas, n + 1 - alphas)
-    again = stats.betabinom.pmf(np.arange(n + 1), n, alphas[:, None], (n + 1 - alphas)[:, None])
-    return np.asarray(np.maximum(again @ value_table(kernel, n) ** 2 - variances - means**2, 0.0))
+    again = stats.betabinom.pmf(np.arange(m + 1), m, alphas[:, None], (n + 1 - alphas)[:, None])
+    return np.asarray(np.maximum(again @ value_table(kernel, m) ** 2 - variances - means**2, 0.0))
 
 
 def beta_moments(kernel: Kernel, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:

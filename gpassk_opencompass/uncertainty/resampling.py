@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .intervals import cluster_numbers, cluster_sums
+from .intervals import cluster_sums, clusters_of
 
 Floats = NDArray[np.float64]
 
@@ -40,9 +40,7 @@ def bootstrap_means(
     runs = np.atleast_2d(array)
     if runs.ndim != 2 or runs.size == 0 or replicates < 1:
         raise InputError(f'values of shape {array.shape}, {replicates} replicates: expected (M, Q) and ≥ 1')
-    if problems is not None and len(problems) != runs.shape[1]:
-        raise InputError(f'{len(problems)} problems for {runs.shape[1]} questions: give one a question')
-    cluster = np.arange(runs.shape[1]) if problems is None else cluster_numbers(problems)
+    cluster = clusters_of(problems, runs.shape[1])
     sums = np.stack([cluster_sums(run, cluster) for run in runs], axis=1)
     sizes = np.bincount(cluster)
     means = [(drawn @ sums) / (drawn @ sizes)[:, None] for drawn in _resamples(sizes.size, replicates, seed)]

@@ -147,6 +147,9 @@ def test_predictions_without_a_seal_are_taken_as_they_are(tmp_path: Path) -> Non
     (tmp_path / 'bench_0.json').write_text('{}')
     (tmp_path / 'bench_0.seal').unlink()
     seals.check_seals(tmp_path / 'bench.json', SAMPLES)
+    (tmp_path / 'bench_1.json').write_text('{}')
+    with pytest.raises(IncompleteError, match=r'bench_1\.json is not as it was written'):
+        seals.check_seals(tmp_path / 'bench.json', SAMPLES)
 
 
 def test_a_cut_result_is_named_and_not_taken_for_one(run: SweepRun) -> None:

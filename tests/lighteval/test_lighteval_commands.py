@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
@@ -18,7 +19,7 @@ from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, completion
 
 from gpassk_opencompass import demo
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('judged')]
 
 DEMO = 'gpassk_demo|0'
 
@@ -46,16 +47,28 @@ def numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row['metric']['G-Pass@k'], 'gpassk': ''} for row in rows]
 
 
+Run = subprocess.CompletedProcess[str]
+
+
+class Judged(NamedTuple):
+    """One command three times: with a judge that fails now and then, with a good one, and once more."""
+
+    folder: Path
+    stopped: Run
+    mended: Run
+    warm: Run
+    results_of_stopped: bool
+    first: list[dict[str, Any]]
+    """The details of the second time."""
+    asked: tuple[int, int]
+    """Of the good judge, until after the second time and in all."""
+
+
 @pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the demo's model in it."""
-    place = tmp_path_factory.mktemp('judged')
-    shutil.copytree(demo.MODEL, place / 'demo_model')
-    return place
-
-
-def test_a_stopped_judge_loses_nothing_and_a_warm_store_asks_nobody(folder: Path) -> None:
-    """Responses come from Lighteval's cache, verdicts from the store; what is missing is asked for."""
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """The demo's model and an LLM judge."""
+    folder = tmp_path_factory.mktemp('judged')
+    shutil.copytree(demo.MODEL, folder / 'demo_model')
     run = (
         'accelerate',
         'model_name=demo_model,cache_dir=cache,batch_size=48,generation_parameters={temperature:1.0}',
@@ -63,30 +76,37 @@ def test_a_stopped_judge_loses_nothing_and_a_warm_store_asks_nobody(folder: Path
     )
     with JudgeServer(lambda asked: 'hm' if asked.number % 3 == 0 else equal(asked)) as broken:
         stopped = lighteval(folder, *run, **judging(broken, folder))
-    assert stopped.returncode != 0
-    assert 'stayed unjudged' in stopped.stdout + stopped.stderr
-    assert not (folder / 'results').exists()
+    results_of_stopped = (folder / 'results').exists()
     with JudgeServer(equal) as server:
         mended = lighteval(folder, *run, **judging(server, folder))
         assert mended.returncode == 0, mended.stdout[-3000:] + mended.stderr[-3000:]
         asked, first = len(server.asked), details_of(folder)
         warm = lighteval(folder, *run, **judging(server, folder))
-    assert '48/48 samples are cached' in mended.stdout + mended.stderr
-    pairs = {(row['doc']['id'], answer) for row in first for answer in row['metric']['G-Pass@k']['answers']}
+        return Judged(folder, stopped, mended, warm, results_of_stopped, first, (asked, len(server.asked)))
+
+
+def test_a_stopped_judge_loses_nothing_and_a_warm_store_asks_nobody(judged: Judged) -> None:
+    """Responses come from Lighteval's cache, verdicts from the store; what is missing is asked for."""
+    assert judged.stopped.returncode != 0
+    assert 'stayed unjudged' in judged.stopped.stdout + judged.stopped.stderr
+    assert not judged.results_of_stopped
+    assert '48/48 samples are cached' in judged.mended.stdout + judged.mended.stderr
+    entries = [(row['doc']['id'], row['metric']['G-Pass@k']) for row in judged.first]
+    pairs = {(number, answer) for number, entry in entries for answer in entry['answers']}
+    asked, asked_in_all = judged.asked
     assert 0 < asked < len(pairs)
-    assert (warm.returncode, len(server.asked)) == (0, asked)
-    assert numbers(details_of(folder)) == numbers(first)
-    one, other = results_of(folder, DEMO)
+    assert (judged.warm.returncode, asked_in_all) == (0, asked)
+    assert numbers(details_of(judged.folder)) == numbers(judged.first)
+    one, other = results_of(judged.folder, DEMO)
     assert one == other
     assert 0.2 < one['accuracy'] < 0.95
-    assert '|mG-Pass@4' in warm.stdout.replace(' ', '')
+    assert '|mG-Pass@4' in judged.warm.stdout.replace(' ', '')
 
 
-def test_saved_details_have_each_verdict_beside_its_response(folder: Path) -> None:
+def test_saved_details_have_each_verdict_beside_its_response(judged: Judged) -> None:
     """Read back from the file: the n texts, their answers, and a verdict that fits each."""
-    rows = details_of(folder)
-    assert len(rows) == 48
-    for row in rows:
+    assert len(judged.first) == 48
+    for row in judged.first:
         entry, right = row['metric']['G-Pass@k'], row['doc']['specific']['reference'].strip('$')
         assert all(
             answer in text

@@ -21,7 +21,7 @@ OPENCOMPASS = ROOT / '.venv' / 'bin' / 'python'
 N, KS = 16, (4, 8, 16)
 TASK, METRIC = 'gpassk_demo|0', 'G-Pass@k'
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('run')]
 
 
 @pytest.fixture(scope='module')

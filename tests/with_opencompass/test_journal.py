@@ -104,6 +104,15 @@ def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
 
 
+def test_a_seal_that_a_kill_left_is_no_draft(tmp_path: Path) -> None:
+    """Even if the shard has as many rows as a seal has entries."""
+    predictions = tmp_path / 'bench_0.json'
+    killed = journal.Journal(predictions, SAMPLES[:3])
+    killed.claim()
+    killed.draft.with_name(killed.draft.name + '.seal').write_text('["samples", 3, "content"]')
+    assert not journal.Journal(predictions, SAMPLES[:3]).claim()
+
+
 def test_a_disk_that_is_full_does_not_lock_the_samples_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

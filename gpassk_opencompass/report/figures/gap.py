@@ -52,8 +52,7 @@ def gaps_of(runs: Sequence[Labelled], metric: str) -> list[Gap]:
     found = []
     for run in runs:
         sampled, greedy = run.entry.result, run.entry.greedy or run.entry.result
-        of_uid = dict(zip(greedy.uids, greedy.values('accuracy'), strict=True))
-        once = [of_uid[uid] for uid in sampled.uids]
+        once = greedy.values('accuracy')[greedy.rows_of(sampled.uids)]
         found.append(Gap(run, compare(once, sampled.values(metric), sampled.problems, run.entry.level)))
     return sorted(found, key=lambda one: -one.difference.difference)
 

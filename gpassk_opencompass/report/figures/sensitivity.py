@@ -81,10 +81,8 @@ def _figures(board: Board, setting: str, name: str, found: list[Series]) -> Iter
     drawn = found[:LARGEST_DRAWN]
     handles = [handle(look, metric) for metric, look in lines_of(board.k)]
     for ending, page in pages(drawn):
-        sheet, bare = (
-            Sheet(len(page), f'Sensitivity to {setting}', measured(board, 'Bars'), independent=True),
-            [],
-        )
+        sheet = Sheet(len(page), f'Sensitivity to {setting}', measured(board, 'Bars'), independent=True)
+        bare = []
         for axes, one in zip(sheet.axes, page, strict=True):
             bare += _panel(axes, one, board.k)
         percent_axis(sheet.axes[0])

@@ -18,7 +18,7 @@ from scipy import stats
 from ...errors import InputError
 from ...uncertainty import Kernel, mean_interval, value_table
 from ...uncertainty.kernels import pair_table
-from ...uncertainty.rerun import beta_moments
+from ...uncertainty.rerun import expected_variances
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer[Any]]
@@ -79,16 +79,8 @@ def rerun_error(c: Counts, n: int, m: int, kernel: Kernel) -> float:
     chance, given c of n, expects of m samples; with n ≥ 2k, if it is larger, the unbiased estimate from
     the subsets of m and the pairs of disjoint draws.
     """
-    variance = float(_posterior_variances(kernel, n, m)[c].sum())
+    variance = float(expected_variances(kernel, n, m)[c].sum())
     if n >= 2 * kernel.k:
         unbiased = subset_squares(kernel, n, m) - pair_table(kernel, n)
         variance = max(variance, float(unbiased[c].sum()))
     return float(np.sqrt(variance)) / c.size
-
-
-@lru_cache(maxsize=256)
-def _posterior_variances(kernel: Kernel, n: int, m: int) -> Floats:
-    alphas = np.arange(n + 1) + 0.5
-    means, variances = beta_moments(kernel, alphas, n + 1 - alphas)
-    again = stats.betabinom.pmf(np.arange(m + 1), m, alphas[:, None], (n + 1 - alphas)[:, None])
-    return np.asarray(np.maximum(again @ value_table(kernel, m) ** 2 - variances - means**2, 0.0))

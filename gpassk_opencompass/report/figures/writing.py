@@ -10,6 +10,7 @@ from pathlib import Path
 from loguru import logger
 
 from ..leaderboard import Board
+from ..written import free_name
 from .curves import draws, thresholds
 from .drawing import Drawing, LeftOut
 from .formulas import formulas
@@ -87,9 +88,5 @@ def board_names(boards: Iterable[Board]) -> list[str]:
     names: list[str] = []
     for board in boards:
         name = re.sub(r'[^A-Za-z0-9+]+', '-', board.title).strip('-')[:80] or 'board'
-        taken = {other.lower() for other in names}
-        number, free = 2, name
-        while free.lower() in taken:
-            number, free = number + 1, f'{name}-{number}'
-        names.append(free)
+        names.append(free_name(name, names))
     return names

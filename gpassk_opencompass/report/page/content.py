@@ -6,13 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scipy import stats
-
 from ...errors import InputError
 from ...metrics import pass_name
 from ...uncertainty import Interval
-from ...uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS, LEAST_ERROR
+from ...uncertainty.intervals import (
+    FEWEST_EFFECTIVE,
+    FEWEST_IN_ALL,
+    FEWEST_PROBLEMS,
+    LEAST_ERROR,
+    quantile,
+)
 from ...version import __version__
+from ..checked import mapping
 from ..leaderboard import Board, Entry
 from ..published import Published
 from ..results import Result
@@ -82,7 +87,7 @@ def _board(board: Board, numbers: Sequence[int]) -> dict[str, Any]:
 def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dict[str, Any]:
     result, block = entry.result, entry.result.block
     unjudged = block['counts'].get('unjudged') or []
-    order = _positions(board.entries[0].result.uids, result.uids)
+    order = result.rows_of(board.entries[0].result.uids)
     return {
         'name': entry.name,
         'n': result.n,
@@ -102,12 +107,11 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
 
 def _reasons(told: object) -> dict[str, int]:
     """Why samples are unjudged, and how many each; as far as the result tells it."""
-    known = told.items() if isinstance(told, dict) else ()
-    return {reason: count for reason, count in known if isinstance(count, int)}
+    return {reason: count for reason, count in mapping(told).items() if isinstance(count, int)}
 
 
 def _warnings(replicas: object) -> list[str]:
-    told = replicas.get('warnings') if isinstance(replicas, dict) else None
+    told = mapping(replicas).get('warnings')
     return list(map(str, told)) if isinstance(told, list) else []
 
 
@@ -122,7 +126,7 @@ def _limits(interval: Interval) -> list[float] | None:
 def _greedy(board: Board, entry: Entry) -> list[int] | None:
     if entry.greedy is None:
         return None
-    order = _positions(board.entries[0].result.uids, entry.greedy.uids)
+    order = entry.greedy.rows_of(board.entries[0].result.uids)
     counts: list[int] = entry.greedy.counts[order].tolist()
     return counts
 
@@ -134,8 +138,7 @@ def _positions(values: Iterable[str], among: Sequence[str]) -> list[int]:
 
 def _texts(result: Result) -> dict[str, list[str]]:
     """Question and reference of each question, as far as the result tells them."""
-    details = result.record.get('details')
-    details = details if isinstance(details, dict) else {}
+    details = mapping(result.record.get('details'))
     count = len(result.uids)
     columns = {name: details.get(name) for name in ('question', 'reference')}
     return {
@@ -150,7 +153,7 @@ def _quantiles(result: Result, level: float) -> dict[int, float]:
     """Student's t for each number of problems that the table or one of its groups has."""
     pairs = set(zip(result.groups, result.problems, strict=True))
     sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
-    return {size: float(stats.t.ppf((1 + level) / 2, size - 1)) for size in sizes if size > 1}
+    return {size: quantile(level, size - 1) for size in sizes if size > 1}
 
 
 def _published_boards(published: Published | None) -> list[dict[str, Any]]:

@@ -1,0 +1,160 @@
+"""`gpassk run`: one at a time in a work directory, and what a stop or a kill leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from fake_opencompass import behave, called, calls, run, write, write_configs
+
+from gpassk_opencompass.errors import IncompleteError
+from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
+from gpassk_opencompass.runs.processes import Stop
+from gpassk_opencompass.runs.starts import Start, Starts
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_time_directory_made_by_hand_is_nobodys(tmp_path: Path) -> None:
+    """A start makes one directory, the first after it and before the next start."""
+    starts = Starts(tmp_path)
+    for started, resumes in (
+        ('20260101_000000', None),
+        ('20260102_000000', None),
+        ('20260103_000000', '20260102_000005'),
+    ):
+        starts.begin(Start(started, resumes, 4, '/c.py', 'x'))
+    times = ['20260102_000005', '20260102_000900', '20260104_000000', '20251231_000000']
+    for time_dir in times:
+        (tmp_path / time_dir).mkdir()
+    makers = [starts.made(time_dir) for time_dir in times]
+    assert [maker and maker.started for maker in makers] == ['20260102_000000', None, None, None]
+
+
+def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other runs go on, and the exit code says that not all is complete."""
+    write_configs(sweep, 'a', 'ok')
+    with WorkDirLock(sweep / 'out' / 'a'):
+        assert run() == 1
+    assert f'in use by process {os.getpid()} on {socket.gethostname()}' in capsys.readouterr().out
+    assert called(sweep) == ['ok']
+
+
+def test_a_lock_that_a_dead_process_left_is_taken_over(tmp_path: Path) -> None:
+    """One of another machine is not: nobody can tell whether that one is dead."""
+    write(tmp_path / '.gpassk' / 'lock', [2**22 + 1, socket.gethostname(), 'then'])
+    with WorkDirLock(tmp_path):
+        pass
+    write(tmp_path / '.gpassk' / 'lock', [1, 'elsewhere', 'then'])
+    with pytest.raises(
+        IncompleteError, match=r'process 1 on elsewhere since then: .* remove its .gpassk/lock'
+    ):
+        WorkDirLock(tmp_path).__enter__()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+def test_a_command_that_outlives_its_driver_keeps_the_lock(tmp_path: Path) -> None:
+    """After a kill -9 of `gpassk run`, OpenCompass goes on; nobody may start a second one beside it."""
+    text = (
+        'import os, subprocess, sys\n'
+        'from pathlib import Path\n'
+        'from gpassk_opencompass.runs.lock import WorkDirLock\n'
+        'lock = WorkDirLock(Path(sys.argv[1])).__enter__()\n'
+        "sleep = ['sleep', '600']\n"
+        'child = subprocess.Popen(sleep, pass_fds=(lock.fileno,), start_new_session=True, stdout=2)\n'
+        'lock.note_group(child.pid)\n'
+        'print(child.pid, flush=True)\n'
+        'os.kill(os.getpid(), 9)\n'
+    )
+    killed = subprocess.run(
+        [sys.executable, '-c', text, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    child = int(killed.stdout)
+    with pytest.raises(
+        IncompleteError, match=rf'left, since \d+_\d+: wait for it, or end it: kill -- -{child}$'
+    ):
+        WorkDirLock(tmp_path).__enter__()
+    os.killpg(child, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with WorkDirLock(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_sweep_leaves_no_process_and_goes_on(
+    sweep: Path, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
+    """Ctrl-C, or the end of a job of a cluster: the tasks end too, and the message says how to go on."""
+    write_configs(sweep, 'hang', 'never')
+    hanging = sweep / 'control' / 'hanging'
+    noted: list[Holder | None] = []
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 60
+        while not (hanging.exists() and hanging.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        noted.append(holder_of(sweep / 'out' / 'hang'))
+        os.kill(os.getpid(), number)
+
+    Thread(target=interrupt).start()
+    assert run('--jobs', '1', '--', '--retry', '0') == 130
+    said = capsys.readouterr()
+    assert 'hang: partial' in said.out
+    assert '16 of 32 predictions' in said.out
+    assert 'gpassk run configs -w out -- --retry 0' in said.err
+    assert not is_running(int(hanging.read_text()))
+    assert [holder and holder.group for holder in noted] == [calls(sweep)[0]['pid']], 'for after a kill -9'
+    assert called(sweep) == ['hang']
+    behave(sweep, 'hang', 'ok')
+    behave(sweep, 'never', 'ok')
+    assert run() == 0
+    assert '-r' in calls(sweep)[1]['arguments']
+
+
+def test_after_a_kill_of_the_driver_its_notes_still_serve(tmp_path: Path) -> None:
+    """A line without an end, or a torn one, is no obstacle; the workers of the start are known."""
+    starts = Starts(tmp_path)
+    starts.begin(Start('20260101_000000', None, 4, '/c.py', 'x'))
+    path = tmp_path / '.gpassk' / 'starts.jsonl'
+    with path.open('a') as file:
+        file.write('{"started": "2026')
+    starts = Starts(tmp_path)
+    starts.begin(Start('20260101_000100', '20260101_000005', 4, '/c.py', 'x'))
+    starts.end(0, stopped=False)
+    starts = Starts(tmp_path)
+    made, last = starts.made('20260101_000005'), starts.last_of('20260101_000005')
+    assert made is not None
+    assert last is not None
+    assert (made.workers, made.code) == (4, None)
+    assert (last.resumes, last.code) == ('20260101_000005', 0)
+    assert len(path.read_text().splitlines()) == 4
+
+
+def test_nohup_keeps_its_promise() -> None:
+    """The end of a terminal stops a sweep, unless the user has said that it shall not."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop
+    finally:
+        signal.signal(signal.SIGHUP, former)
