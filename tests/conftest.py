@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long ones first, groups before all: one worker runs them alone, and none is left with one at the end."""
+    """The long ones first, groups before all, so that no worker is left with one at the end."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ('e2e', 'xdist_group')])
 
 
