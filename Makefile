@@ -103,4 +103,4 @@ docs: $(STAMP) ## the documentation, to site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean: ## remove what demo and tests wrote; .venv stays
-	rm -rf outputs opencompass_configs site .pytest_cache .mypy_cache .ruff_cache .cache tmp
+	rm -rf outputs opencompass_configs site .litellm_cache .pytest_cache .mypy_cache .ruff_cache .cache tmp
