@@ -41,9 +41,8 @@ $(LMDEPLOY): | $(STAMP)
 		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
-# One worker more than there are cores, as many tests wait for other processes; 4 are enough for all.
-# Tests whose fixtures cost much share a worker (xdist_group).
-WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) + 1 : 4 )))
+# A worker a core; 4 are enough for all. Tests whose fixtures cost much share a worker (xdist_group).
+WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
 PARALLEL = -n $(WORKERS) --dist=loadgroup
 
 # The tests ask a real server too. It needs transformers 5, OpenCompass 4.
@@ -73,8 +72,7 @@ test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the cor
 	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/test_metrics.py tests/test_answers.py \
 		tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
 
-unit: WORKERS := 2
-unit: $(STAMP) ## the tests of the core that take no time, in less than half a minute
+unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
 	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' \
 		--ignore=tests/with_opencompass --ignore=tests/faults --ignore=tests/fuzz
 
