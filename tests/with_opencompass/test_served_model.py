@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -161,8 +162,11 @@ def test_a_judge_that_gives_no_verdict_leaves_no_result(
     assert asked, said[-3000:]
     assert server.replies - before == 2 * int(asked[1])
     rows = N * len(questions())
-    assert re.search(
-        rf"IncompleteError: {rows} of {rows} samples \(100\.0%\) stayed unjudged {{'cut': {rows}}}", said
+    unjudged = re.search(
+        rf'IncompleteError: {rows} of {rows} samples \(100\.0%\) stayed unjudged ({{.*?}})', said
     )
+    assert unjudged, said[-3000:]
+    reasons = ast.literal_eval(unjudged[1])  # a short reply that is not cut holds no verdict either
+    assert (sum(reasons.values()), max(reasons, key=reasons.__getitem__)) == (rows, 'cut')
     assert 'a reply was cut at max_tokens' in said
     assert not list((tmp_path / 'out').glob('*/verdicts/*'))
