@@ -1,0 +1,64 @@
+"""Files that are replaced in one step, and JSON that may be damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+
+def replace_file(path: Path, content: bytes, draft: Path) -> None:
+    """Write a file in one step: who reads it sees what was there or all of the new, never a part.
+
+    Args:
+        draft: beside `path`, where the content is until it is whole; an error leaves none, a kill may.
+
+    Raises:
+        OSError: it cannot be written; then `path` is as it was.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> replace_file(folder / 'table.csv', b'new', folder / '.draft')
+    >>> [path.name for path in folder.iterdir()]
+    ['table.csv']
+    """
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        with suppress(OSError):  # none is left, or what stands in its way was the error
+            draft.unlink()
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in a file.
+
+    Raises:
+        OSError, ValueError: it cannot be read, or see `parse_json`.
+    """
+    return parse_json(path.read_bytes())
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The JSON value of a text that may be damaged.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read, for which `json` has another error.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object of JSON, an empty one in the place of anything else."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,57 @@
+"""Files replaced in one step, and JSON that may be damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpassk_opencompass.files import mapping, parse_json, read_json, replace_file
+
+DEEP = '[' * 100_000
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fills up in the middle of a write leaves the old content and no draft."""
+    path = tmp_path / 'table.csv'
+    path.write_text('old')
+
+    def no_room(draft: Path, content: bytes) -> int:
+        draft.open('wb').close()
+        raise OSError(28, 'no room')
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, 'write_bytes', no_room)
+        with pytest.raises(OSError, match='no room'):
+            replace_file(path, b'new', tmp_path / '.draft')
+    assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [('table.csv', 'old')]
+
+
+def test_what_cannot_be_written_to_is_the_error_that_is_told(tmp_path: Path) -> None:
+    """Not that its draft could not be removed."""
+    (tmp_path / 'file').touch()
+    with pytest.raises(NotADirectoryError, match='draft') as caught:
+        replace_file(tmp_path / 'file' / 'a', b'', tmp_path / 'file' / 'draft')
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize('text', [DEEP, '{"a":' * 100_000, '{"a": 1', '', 'NaN,'])
+def test_json_that_cannot_be_read_is_a_value_error(tmp_path: Path, text: str) -> None:
+    """However it is damaged: a caller needs to know of one error only."""
+    path = tmp_path / 'a.json'
+    path.write_text(text)
+    for read in (lambda: parse_json(text), lambda: read_json(path)):
+        with pytest.raises(ValueError, match=r'.'):
+            read()
+
+
+@pytest.mark.parametrize('value', [{'a': [1, None]}, [], 'text', 0.1, None])
+def test_whole_json_is_read_as_it_was_written(tmp_path: Path, value: object) -> None:
+    """And of anything but an object nothing is taken for one."""
+    path = tmp_path / 'a.json'
+    path.write_text(json.dumps(value))
+    assert read_json(path) == parse_json(path.read_bytes()) == value
+    assert mapping(value) == (value if isinstance(value, dict) else {})
