@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import pytest
 from judge_server import Asked, Hang, JudgeServer
 
 import gpassk_opencompass
-from gpassk_opencompass import Verdict
+from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.cli import COMMANDS, main
+from gpassk_opencompass.cli.files import write_file
 from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 
 # Whoever starts the tests in the background of a shell has them ignore Ctrl-C, and all their children too.
@@ -123,3 +125,18 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
         process.append(start('judge-ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
         printed, said = process[0].communicate(timeout=60)
     assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')
+
+
+def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: Path) -> None:
+    """A full disk, here a limit on the size of files, costs nothing that was there."""
+    file = tmp_path / 'table.csv'
+    file.write_text('old')
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(InputError, match=r'cannot write .*table\.csv: File too large'):
+            write_file(file, 'new' * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ['table.csv']
+    assert file.read_text() == 'old'

@@ -284,6 +284,9 @@ def test_a_file_appears_when_it_is_whole(
         ('store/all.jsonl', 'would lie in the store'),
         ('all.txt', '--format'),
         ('missing/all.csv', 'cannot write'),
+        ('store/' + 'n' * 300 + '/all.csv', 'cannot write'),
+        (f'{"n" * 300}.csv', 'cannot write'),
+        (f'{__file__}/all.csv', 'cannot write'),
     ],
 )
 def test_an_export_that_cannot_be_written_is_refused(

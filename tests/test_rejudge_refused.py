@@ -187,6 +187,24 @@ def test_a_time_directory_can_be_given_and_its_parent_cannot_take_the_result(wor
     assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
 
 
+def test_results_need_a_folder(work_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in its place is found before anything is judged."""
+    (work_dir.parent / 'new').write_text('mine')
+    assert 'new is no folder; expected one for the new results' in refused(capsys, work_dir)
+    assert (work_dir.parent / 'new').read_text() == 'mine'
+
+
+def test_two_runs_are_not_written_to_one_file(work_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Models whose names differ in a slash alone: neither result takes the place of the other's."""
+    for model in ('a/b', 'a_b'):
+        old.write(work_dir, old.rows(), model={'abbr': model})
+    assert 'would both be written to' in refused(capsys, work_dir)
+    code, out = old.rejudge(work_dir, '--only', 'a/b')
+    assert code == 0
+    [result] = out.rglob('results/*/*.json')
+    assert result.parent.name == 'a_b'
+
+
 def test_a_result_of_another_judge_is_kept(work_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Another -o is asked for; the same judge may write it again."""
     _, out = old.rejudge(work_dir)

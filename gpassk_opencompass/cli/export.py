@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import InputError
 from ..judges.store import Line
+from .files import opened
 from .shown import UNSEEN, printable
 
 FORMATS = ('jsonl', 'csv')
@@ -41,7 +41,7 @@ def export(
     form = form or _form_of(output)
     if output is not None and output.resolve().parent in {store.resolve() for store in stores}:
         raise InputError(f'{output} would lie in the store that is read; choose another folder')
-    with _opened(output) as file:
+    with nullcontext(sys.stdout) if output is None else opened(output) as file:
         return _write(file, form, (_record(line, source) for line in lines))
 
 
@@ -53,27 +53,6 @@ def _form_of(output: Path | None) -> str:
             f'{output}: the ending is neither .jsonl nor .csv; add --format jsonl or --format csv'
         )
     return 'csv'
-
-
-@contextmanager
-def _opened(output: Path | None) -> Iterator[TextIO]:
-    if output is None:
-        yield sys.stdout
-        return
-    output = output.resolve()
-    # A device or a pipe is written to as it is; a file appears when it is whole.
-    direct = output.exists() and not output.is_file()
-    target = output if direct else output.with_name(f'.{output.name}.{os.getpid()}.part')
-    try:
-        with target.open('w', encoding='utf-8', newline='') as file:
-            yield file
-        if not direct:
-            target.replace(output)
-    except OSError as error:
-        raise InputError(f'cannot write {output}: {error.strerror}') from error
-    finally:
-        if not direct:
-            target.unlink(missing_ok=True)
 
 
 def _write(file: TextIO, form: str, records: Iterable[Mapping[str, Any]]) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from ..errors import InputError
 
@@ -18,15 +22,39 @@ def check_table_name(output: str | None) -> None:
 
 
 def write_file(path: Path, text: str, *, make_folder: bool = False) -> None:
-    """Write a text and say so; halves of characters, which no file can hold, are escaped.
+    """Write a text and say so, see `opened`.
 
     Raises:
         InputError: it cannot be written.
     """
+    with opened(path, make_folder=make_folder) as file:
+        file.write(text)
+    print(f'wrote {path}')
+
+
+@contextmanager
+def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
+    """A file that takes the place of `path` when all is written; until then what was there stays.
+
+    A device or a pipe is written to as it is. Halves of characters, which no file can hold, are escaped.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    draft = None
     try:
+        target = path.resolve()  # of a link what it points to is replaced
         if make_folder:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8', errors='backslashreplace')
+            target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_file() or not target.exists():
+            draft = target.with_name(f'.writing-{os.getpid()}')
+        with (draft or target).open('w', encoding='utf-8', errors='backslashreplace', newline='') as file:
+            yield file
+        if draft:
+            draft.replace(target)
     except OSError as error:
         raise InputError(f'cannot write {path}: {error.strerror}') from error
-    print(f'wrote {path}')
+    finally:
+        if draft:
+            with suppress(OSError):  # it is in its place, or never was
+                draft.unlink()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
+from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
 from .shown import printable
@@ -71,6 +72,7 @@ def run(arguments: Namespace) -> int:
     runs = _chosen(found, arguments)
     if not arguments.check:
         _check_places(old, [out, *(_target(out, run) for run in runs), *_stores(config)])
+        _check_targets(out, runs)
     print(described(old, found, runs))
     failures: dict[str, GPassKError] = {}
     outcomes = list(_each(runs, arguments, out, config, wanted, failures))
@@ -118,7 +120,8 @@ def _judged(read: Read, out: Path, config: Mapping[str, Any], wanted: Wanted) ->
     with closing(build_judge(config)) as judge:
         _check_same_judge(target, judge.identity())
         record = rejudged(read, judge, wanted)
-    _write(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n')
+    with opened(target, make_folder=True) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record
 
 
@@ -173,6 +176,20 @@ def _check_places(old: Path, places: Sequence[Path]) -> None:
         )
 
 
+def _check_targets(out: Path, runs: Sequence[OldRun]) -> None:
+    """That each result gets a file of its own."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f'-o {out} is no folder; expected one for the new results')
+    taken: dict[Path, OldRun] = {}
+    for run in runs:
+        other = taken.setdefault(_target(out, run), run)
+        if other is not run:
+            raise InputError(
+                f'{other.place / other.name} and {run.place / run.name} would both be written to '
+                f'{_target(out, run)}; choose one with --only, and give the other another -o'
+            )
+
+
 def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
     without = sum(not row.text for row in read.questions.rows)
     if without and config['type'] != 'rule':
@@ -209,21 +226,10 @@ def _chosen(found: Found, arguments: Namespace) -> list[OldRun]:
 def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:
     text, csv = comparison(outcomes)
     print(f'\n{text}')
-    _write(out / 'comparison.md', text)
-    _write(out / 'comparison.csv', csv)
+    for name, content in (('comparison.md', text), ('comparison.csv', csv)):
+        with opened(out / name) as file:
+            file.write(content)
     print(f'wrote {len(outcomes)} results and comparison.md, comparison.csv to {out}')
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    draft = path.with_name(f'.{path.name}.{os.getpid()}')
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding='utf-8', errors='backslashreplace')
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f'cannot write {path}: {error.strerror}') from error
 
 
 def _told(failures: Mapping[str, GPassKError], some: bool) -> int:
