@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
-from .judges.build import check_judge, with_store
+from .judges.build import JUDGES, check_judge, llm_or_cascade, with_store
 from .metrics import DEFAULT_THRESHOLDS
 from .record import Measures
 
@@ -36,7 +36,6 @@ _DEFAULTS: Mapping[str, Any] = {
     'judge_options': {},
     'unjudged_tolerance': 0.01,
 }
-_JUDGES = ('rule', 'llm', 'cascade')
 
 
 @dataclass(frozen=True)
@@ -142,10 +141,9 @@ def _judge(values: Mapping[str, Any]) -> dict[str, Any]:
             )
         return dict(_table('judge', kind, '{"type": "llm", "model": "…", "urls": ["http://host:port"]}'))
     if kind in ('llm', 'cascade'):
-        llm = _with_options({'type': 'llm', **_server(kind, model, urls)}, options)
-        return llm if kind == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
+        return llm_or_cascade(kind, _with_options({'type': 'llm', **_server(kind, model, urls)}, options))
     if not isinstance(kind, str) or (kind != 'rule' and '.' not in kind):
-        expected = f'{", ".join(_JUDGES)}, the dotted path of a class or a JSON config'
+        expected = f'{", ".join(JUDGES)}, the dotted path of a class or a JSON config'
         raise InputError(f'{_where("judge")} = {kind!r}: expected {expected}')
     if model or urls:
         raise InputError(

@@ -299,9 +299,10 @@ def test_the_command_compares_the_rule_judge_with_labels(
 
 
 def test_the_command_asks_an_llm_judge_and_counts_unjudged_pairs_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A judge of a config given as JSON; one reply holds no verdict."""
+    """A judge of a config given as JSON; one reply holds no verdict. The others are kept for a rerun."""
+    monkeypatch.chdir(tmp_path)
 
     def say(prompt: str) -> str:
         number = int(prompt.rpartition('answer=')[2].split()[0])
@@ -310,7 +311,13 @@ def test_the_command_asks_an_llm_judge_and_counts_unjudged_pairs_apart(
     pairs, out = write_lines(tmp_path / 'pairs.jsonl', PAIRS), tmp_path / 'out.json'
     with JudgeServer(lambda asked: say(asked.prompt)) as server:
         config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
-        assert main(['judge-agreement', str(pairs), '--judge', json.dumps(config), '-o', str(out)]) == 0
+        command = ['judge-agreement', str(pairs), '--judge', json.dumps(config), '-o', str(out)]
+        assert main(command) == 0
+        first = len(server.asked)
+        assert main(command) == 0
+        again = {asked.prompt for asked in server.asked[first:]}
+    assert len(again) == 1 < first
+    assert Path('pairs.verdicts').is_dir()
     shown = capsys.readouterr().out
     assert "unjudged, by reason: {'unparsable': 1}" in shown
     found = json.loads(out.read_text(encoding='utf-8'))
@@ -327,7 +334,7 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
     unset = {'model': None, 'url': None, 'store': None}
 
     def config(judge: str | None, **given: Any) -> dict[str, Any]:
-        return chosen_judge(Namespace(judge=judge, pairs='data/p.jsonl', **{**unset, **given}))
+        return chosen_judge(Namespace(judge=judge, **{**unset, **given}), 'p.verdicts')
 
     llm = {'type': 'llm', 'model': 'm', 'urls': ['http://a'], 'store': 'p.verdicts'}
     assert config(None) == config('rule') == {'type': 'rule'}
@@ -335,8 +342,11 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
     assert config('cascade', model='m', url=['http://a'], store='s') == {
         'type': 'cascade',
         'first': {'type': 'rule'},
-        'second': {**llm, 'store': 's'},  # without --store one is named after the pairs
+        'second': {**llm, 'store': 's'},
     }
+    assert config(json.dumps({**llm, 'store': 's'})) == {**llm, 'store': 's'}
+    del llm['store']
+    assert config(json.dumps(llm)) == config('llm', model='m', url=['http://a'])
     assert config('my.Judge') == {'type': 'my.Judge'}
     assert config(str(file)) == config('{"type": "rule", "timeout": 9}') == {'type': 'rule', 'timeout': 9}
 

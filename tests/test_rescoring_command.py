@@ -205,8 +205,11 @@ def test_questions_with_different_n_need_a_decision(
     assert values(tmp_path, file, '--n', '6')['accuracy'] == 50
 
 
-def test_an_llm_judges_each_answer_once_and_may_leave_some_open(tmp_path: Path) -> None:
+def test_an_llm_judges_each_answer_once_and_may_leave_some_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """12 responses hold 7 answers, 3 of them the reference itself; one is asked for in vain."""
+    monkeypatch.chdir(tmp_path)  # where verdicts are kept
     with JudgeServer(lambda asked: 'Hm.' if 'answer=z' in asked.prompt else r'\boxed{no}') as server:
         config = {'type': 'llm', 'model': 'm', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
         out = tmp_path / 'record.json'

@@ -99,7 +99,7 @@ def _labels(arguments: Namespace) -> Outcome:
     from ..agreement.labels import against_labels
     from ..judges.build import build_judge
 
-    config = chosen_judge(arguments)
+    config = chosen_judge(arguments, f'{Path(arguments.pairs).stem}.verdicts')
     labelled = read_labelled(arguments.pairs, responses=arguments.responses)
     start = time.perf_counter()
     with closing(build_judge(config)) as judge:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-
-_KINDS = ('rule', 'llm', 'cascade')
+from ..judges.build import JUDGES, llm_or_cascade, with_store
 
 
 def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
@@ -21,23 +20,26 @@ def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
     add('--store', metavar='FOLDER', help=f'of --judge llm or cascade: {store}')
 
 
-def chosen_judge(arguments: Namespace) -> dict[str, Any]:
+def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
     """The judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
+
+    Args:
+        default_store: keeps an LLM's verdicts where neither `--store` nor the judge's JSON says otherwise.
 
     Raises:
         InputError: half a judge, or JSON that is none.
     """
     kind = arguments.judge or 'rule'
-    given = {'model': arguments.model, 'urls': arguments.url, 'store': arguments.store}
-    if kind not in {'llm', 'cascade'}:
-        if useless := [name for name, value in given.items() if value]:
-            raise InputError(f'--judge {kind} takes no {", ".join(useless)}; use --judge llm or cascade')
-        return {'type': kind} if kind == 'rule' else _from_json(kind)
-    if not (arguments.model and arguments.url):
-        raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
-    given['store'] = given['store'] or f'{Path(arguments.pairs).stem}.verdicts'
-    llm = {'type': 'llm', **given}
-    return llm if kind == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': llm}
+    given = {'--model': arguments.model, '--url': arguments.url, '--store': arguments.store}
+    if kind in {'llm', 'cascade'}:
+        if not (arguments.model and arguments.url):
+            raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
+        config = llm_or_cascade(kind, {'model': arguments.model, 'urls': arguments.url})
+    elif useless := [name for name, value in given.items() if value]:
+        raise InputError(f'--judge {kind} takes no {", ".join(useless)}; use --judge llm or cascade')
+    else:
+        config = {'type': kind} if kind == 'rule' else _from_json(kind)
+    return with_store(config, arguments.store or default_store)
 
 
 def _from_json(text: str) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def _from_json(text: str) -> dict[str, Any]:
     path = Path(text)
     if not text.lstrip().startswith('{') and path.suffix != '.json':
         if '.' not in text:
-            raise InputError(f'--judge {text}: expected {", ".join(_KINDS)}, a dotted path, a file or JSON')
+            raise InputError(f'--judge {text}: expected {", ".join(JUDGES)}, a dotted path, a file or JSON')
         return {'type': text}
     try:
         config = json.loads(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)

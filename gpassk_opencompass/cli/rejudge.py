@@ -138,13 +138,11 @@ def _wanted(arguments: Namespace) -> Wanted:
 
 def _judge_config(arguments: Namespace) -> dict[str, Any]:
     """The judge that was asked for, its verdicts kept beside the new results."""
-    from ..judges.build import check_judge, with_store
+    from ..judges.build import check_judge
 
-    kept = str(_output(arguments) / 'verdicts')
-    named = arguments.store or (kept if arguments.judge in {'llm', 'cascade'} else None)
-    config = chosen_judge(Namespace(**{**vars(arguments), 'store': named}))
+    config = chosen_judge(arguments, str(_output(arguments) / 'verdicts'))
     check_judge(config)
-    return with_store(config, kept)
+    return config
 
 
 def _output(arguments: Namespace) -> Path:

@@ -180,7 +180,7 @@ def _selection(arguments: Namespace) -> Selection:
 def _judge(arguments: Namespace, stack: ExitStack) -> Judge:
     from ..judges.build import build_judge
 
-    config = chosen_judge(Namespace(**{**vars(arguments), 'pairs': arguments.file}))
+    config = chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts')
     return stack.enter_context(closing(build_judge(config)))
 
 

@@ -11,9 +11,9 @@ from ..errors import InputError
 from .protocol import Judge
 
 JUDGES = {
-    'cascade': 'gpassk_opencompass.judges.cascade.CascadeJudge',
-    'llm': 'gpassk_opencompass.judges.llm.LLMJudge',
     'rule': 'gpassk_opencompass.judges.rule.RuleJudge',
+    'llm': 'gpassk_opencompass.judges.llm.LLMJudge',
+    'cascade': 'gpassk_opencompass.judges.cascade.CascadeJudge',
 }
 """Imported when asked for: an LLM judge brings an HTTP client, the rule judge processes."""
 
@@ -61,6 +61,16 @@ def judge_config(
     config = dict(judge or {'type': 'rule'})
     check_judge(config)
     return config
+
+
+def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a judge of these names: an LLM with these arguments, or the rule and then that LLM.
+
+    >>> llm_or_cascade('cascade', {'model': 'm', 'urls': ['http://j']})['second']['type']
+    'llm'
+    """
+    config = {'type': 'llm', **llm}
+    return config if name == 'llm' else {'type': 'cascade', 'first': {'type': 'rule'}, 'second': config}
 
 
 def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:

@@ -194,7 +194,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({'judge': 'no.such.Judge'}, 'cannot be imported'),
     ({'judge': '{"type": "rule"', 'n': 16}, r'GPASSK_JUDGE\) = .* is no JSON'),
     ({'judge': '{"type": "rule"}', 'judge_model': 'm'}, 'is a whole config: put judge_model'),
-    ({'judge': {'type': 'tarot'}}, "judge type 'tarot': expected cascade, llm, rule"),
+    ({'judge': {'type': 'tarot'}}, "judge type 'tarot': expected rule, llm, cascade"),
     ({'judge_options': '{"concurrency": 8}'}, "judge 'rule': .*concurrency.*it takes workers, timeout"),
     ({**LLM, 'judge_urls': 'localhost:1'}, "url 'localhost:1': expected http://host:port"),
     ({'unjudged_tolerance': 2}, 'expected a share from 0 to 1'),
