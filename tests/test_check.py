@@ -13,11 +13,12 @@ from fake_opencompass import config_text, predictions, record, traceback_of, wri
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.states import states_table
+from gpassk_opencompass.files import digest
 from gpassk_opencompass.runs import Finding, Planned, State, Wanted, examine, planned_runs
 from gpassk_opencompass.runs.config_file import read_config
 from gpassk_opencompass.runs.lock import WorkDirLock
 from gpassk_opencompass.sweep import Entry, signature
-from gpassk_opencompass.sweep.manifest import digest, manifest_text
+from gpassk_opencompass.sweep.manifest import manifest_text
 
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
@@ -113,6 +114,16 @@ def test_the_log_of_a_finished_shard_does_not_count(tmp_path: Path) -> None:
         logs_infer___1__out='working',
     )
     assert found(tmp_path).state is State.PARTIAL
+
+
+@pytest.mark.parametrize('damage', ['[' * 100_000, '[1e999, "here", "now"]', '7'])
+@pytest.mark.parametrize('note', ['lock', 'starts.jsonl', 'cwd/.cache/dataset_size.json'])
+def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: str) -> None:
+    """Whoever holds the lock, what was started, how many rows there are: then nobody knows."""
+    made(tmp_path, predictions____json=predictions(32))
+    without = found(tmp_path)
+    write(tmp_path / 'out' / 'run' / '.gpassk' / note, damage)
+    assert found(tmp_path) == without
 
 
 def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:

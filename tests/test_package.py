@@ -142,7 +142,7 @@ ROOMS = {
         'sweep',
     },
     'question_sets': set(),
-    'questions': {'errors', 'json_lines', 'judges', 'question_sets', 'questions'},
+    'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
     'sweep': {'errors', 'files', 'judges', 'question_sets', 'sweep'},
     'plugin': {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -14,6 +13,7 @@ from pathlib import Path
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
+from ..files import parse_json, read_json, replace_file
 from .seals import samples_digest, write_seal
 from .seeds import Sample
 
@@ -115,12 +115,8 @@ class Journal:
 
     def _write_mark(self) -> None:
         """In one step: a mark that a kill or a full disk left empty would lock the samples away."""
-        part = self._mark.with_suffix('.mark' + self._owner)
-        try:
-            part.write_text(f'{self._digest} {self._owner}\n')
-            os.replace(part, self._mark)
-        finally:
-            part.unlink(missing_ok=True)
+        draft = self._mark.with_suffix('.mark' + self._owner)
+        replace_file(self._mark, f'{self._digest} {self._owner}\n'.encode(), draft)
 
     def _marked(self) -> list[str]:
         return next((line.split() for line in self._lines()), [])
@@ -173,7 +169,7 @@ def drop_damage(path: Path) -> None:
     good, rows = 0, 0
     for line in data.splitlines(keepends=True):
         row = _row(line)
-        if row is None or row > rows:
+        if row is None or not 0 <= row <= rows:
             break
         good, rows = good + len(line), max(rows, row + 1)
     if good < len(data):
@@ -184,7 +180,7 @@ def drop_damage(path: Path) -> None:
 def _rows(draft: Path) -> int | None:
     """None for what is no draft: cut, or a seal that a kill left."""
     try:
-        content = json.loads(draft.read_bytes())
+        content = read_json(draft)
     except (OSError, ValueError):
         return None
     return len(content) if isinstance(content, dict) else None
@@ -194,6 +190,6 @@ def _row(line: bytes) -> int | None:
     if not line.endswith(b'\n'):
         return None
     try:
-        return int(json.loads(line)['idx'])
-    except (ValueError, KeyError, TypeError):
+        return int(parse_json(line)['idx'])
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None

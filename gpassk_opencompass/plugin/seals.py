@@ -6,15 +6,14 @@ changed on its disk would be scored all the same.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import IncompleteError
+from ..files import digest, read_json, replace_file
 from .seeds import Sample
 
 
@@ -30,15 +29,14 @@ class Seal(NamedTuple):
 
 def samples_digest(samples: Sequence[Sample]) -> str:
     """The same for the same samples in the same order."""
-    return hashlib.sha256(repr([tuple(sample) for sample in samples]).encode()).hexdigest()
+    return digest(repr([tuple(sample) for sample in samples]).encode())
 
 
 def write_seal(predictions: Path, written: Path, samples: Sequence[Sample]) -> None:
     """Note what `written` holds, which will be named `predictions`."""
-    seal = Seal(samples_digest(samples), len(samples), _digest(written))
-    part = written.with_name(written.name + '.seal')
-    part.write_text(json.dumps(seal))
-    os.replace(part, seal_of(predictions))
+    seal = Seal(samples_digest(samples), len(samples), digest(written.read_bytes()))
+    draft = written.with_name(written.name + '.seal')
+    replace_file(seal_of(predictions), json.dumps(seal).encode(), draft)
 
 
 def seal_of(predictions: Path) -> Path:
@@ -62,7 +60,7 @@ def check_seals(predictions: Path, samples: Sequence[Sample]) -> None:
         if seal is None:  # written without one: how many rows it has is not known either
             start = None
             continue
-        if seal.content != _digest(path):
+        if seal.content != digest(path.read_bytes()):
             raise IncompleteError(_message(path, 'is not as it was written'))
         if start is None:
             continue
@@ -91,11 +89,7 @@ def _files(predictions: Path) -> Iterator[Path]:
 
 def _read(path: Path) -> Seal | None:
     try:
-        samples, rows, content = json.loads(path.read_bytes())
+        samples, rows, content = read_json(path)
     except (OSError, ValueError, TypeError):
         return None
     return Seal(str(samples), rows, str(content)) if isinstance(rows, int) else None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import mmengine
 from opencompass.utils import (
     dataset_abbr_from_cfg,
     get_infer_output_path,
@@ -14,6 +13,8 @@ from opencompass.utils import (
     model_abbr_from_cfg,
 )
 
+from ..errors import InputError
+from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
 
@@ -71,20 +72,13 @@ class GPassKSummarizer:
         for model in self._config['models']:
             for dataset in self._config['datasets']:
                 path = get_infer_output_path(model, dataset, results)
-                record = _record(path)
-                if 'gpassk' in record:
-                    runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
-                else:
+                try:
+                    record = read_result(Path(path)).record
+                except InputError:
                     missing.append(path)
+                else:
+                    runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
         return runs, missing
-
-
-def _record(path: str) -> Any:
-    """Empty where there is none, or one that a kill or a full disk has cut."""
-    try:
-        return mmengine.load(path)
-    except (OSError, ValueError):
-        return {}
 
 
 def _why_missing(path: str) -> str:

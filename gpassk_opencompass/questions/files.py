@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from datasets import DatasetDict, load_dataset
 from datasets.exceptions import DatasetNotFoundError
 
 from ..errors import InputError
+from ..files import parse_json
 
 HUB_NAME = re.compile(r'[\w.-]+/[\w.-]+')
 
@@ -43,7 +43,7 @@ def _objects(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 continue
             where = f'{file}, line {number}'
             try:
-                row = json.loads(line.decode('utf-8-sig'))
+                row = parse_json(line.decode('utf-8-sig'))
             except ValueError as error:
                 raise InputError(f'{where}: no JSON ({error}); expected an object') from None
             if not isinstance(row, dict):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..files import mapping
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..runs.config_file import dicts_of
 from ..runs.work_dir import TimeDir
@@ -83,7 +84,7 @@ class OldRun:
     @property
     def evaluator(self) -> Mapping[str, Any]:
         """The old evaluator's config."""
-        return _dict(_dict(self.config.get('eval_cfg')).get('evaluator'))
+        return mapping(mapping(self.config.get('eval_cfg')).get('evaluator'))
 
     @property
     def evaluator_class(self) -> str:
@@ -99,14 +100,14 @@ class OldRun:
     @property
     def postprocessors(self) -> list[str]:
         """What the old evaluation made of each response before it judged it, by name."""
-        holders = (self.model_config, _dict(self.config.get('eval_cfg')), self.evaluator)
-        found = [_dict(holder.get('pred_postprocessor')) for holder in holders]
+        holders = (self.model_config, mapping(self.config.get('eval_cfg')), self.evaluator)
+        found = [mapping(holder.get('pred_postprocessor')) for holder in holders]
         return [_class_of(one) for one in found if one]
 
     @property
     def part_of_rows(self) -> bool:
         """Whether only some rows of the data set were asked."""
-        return bool(_dict(self.config.get('reader_cfg')).get('test_range'))
+        return bool(mapping(self.config.get('reader_cfg')).get('test_range'))
 
     @property
     def in_parts(self) -> bool:
@@ -200,10 +201,6 @@ def _split(stem: str, datasets: Mapping[str, Any]) -> tuple[str, int]:
     head, mark, tail = stem.rpartition('_')
     is_part = mark and tail.isdecimal() and stem not in datasets and head in datasets
     return (head, int(tail)) if is_part else (stem, -1)
-
-
-def _dict(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _class_of(config: Mapping[str, Any]) -> str:

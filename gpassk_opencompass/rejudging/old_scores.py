@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..files import read_json
 from .old_runs import OldRun
 
 _AVERAGE = re.compile(r' \(\d+ runs average\)$')
@@ -68,8 +68,8 @@ def old_replies(run: OldRun) -> OldReplies:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        record = read_json(path)
+    except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
 

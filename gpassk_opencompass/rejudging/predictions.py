@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
+from ..files import read_json
 from ..runs.plan import Wanted
 from .old_runs import OldRun
 
@@ -83,8 +83,8 @@ def _check_finished(run: OldRun) -> None:
 
 def _rows(path: Path) -> list[Row]:
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        content = read_json(path)
+    except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     if not isinstance(content, dict) or set(content) != {str(number) for number in range(len(content))}:
         raise InputError(f'{path}: expected an object with the rows "0", "1", … of a data set, none left out')

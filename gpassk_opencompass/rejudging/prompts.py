@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import MissingExtraError
+from ..files import mapping
 from ..judges.prompts import protocol_constants
 from ..questions.wording import language_of
 from .old_runs import OldRun
@@ -91,10 +92,10 @@ def _template(config: Mapping[str, Any]) -> str:
     """What the model is asked, of a template of one message; '' for any other."""
     found: Any = config.get('infer_cfg')
     for name in ('prompt_template', 'template'):
-        found = found.get(name) if isinstance(found, dict) else None
+        found = mapping(found).get(name)
     if isinstance(found, str):
         return found
-    messages = found.get('round') if isinstance(found, dict) else None
+    messages = mapping(found).get('round')
     asked = [
         message['prompt']
         for message in (messages if isinstance(messages, list) else [])

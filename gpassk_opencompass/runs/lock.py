@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ..errors import IncompleteError
+from ..files import read_json
 from .starts import NOTES, now
 
 LOCK = 'lock'
@@ -103,9 +104,9 @@ class WorkDirLock:
 def holder_of(work_dir: Path) -> Holder | None:
     """Who the lock of a work directory names, alive or not."""
     try:
-        pid, host, since, *more = json.loads((work_dir / NOTES / LOCK).read_bytes())
+        pid, host, since, *more = read_json(work_dir / NOTES / LOCK)
         return Holder(int(pid), str(host), str(since), int(more[0]) if more and more[0] else None)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, OverflowError):
         return None
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..sweep.manifest import Entry, digest, read_manifest
+from ..files import digest
+from ..sweep.manifest import Entry, read_manifest
 from ..sweep.signatures import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import mapping
 from ..judges.build import JUDGES
 from .changes import Change
 from .config_file import Config, dicts_of
@@ -48,14 +49,13 @@ def _unless_changed(change: Change) -> tuple[State, str]:
 
 def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
     """Name → (what the result says, what the config says); None is unknown."""
-    data = block.get('data')
     ks = None if wanted.ks is None else sorted(set(wanted.ks))
     asked = _evaluator(time_dir.configs[-1], wanted.dataset) if time_dir.configs else {}
     thresholds = asked.get('thresholds')
     return {
         'k': (block.get('k'), ks),
         'thresholds': (block.get('thresholds'), thresholds if isinstance(thresholds, list) else None),
-        'questions': (data.get('questions') if isinstance(data, dict) else None, wanted.questions),
+        'questions': (mapping(block.get('data')).get('questions'), wanted.questions),
         'judge': (_models(block.get('judge')), _judge(asked)),
     }
 
@@ -63,8 +63,7 @@ def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[
 def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
     """The settings of our own evaluator for a data set; empty for any other one."""
     for entry in dicts_of(config, 'datasets'):
-        evaluation = entry.get('eval_cfg')
-        evaluator = evaluation.get('evaluator') if isinstance(evaluation, dict) else None
+        evaluator = mapping(entry.get('eval_cfg')).get('evaluator')
         if entry.get('abbr') == dataset and isinstance(evaluator, dict):
             return evaluator if str(evaluator.get('type')).endswith('GPassKEvaluator') else {}
     return {}

@@ -16,6 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..files import parse_json
+
 NOTES = '.gpassk'
 """The folder of the notes in a work directory."""
 
@@ -143,7 +145,7 @@ def _read(path: Path) -> list[Start]:
 
 def _start(line: str) -> Start | None:
     try:
-        fields: Any = json.loads(line)
+        fields: Any = parse_json(line)
         return Start(**{**fields, 'options': tuple(fields['options'])}) if _is_start(fields) else None
     except (ValueError, TypeError, KeyError):
         return None

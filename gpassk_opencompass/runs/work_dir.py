@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..files import mapping, read_json
 from .config_file import Config, read_config
 from .plan import Wanted
 from .starts import NOTES, times_in
@@ -81,10 +81,10 @@ def time_dirs(work_dir: Path) -> list[TimeDir]:
 def rows_of(work_dir: Path, dataset: str) -> int | None:
     """How many samples OpenCompass counted when `gpassk run` last started it."""
     try:
-        sizes = json.loads((work_dir / DIRECTORY / SIZES).read_bytes())
+        sizes = read_json(work_dir / DIRECTORY / SIZES)
     except (OSError, ValueError):
         return None
-    size = sizes.get(dataset) if isinstance(sizes, dict) else None
+    size = mapping(sizes).get(dataset)
     return size if isinstance(size, int) else None
 
 
@@ -95,8 +95,8 @@ def read_result(path: Path) -> Mapping[str, Any]:
         InputError: it is no result: unreadable, no JSON (a kill in the middle of a write), no object.
     """
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        record = read_json(path)
+    except (OSError, ValueError) as error:
         raise InputError(f'{path.name} cannot be read: {error}') from error
     if not isinstance(record, dict):
         raise InputError(f'{path.name} holds no JSON object')
@@ -144,8 +144,8 @@ def _shards(folder: Path, stem: str, suffix: str) -> Iterator[Path]:
 
 def _count(path: Path) -> int | None:
     try:
-        predictions = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        predictions = read_json(path)
+    except (OSError, ValueError):
         return None
     return len(predictions) if isinstance(predictions, dict) else None
 

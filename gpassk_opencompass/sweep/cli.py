@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GPassKError
+from ..files import digest
 from .computed import check_overrides, computed_runs, is_computed
 from .estimate import estimate_table
 from .grid import Run, runs
-from .manifest import Entry, digest
+from .manifest import Entry
 from .overrides import read_overrides
 from .signatures import Known, signature
 from .source import Written, config_source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +44,7 @@ class Entry:
     signature: str
     """Hash of what determines the numbers, see `signatures.signature`."""
     sha256: str
-    """Of the file as it was written."""
+    """`files.digest` of the file as it was written."""
     stale: bool = field(default=False)
     """The template no longer gives it, and the file is still there."""
 
@@ -83,11 +82,6 @@ def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) ->
     stale = [replace(entry, stale=True) for entry in left if entry.template == template]
     others = [entry for entry in left if entry.template != template]
     return sorted([*current, *stale, *others], key=lambda entry: entry.template)
-
-
-def digest(content: bytes) -> str:
-    """As in `Entry.sha256`."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _entry(line: str, where: str) -> Entry:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from .manifest import MANIFEST, Entry, digest, manifest_text, merged, read_manifest
+from ..files import digest, replace_file
+from .manifest import MANIFEST, Entry, manifest_text, merged, read_manifest
 
 
 @dataclass(frozen=True)
@@ -68,31 +68,23 @@ def apply(folder: Path, texts: Mapping[str, str], changes: Changes, prune: bool)
     """
     removed = frozenset(changes.stale if prune else ())
     left = [entry for entry in changes.entries if entry.file not in removed]
-    part = folder / f'.writing-{os.getpid()}'
+    draft = folder / f'.writing-{os.getpid()}'  # shorter than the names of configs may be
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_manifest(folder, changes.announced, part)
+        _write_manifest(folder, changes.announced, draft)
         for name in changes.written:
-            _write(folder / name, texts[name], part)
+            replace_file(folder / name, texts[name].encode(), draft)
         for name in removed:
             (folder / name).unlink()
-        _write_manifest(folder, left, part)
+        _write_manifest(folder, left, draft)
     except OSError as error:
         raise InputError(f'cannot write configs to {folder}: {error}; choose another --output_dir') from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
-def _write_manifest(folder: Path, entries: Sequence[Entry], part: Path) -> None:
-    text = manifest_text(entries)
-    if _content(folder / MANIFEST) != text.encode():
-        _write(folder / MANIFEST, text, part)
-
-
-def _write(path: Path, text: str, part: Path) -> None:
-    part.write_bytes(text.encode())
-    part.replace(path)
+def _write_manifest(folder: Path, entries: Sequence[Entry], draft: Path) -> None:
+    content = manifest_text(entries).encode()
+    if _content(folder / MANIFEST) != content:
+        replace_file(folder / MANIFEST, content, draft)
 
 
 def _is_foreign(content: bytes | None, entry: Entry | None) -> bool:

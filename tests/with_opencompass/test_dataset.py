@@ -108,6 +108,7 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None
     ('line', 'message'),
     [
         ('{"question": "q", "answer"', 'line 3: no JSON'),
+        ('[' * 100_000, 'line 3: no JSON'),
         ('["q", "a"]', 'line 3: expected an object'),
         ('{"question": "q"}', "line 3: 'answer' must be a text"),
         ('{"question": " ", "answer": "1"}', "line 3: 'question' must be a text"),

@@ -31,10 +31,25 @@ def lines(rows: Sequence[int]) -> str:
         (lines([0, 1, 2, 1, 2, 3]), lines([0, 1, 2, 1, 2, 3])),
         (lines([0, 1, 3, 4]), lines([0, 1])),
         (lines([4, 5]), ''),
+        (lines([0, 1, -1, 2]), lines([0, 1])),
         ('[]\n', ''),
         ('', ''),
+        (lines([0]) + '[' * 100_000 + '\n', lines([0])),
+        (lines([0]) + '{"idx": 1e999}\n', lines([0])),
     ],
-    ids=['whole', 'torn end', 'torn middle', 'rows twice', 'gap', 'no beginning', 'other JSON', 'empty'],
+    ids=[
+        'whole',
+        'torn end',
+        'torn middle',
+        'rows twice',
+        'gap',
+        'no beginning',
+        'no such row',
+        'other JSON',
+        'empty',
+        'nested without end',
+        'no number',
+    ],
 )
 def test_what_is_kept_of_a_resume_file(tmp_path: Path, found: str, kept: str) -> None:
     """All rows from the first one on, without a gap: OpenCompass goes on at their number."""
@@ -104,6 +119,24 @@ def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
 
 
+def test_a_draft_that_cannot_be_read_is_written_again(tmp_path: Path) -> None:
+    """However it is damaged."""
+    predictions = tmp_path / 'bench_0.json'
+    killed = journal.Journal(predictions, SAMPLES)
+    killed.claim()
+    killed.draft.write_text('[' * 100_000)
+    assert not journal.Journal(predictions, SAMPLES).claim()
+
+
+def test_a_seal_that_cannot_be_read_seals_nothing(tmp_path: Path) -> None:
+    """As none at all: what lies there is taken as it is."""
+    predictions = tmp_path / 'bench.json'
+    predictions.write_text('{}')
+    for damage in ('[' * 100_000, '["samples", "one", "content"]', '7'):
+        predictions.with_suffix('.seal').write_text(damage)
+        import_plugin('.seals').check_seals(predictions, SAMPLES)
+
+
 def test_a_seal_that_a_kill_left_is_no_draft(tmp_path: Path) -> None:
     """Even if the shard has as many rows as a seal has entries."""
     predictions = tmp_path / 'bench_0.json'
@@ -121,14 +154,14 @@ def test_a_disk_that_is_full_does_not_lock_the_samples_away(
     journal.Journal(predictions, SAMPLES).claim()
     (tmp_path / 'tmp_bench.jsonl').write_text(lines(range(3)))
     with monkeypatch.context() as full:
-        full.setattr(Path, 'write_text', _no_room)
+        full.setattr(Path, 'write_bytes', _no_room)
         with pytest.raises(OSError, match='no room'):
             journal.Journal(predictions, SAMPLES).claim()
     assert not journal.Journal(predictions, SAMPLES).claim()
     assert (tmp_path / 'tmp_bench.jsonl').read_text() == lines(range(3))
 
 
-def _no_room(path: Path, text: str) -> int:
+def _no_room(path: Path, content: bytes) -> int:
     path.open('w').close()
     raise OSError(28, 'no room')
 

@@ -85,6 +85,20 @@ def test_a_missing_result_is_named(tmp_path: Path) -> None:
     assert not summarize(tmp_path / 'none', None).exists()
 
 
+@pytest.mark.parametrize(
+    'damage', ['null', '5', '"gpassk"', '{"gpassk": 5}', '{"gpassk": {}}', '[' * 100_000]
+)
+def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Path, damage: str) -> None:
+    """It is named like one that is missing, whatever of it can be read."""
+    other = tmp_path / 'results' / 'other' / 'bench.json'
+    other.parent.mkdir(parents=True)
+    other.write_text(damage)
+    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    text = (summarize(tmp_path, record, 'other') / 'summary_now.md').read_text()
+    assert '| model   |      50.00 |' in text
+    assert f'MISSING {other}' in text
+
+
 def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Run:
     """48 answers to each of 24 questions: a third always, a third half of the time, a third never correct."""
     counts = [12 * c for c in THIRDS]
