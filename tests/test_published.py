@@ -270,6 +270,17 @@ def test_the_published_leaderboard_comes_last(tmp_path: Path, capsys: pytest.Cap
     assert 'the last path is the published leaderboard' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('option', ['-o table.csv', '--map a=b', '--strict', '--neighbours'])
+def test_options_that_nothing_would_come_of_are_refused(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of a comparison with published scores, of folders or of a leaderboard alone."""
+    outputs, theirs = str(ours(tmp_path, 50)), str(their_scores(tmp_path))
+    assert main(['compare', outputs, outputs, *option.split()]) == 2
+    assert option.partition(' ')[0] in capsys.readouterr().err
+    assert main(['compare', theirs, *option.split()]) == (0 if option == '--neighbours' else 2)
+
+
 def test_other_questions_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A benchmark of the same name with another number of questions."""
     outputs = tmp_path / 'outputs'

@@ -71,12 +71,25 @@ def run(arguments: Namespace) -> int:
             f'{theirs} is a folder; the last path is the published leaderboard, a JSON file, '
             'or all paths are folders'
         )
+    _check_options(arguments, beside_published=bool(ours) and not theirs.is_dir())
     if not theirs.is_dir():
         return _beside_published(arguments, ours, theirs)
     from .compare_runs import print_runs
 
     print_runs(arguments.paths, arguments.metric, arguments.level)
     return 0
+
+
+def _check_options(arguments: Namespace, *, beside_published: bool) -> None:
+    """Refuse options that nothing would come of: with --strict a script would take silence for agreement."""
+    needing = {'-o': arguments.output, '--map': arguments.map, '--strict': arguments.strict}
+    if useless := [name for name, given in needing.items() if given and not beside_published]:
+        raise InputError(
+            f'{", ".join(useless)} goes with results and last a published leaderboard beside them, got '
+            f'{" ".join(map(str, arguments.paths))}'
+        )
+    if arguments.neighbours and arguments.paths[-1].is_dir():
+        raise InputError('--neighbours are those of a published leaderboard, a JSON file as the last path')
 
 
 def _beside_published(arguments: Namespace, ours: Sequence[Path], theirs: Path) -> int:
