@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -157,8 +158,7 @@ def _texts(response: ModelResponse) -> list[str]:
 
 
 def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
-    judge = build_judge(settings.judge)
-    try:
+    with closing(build_judge(settings.judge)) as judge:
         return score(
             samples,
             judge,
@@ -168,8 +168,6 @@ def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
             unjudged_tolerance=settings.unjudged_tolerance,
             versions={package: version(package) for package in HOST_PACKAGES},
         )
-    finally:
-        judge.close()
 
 
 @lru_cache

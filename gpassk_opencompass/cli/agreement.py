@@ -76,7 +76,8 @@ def run(arguments: Namespace) -> int:
     return 0 if any(row['agreement'] is not None for row in cells) else 1
 
 
-Outcome = tuple[list[Cells], dict[str, Any], list[dict[str, Any]]]
+Compared = tuple[list[Cells], dict[str, Any], list[dict[str, Any]]]
+"""The rows of the table, what is said below it, and the disagreements."""
 
 
 def _check(arguments: Namespace) -> None:
@@ -94,7 +95,7 @@ def _check(arguments: Namespace) -> None:
             raise InputError(f'there is no folder {Path(name).parent} to write {Path(name).name} to')
 
 
-def _labels(arguments: Namespace) -> Outcome:
+def _labels(arguments: Namespace) -> Compared:
     from ..agreement.labelled import read_labelled
     from ..agreement.labels import against_labels
     from ..judges.build import build_judge
@@ -118,7 +119,7 @@ def _labels(arguments: Namespace) -> Outcome:
     return cells, about, compared.disagreements
 
 
-def _stores(arguments: Namespace) -> Outcome:
+def _stores(arguments: Namespace) -> Compared:
     from ..agreement.stores import between_stores
 
     duels = between_stores(arguments.stores, arguments.only)

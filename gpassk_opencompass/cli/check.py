@@ -12,6 +12,7 @@ from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.state import Finding, State
+from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
 LOG_LINES = 5
@@ -58,8 +59,8 @@ def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding]
 def _print(findings: Sequence[Finding]) -> None:
     print(states_table(findings))
     for finding in findings:
-        lines = log_lines(finding, LOG_LINES)
-        print(*([f'\n{finding.name}:', *lines] if lines else []), sep='\n', end='\n' if lines else '')
+        if lines := log_lines(finding, LOG_LINES):
+            print(f'\n{printable(finding.name)}:', *lines, sep='\n')
     print(f'\n{summary(findings)}')
 
 

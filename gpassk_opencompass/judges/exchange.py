@@ -148,16 +148,18 @@ def _text(content: Any) -> str:
     return content
 
 
+_KINDS = {
+    400: Kind.REFUSED,
+    408: Kind.LOST,
+    413: Kind.REFUSED,
+    422: Kind.REFUSED,
+    425: Kind.BUSY,
+    429: Kind.BUSY,
+    502: Kind.DOWN,
+    503: Kind.DOWN,
+    504: Kind.DOWN,
+}
+
+
 def _kind(status: int) -> Kind:
-    kinds = {
-        400: Kind.REFUSED,
-        408: Kind.LOST,
-        413: Kind.REFUSED,
-        422: Kind.REFUSED,
-        425: Kind.BUSY,
-        429: Kind.BUSY,
-        502: Kind.DOWN,
-        503: Kind.DOWN,
-        504: Kind.DOWN,
-    }
-    return kinds.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)
+    return _KINDS.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)

@@ -21,7 +21,7 @@ from .limits import Limits
 from .prompts import Prompts, find_prompts
 from .protocol import Judgement, Pair, Verdict
 from .request import MAX_TOKENS, api_key, completion_request
-from .settings import read_settings
+from .settings import llm_settings
 from .store import STORE_VARIABLE, VerdictStore, verdict_key
 from .traffic import Job, Traffic
 from .waits import Clock
@@ -95,7 +95,7 @@ class LLMJudge:
         progress: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        self._urls, self._sampling = read_settings(
+        self._urls, self._sampling = llm_settings(
             model=model,
             urls=urls,
             prompts=prompts,
@@ -127,7 +127,7 @@ class LLMJudge:
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
         """See `build.build_judge`."""
-        read_settings(**{name: arguments[name] for name in signature(read_settings).parameters})
+        llm_settings(**{name: arguments[name] for name in signature(llm_settings).parameters})
         Limits(**{field.name: arguments[field.name] for field in fields(Limits)})
 
     def identity(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .store import store_folder
 _FEWEST = 2
 
 
-class Settings(NamedTuple):
+class LLMSettings(NamedTuple):
     """What comes of the settings."""
 
     urls: list[URL]
@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     """The fields of each request besides model and messages."""
 
 
-def read_settings(
+def llm_settings(
     *,
     model: str,
     urls: str | Sequence[str],
@@ -38,7 +38,7 @@ def read_settings(
     accept_equal: bool,
     longest: int,
     progress: bool,
-) -> Settings:
+) -> LLMSettings:
     """Check arguments of `LLMJudge`, see there.
 
     Nothing is opened, no key is needed, and of prompts=… a name is checked alone: OpenCompass may be missing.
@@ -57,4 +57,4 @@ def read_settings(
     check_key_variable(api_key_env)
     if store is not None:
         store_folder(store)
-    return Settings(endpoints(urls), sampling_fields(temperature, max_tokens, extra_body))
+    return LLMSettings(endpoints(urls), sampling_fields(temperature, max_tokens, extra_body))
