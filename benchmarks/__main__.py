@@ -21,10 +21,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from . import ROOT
 from .measuring import progress
 from .page import measured_part, put_into
+from .sections import Size, add_size
 
-ROOT = Path(__file__).resolve().parents[1]
 SUITE = (
     'expansion',
     'dataset_build',
@@ -35,7 +36,7 @@ SUITE = (
     'report_of_many_runs',
     'score_counts',
 )
-LIMIT: dict[str, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
+LIMIT: dict[Size, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
 """Seconds that one benchmark may take, also on a busy machine."""
 
 
@@ -62,10 +63,7 @@ def _parse() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('names', nargs='*', metavar='NAME', help=', '.join(SUITE))
-    parser.add_argument(
-        '--quick', action='store_const', dest='size', const='quick', help='less of everything'
-    )
-    parser.add_argument('--size', choices=tuple(LIMIT), default='full', help='default: full')
+    add_size(parser)
     parser.add_argument('--page', type=Path, metavar='FILE', help='put the results between its two marks')
     parser.add_argument('--results', type=Path, default=ROOT / 'outputs' / 'benchmarks', metavar='FOLDER')
     options = parser.parse_args()
@@ -74,7 +72,7 @@ def _parse() -> argparse.Namespace:
     return options
 
 
-def run(name: str, size: str, results: Path) -> bool:
+def run(name: str, size: Size, results: Path) -> bool:
     """One benchmark; its section, or why there is none, goes into `<name>.json`."""
     progress(f'--- {name}')
     started, load = time.perf_counter(), os.getloadavg()[0]
@@ -97,7 +95,7 @@ def run(name: str, size: str, results: Path) -> bool:
     return not status
 
 
-def _status(command: list[str | Path], size: str) -> str:
+def _status(command: list[str | Path], size: Size) -> str:
     """Why the command failed, or nothing."""
     # One thread a process: what is compared is the work, not how many cores a library takes.
     environment = {**os.environ, 'OMP_NUM_THREADS': '1', 'TOKENIZERS_PARALLELISM': 'false'}

@@ -9,7 +9,6 @@ Both read the same files; prompts and answers of all rows are compared. The floo
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
@@ -18,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from .made import VERSION, dataset_arguments, write_questions
-from .measuring import Cost, cost, progress
+from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, times
 
 CASES: Mapping[Size, tuple[tuple[float, int], ...]] = {
@@ -43,8 +42,7 @@ class Row(NamedTuple):
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         from opencompass.datasets.livemathbench import LiveMathBenchDataset as Theirs
 
         from gpassk_opencompass.plugin import LiveMathBenchDataset as Ours

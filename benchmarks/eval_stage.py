@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -24,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from .made import answer_of, dataset_arguments, made_responses, write_questions
-from .measuring import Cost, command_cost, cost, progress
+from .measuring import Cost, command_cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
 CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (2,), 'quick': (4, 16, 48), 'full': (4, 16, 48)}
@@ -63,8 +62,7 @@ class Row(NamedTuple):
 
 def measure(size: Size) -> Section:
     """Every case of this size, and, unless it is tiny, the command for the last of them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         import_module('opencompass.tasks')  # before the clock runs
         import_module('gpassk_opencompass.plugin')
     with TemporaryDirectory() as folder:

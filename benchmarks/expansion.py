@@ -10,7 +10,6 @@ by mmengine and must give the config that was meant. The floor writes the same b
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from gpassk_opencompass.sweep import main as dump_configs
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 
-from .measuring import Cost, cost, progress
+from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
 TEMPLATE = """
@@ -60,8 +59,7 @@ class Row(NamedTuple):
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         from mmengine.config import Config
     rows = []
     for models, seeds in CASES[size]:

@@ -16,6 +16,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .made import READER
+
 N = 48
 K = 16
 BATCH = 256
@@ -58,7 +60,7 @@ def run(temperature: float, seed: int) -> list[Arm]:
         dataset_languages=list(LANGUAGES),
         k=K,
         n=N,
-        reader_cfg={'input_columns': ['prompt'], 'output_column': 'answer'},
+        reader_cfg=READER,
     ).test
     model = SeededHuggingFace(
         MODEL,

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -27,15 +26,14 @@ from datasets import Dataset
 from gpassk_opencompass import Pair, final_answer
 from gpassk_opencompass.judges.llm import LLMJudge
 
-from .made import answer_of, made_responses
-from .measuring import Cost, cost, progress
+from .made import QUESTIONS, answer_of, made_responses
+from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, times
 from .stub_judge import MODEL, stub_judge
 
 LATENCY = 0.2
 PORTS = 2
 IN_FLIGHT = 128
-QUESTIONS = 238
 CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (1,), 'quick': (1, 4, 12), 'full': (3, 12, 48)}
 """Answers to each of the questions."""
 
@@ -54,8 +52,7 @@ class Row(NamedTuple):
 def measure(size: Size) -> Section:
     """Every case of this size."""
     questions = 4 if size == 'tiny' else QUESTIONS
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         from opencompass.datasets.livemathbench.livemathbench import LiveMathBenchEvaluator
     with stub_judge(LATENCY, PORTS) as urls:
         pairs = {n: made_answers(questions, n) for n in CASES[size]}

@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
+from . import ROOT
 from .made import K_LIST
 from .measuring import Cost, cost
 
-ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / '.venv-lighteval' / 'bin' / 'python'
 MISSING = 'Lighteval took no part: there is no `.venv-lighteval` (`make test-lighteval` makes it).'
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,10 @@ import numpy as np
 SEED = 20241219
 LANGUAGES = ('cn', 'en')
 SPLITS = {'CNMO': 18, 'CCEE': 44, 'AMC': 46, 'WLPMC': 11}
-"""Problems of each contest in LiveMathBench v202412, each there in both languages: 238 questions."""
+"""Problems of each contest in LiveMathBench v202412, each there in both languages."""
+
+QUESTIONS = len(LANGUAGES) * sum(SPLITS.values())
+"""238."""
 
 VERSION = 'made'
 K_LIST = (4, 8, 16)
@@ -131,8 +134,3 @@ def draw_labels(questions: int, n: int) -> Any:
     for replica in labels:
         np.less(generator.random(questions, dtype=np.float32), difficulty, out=replica)
     return labels
-
-
-def share(values: Sequence[bool]) -> str:
-    """Of those that are so, in percent."""
-    return f'{100 * sum(values) / len(values):.1f} %'

@@ -11,8 +11,8 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,6 +143,14 @@ def command_cost(
     if process.returncode:
         raise RuntimeError(f'{command[0]} … ended with {process.returncode}:\n{printed[-2000:]}')
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / RUSAGE_UNIT, value=printed)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """For the imports of others, before the clock runs: they warn of many things."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        yield
 
 
 def progress(text: str) -> None:

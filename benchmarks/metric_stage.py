@@ -11,7 +11,6 @@ label once, in words of 8 bytes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from gpassk_opencompass.metrics import (
 
 from .lighteval_side import MISSING, lighteval_stages
 from .made import K_LIST, draw_labels
-from .measuring import Cost, cost, progress
+from .measuring import Cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
 CASES: Mapping[Size, tuple[tuple[int, int], ...]] = {
@@ -64,8 +63,7 @@ class Row(NamedTuple):
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         from opencompass.openicl.icl_evaluator import icl_base_evaluator as opencompass
     labels = {case: draw_labels(*case) for case in CASES[size]}
     parts = {(q, n): counts_of(labels[q, n][:, : THEIR_QUESTIONS[size]]).tolist() for q, n in labels}

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from gpassk_opencompass import FunctionJudge, Judgement, Samples, Verdict
 from gpassk_opencompass.scoring import score_judged
 
-from .made import LANGUAGES, SEED, SPLITS
+from .made import LANGUAGES, QUESTIONS, SEED, SPLITS
 from .measuring import Cost, command_cost, cost, progress
-from .sections import Headline, Section, Size, duration, main, megabytes, times
+from .sections import Section, Size, duration, headline, main, megabytes, times
 
-QUESTIONS, N, K = 238, 48, 16
+N, K = 48, 16
 PARTS = ('tables', 'page', 'figures')
 CASES: Mapping[Size, tuple[tuple[int, tuple[str, ...]], ...]] = {
     'tiny': ((4, PARTS[:1]),),
@@ -135,14 +135,7 @@ def _section(rows: list[Row], each: str) -> Section:
         heads,
         [_cells(row) for row in rows],
         headlines=[
-            Headline(
-                f'Report of {last.runs} runs, {part}',
-                'parsing the files',
-                duration(found.cpu),
-                duration(last.floor.cpu),
-                times(last.floor.cpu / found.cpu),
-                f'{megabytes(found)} / {megabytes(last.floor)}',
-            )
+            headline(f'Report of {last.runs} runs, {part}', 'parsing the files', found, last.floor)
             for part, found in last.parts.items()
         ],
     )

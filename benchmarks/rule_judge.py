@@ -10,7 +10,6 @@ stop it for good. How well each judges is `benchmarks.rule_judge_agreement`'s qu
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,9 +17,9 @@ from typing import Any, NamedTuple
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.rule import RuleJudge
 
-from .made import MadePair, made_pairs, share
-from .measuring import Cost, cost, progress
-from .sections import Section, Size, added, duration, headline, main, megabytes, times
+from .made import MadePair, made_pairs
+from .measuring import Cost, cost, progress, unwarned
+from .sections import Section, Size, added, duration, headline, main, megabytes, share, times
 
 CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (8,), 'quick': (50, 150, 450), 'full': (250, 1_000, 4_000)}
 SAMPLE: Mapping[Size, int] = {'tiny': 2, 'quick': 20, 'full': 100}
@@ -39,8 +38,7 @@ class Row(NamedTuple):
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unwarned():
         from opencompass.evaluator import MATHVerifyEvaluator
     import math_verify  # noqa: F401  # before the clock runs
 

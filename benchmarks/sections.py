@@ -48,10 +48,7 @@ def main(measure: Measure, description: str | None) -> None:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        '--quick', action='store_const', dest='size', const='quick', help='less of everything'
-    )
-    parser.add_argument('--size', choices=get_args(Size), default='full', help='default: full')
+    add_size(parser)
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the section there, print nothing')
     options = parser.parse_args()
     section = measure(options.size)
@@ -59,6 +56,14 @@ def main(measure: Measure, description: str | None) -> None:
         options.json.write_text(json.dumps(asdict(section), ensure_ascii=False), encoding='utf-8')
     else:
         print(markdown(section))
+
+
+def add_size(parser: argparse.ArgumentParser) -> None:
+    """--size and its short form."""
+    parser.add_argument(
+        '--quick', action='store_const', dest='size', const='quick', help='less of everything'
+    )
+    parser.add_argument('--size', choices=get_args(Size), default='full', help='default: full')
 
 
 def read_section(found: dict[str, Any]) -> Section:
@@ -113,6 +118,15 @@ def times(ratio: float) -> str:
     ('0.50×', '12×', '123,456×')
     """
     return f'{ratio:.2f}×' if ratio < 1 else f'{ratio:.1f}×' if ratio < 10 else f'{ratio:,.0f}×'
+
+
+def share(values: Sequence[bool]) -> str:
+    """Of those that are so, in percent.
+
+    >>> share([True, True, False])
+    '66.7 %'
+    """
+    return f'{100 * sum(values) / len(values):.1f} %'
 
 
 def megabytes(cost: Cost) -> str:

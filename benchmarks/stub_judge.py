@@ -13,9 +13,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from aiohttp import web
+
+from . import ROOT
 
 MODEL = 'judge'
 
@@ -24,8 +25,7 @@ MODEL = 'judge'
 def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
     """Its URLs, as long as the context lasts."""
     command = [sys.executable, '-m', 'benchmarks.stub_judge', str(latency), str(ports)]
-    root = Path(__file__).resolve().parents[1]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert server.stdout is not None  # a pipe
     try:
         yield [f'http://127.0.0.1:{port}' for port in json.loads(server.stdout.readline())]
