@@ -273,6 +273,7 @@ def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
         (['--url', 'ftp://x'], 'expected http://host:port'),
         (['--url', 'http://x', '--timeout', '-1'], 'timeout = -1.0'),
         (['--url', 'http://x', '--timeout', 'nan'], 'timeout = nan'),
+        (['--url', 'http://x', '--timeout', 'inf'], 'timeout = inf'),
         (['--url', 'http://x', '--api-key-env', 'NO_SUCH_KEY'], 'NO_SUCH_KEY'),
         (['--url', 'http://x', '--extra-body', '{"model": "y"}'], "['model']"),
         (['--url', 'http://x', '--model', ''], "model = ''"),

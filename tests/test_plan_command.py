@@ -132,7 +132,11 @@ def test_samples_that_make_an_interval_possible_are_told_apart(capsys: pytest.Ca
         (['--half-width', '2', '--beta', '1', '1', '--k', '1'], 'k of at least 2'),
         (['--half-width', '2', '--beta', '1', '1', '--metric', 'F1'], 'no metric'),
         (['--half-width', '2', '--beta', '1', '1', '--questions', '1'], 'two source problems'),
-        (['--half-width', '2', '--beta', '1', '1', '--questions', '-5'], 'two source problems'),
+        (['--half-width', '2', '--beta', '1', '1', '--questions', '-5'], '--questions must be from 1 to'),
+        (['--half-width', '2', '--beta', '1', '1', '--questions', '0'], '--questions must be from 1 to'),
+        (['--half-width', '2', '--beta', '1', '1', '--questions', '9' * 20], '--questions must be from 1 to'),
+        (['--half-width', '2', '--beta', '1', '1', '--translations', '0'], '--translations must be from 1'),
+        (['--half-width', '1e-300', '--beta', '1', '1'], 'points from 0.001 to less than 100'),
         (['--half-width', '2', '--pilot', 'gone.json'], 'cannot be read'),
     ],
 )

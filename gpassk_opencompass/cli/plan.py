@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..arguments import as_whole
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ pilot, or the one given (0.3 0.3: most questions always or never solved; 1 1: al
 
 MULTIPLES = (1, 2, 3, 4, 6, 9, 12)
 """Numbers of samples looked at, in units of k, unless --n says which."""
+
+_NARROWEST = 0.001
+_MOST_QUESTIONS = 1_000_000_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,10 +59,7 @@ def run(arguments: Namespace) -> int:
     """Print the table; the exit code is 0."""
     from ..uncertainty import kernel_of, plan
 
-    if not 0 < arguments.half_width < 100:
-        raise InputError(
-            f'--half-width {arguments.half_width:g}: expected points, more than 0 and less than 100, e.g. 2'
-        )
+    _check(arguments)
     kernel = kernel_of(arguments.metric or f'mG-Pass@{arguments.k}')
     if not kernel.steps:
         raise InputError(f'{kernel.name} is 0 for every model; take k of at least 2')
@@ -73,19 +74,21 @@ def run(arguments: Namespace) -> int:
         f'{kernel.name}, expected {100 * mean:.1f} %, for ±{arguments.half_width:g} points at '
         f'{100 * arguments.level:g} %:\n'
     )
-    columns = {
-        'samples a question': [str(row.n) for row in plans],
-        'questions': [f'{row.questions} *' if row.raised else str(row.questions) for row in plans],
-        'samples in all': [str(row.samples) for row in plans],
-        'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
-    }
-    if questions:
-        columns[f'± with {questions} questions'] = _half_widths(plans)
-        columns[f'± with {2 * questions}'] = _half_widths(twice)
-    _print(columns)
+    _print(plans, twice, questions)
     _say_what_is_refused(plans, arguments.half_width, questions)
     _say_what_helps(population, kernel, questions, arguments.level)
     return 0
+
+
+def _check(arguments: Namespace) -> None:
+    """Numbers that the computation would take as not given, or could not count up to."""
+    if not _NARROWEST <= arguments.half_width < 100:
+        raise InputError(
+            f'--half-width {arguments.half_width:g}: expected points from {_NARROWEST} to less than 100'
+        )
+    for name in ('questions', 'translations'):
+        if getattr(arguments, name) is not None:
+            as_whole(f'--{name}', getattr(arguments, name), 1, _MOST_QUESTIONS)
 
 
 def _population(arguments: Namespace) -> tuple[Population, int | None]:
@@ -110,9 +113,18 @@ def _population(arguments: Namespace) -> tuple[Population, int | None]:
     return found, questions
 
 
-def _print(columns: dict[str, list[str]]) -> None:
+def _print(plans: list[Plan], twice: list[Plan], questions: int | None) -> None:
     from tabulate import tabulate
 
+    columns = {
+        'samples a question': [str(row.n) for row in plans],
+        'questions': [f'{row.questions} *' if row.raised else str(row.questions) for row in plans],
+        'samples in all': [str(row.samples) for row in plans],
+        'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
+    }
+    if questions:
+        columns[f'± with {questions} questions'] = _half_widths(plans)
+        columns[f'± with {2 * questions}'] = _half_widths(twice)
     print(tabulate(columns, headers='keys', tablefmt='github', disable_numparse=True, stralign='right'))
 
 

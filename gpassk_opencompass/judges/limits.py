@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from ..errors import InputError
@@ -20,7 +21,7 @@ class Limits:
         patience: how long to go on without a single reply when every server fails.
 
     Raises:
-        InputError: a limit that is not positive.
+        InputError: a limit that is not positive, or no time-out at all.
     """
 
     concurrency: int = 64
@@ -37,6 +38,8 @@ class Limits:
                 continue
             if isinstance(value, bool) or not (isinstance(value, int | float) and value > 0):
                 raise InputError(f'{field.name} = {value!r}: expected a number above 0')
+        if self.timeout == math.inf:  # a patience without end is well defined, no timer runs that long
+            raise InputError('timeout = inf: expected a number of seconds, e.g. 86400 for a day')
         if not (isinstance(self.concurrency, int) and isinstance(self.attempts, int)):
             raise InputError(
                 f'concurrency = {self.concurrency!r}, attempts = {self.attempts!r}: expected integers'
