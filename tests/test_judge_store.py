@@ -136,6 +136,29 @@ def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
         VerdictStore(path / 'below').put(key(0), YES, ABOUT)
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """Of a shared store perhaps a colleague's; here one whose first byte the system does not give."""
+    (tmp_path / 'theirs.jsonl').symlink_to('/proc/self/mem')
+    with pytest.raises(InputError, match=r'cannot read verdicts from .*theirs\.jsonl: Input/output error'):
+        VerdictStore(tmp_path)
+
+
+def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a network disk over its quota, which says so at the sync; the store can be closed all the same."""
+
+    def failing(descriptor: int) -> None:
+        raise OSError(122, 'Disk quota exceeded')
+
+    store = VerdictStore(tmp_path)
+    store.put(key(0), YES, ABOUT)
+    monkeypatch.setattr(os, 'fsync', failing)
+    with pytest.raises(IncompleteError, match='Disk quota exceeded'):
+        store.flush()
+    with pytest.raises(IncompleteError, match='Disk quota exceeded'):
+        store.close()
+    store.close()
+
+
 def test_half_characters_do_not_stop_a_line(tmp_path: Path) -> None:
     """A lone surrogate cannot be written as UTF-8; the verdict is kept all the same."""
     store = VerdictStore(tmp_path)

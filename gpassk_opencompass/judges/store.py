@@ -21,7 +21,7 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,25 +123,26 @@ class VerdictStore:
             self._own_writer(self.folder).write(_line(key, verdict, about))
 
     def refresh(self) -> None:
-        """Read what others have added since the last look."""
+        """Read what others have added since the last look; raises InputError where it cannot be read."""
         for file in self._files():
             if self._writer is None or file != self._writer.file:
-                self._read(file)
+                with reading(file):
+                    self._read(file)
 
     def lines(self) -> Iterator[Line]:
         """Every sound line of the folder, those under the same key too, in the order in which they count."""
         return (line for file in self._files() for line in read_lines(file) if line is not None)
 
     def flush(self) -> None:
-        """Make sure that what was put survives a crash of the machine."""
+        """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
         if self._writer is not None:
             self._writer.sync()
 
     def close(self) -> None:
         """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
     def _files(self) -> list[Path]:
         return [] if self.folder is None else store_files(self.folder)
@@ -191,6 +192,15 @@ def store_files(folder: Path) -> list[Path]:
     if folder.exists() and not folder.is_dir():
         raise InputError(f'{folder} is a file; a verdict store is a folder')
     return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Names the file where the system does not give what is in it, as an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
@@ -249,12 +259,20 @@ class _Writer:
             self.sync()
 
     def sync(self) -> None:
-        os.fsync(self._descriptor)
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise IncompleteError(
+                f'the disk may have lost verdicts of {self.file}: {error.strerror}. Make room there, or '
+                'choose another store, and run the same command again to ask for what is missing'
+            ) from error
         self._synced_at = time.monotonic()
 
     def close(self) -> None:
-        self.sync()
-        os.close(self._descriptor)
+        try:
+            self.sync()
+        finally:
+            os.close(self._descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from .protocol import Verdict
-from .store import STORE_VARIABLE, Line, begins_sound, read_lines, store_files, store_folder
+from .store import STORE_VARIABLE, Line, begins_sound, read_lines, reading, store_files, store_folder
 
 FOLDER = 'verdicts'
 """Name of the store in a work directory."""
@@ -144,7 +144,5 @@ def _holds_verdict(file: Path) -> bool:
 
 
 def _read(file: Path) -> Iterator[Line | None]:
-    try:
+    with reading(file):
         yield from read_lines(file)
-    except OSError as error:
-        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
