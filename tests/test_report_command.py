@@ -35,6 +35,14 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     }
 
 
+def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And nothing is hinted at behind the last name where all are named."""
+    write_three(tmp_path / 'outputs')
+    page = ['--only', 'page', '-o', str(tmp_path / 'report')]
+    assert main(['report', str(tmp_path / 'outputs'), *page]) == 0
+    assert capsys.readouterr().out.endswith(f'wrote 1 file to {tmp_path / "report"}: index.html\n')
+
+
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
     """Byte for byte: no time, no random number."""
     write_three(tmp_path / 'outputs')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +110,7 @@ def _write(
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
     if removed:
-        print(f'removed {len(removed)} files of an earlier report from {folder}')
+        print(f'removed {_files(removed)} of an earlier report from {folder}')
     return [path for paths in parts.values() for path in paths]
 
 
@@ -149,4 +149,9 @@ def _say(folder: Path, paths: Sequence[Path]) -> None:
     shown = [
         str(path.relative_to(folder)) for path in paths if path.suffix in {'.md', '.csv', '.json', '.html'}
     ]
-    print(f'wrote {len(paths)} files to {folder}: {", ".join(shown)} …')
+    more = ' …' if len(shown) < len(paths) else ''
+    print(f'wrote {_files(paths)} to {folder}: {", ".join(shown)}{more}')
+
+
+def _files(files: Sized) -> str:
+    return f'{len(files)} file{"" if len(files) == 1 else "s"}'
