@@ -7,6 +7,8 @@ import copy
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +337,24 @@ def test_parts_that_only_the_page_shows_may_be_missing(saved: Path, part: str) -
     """The counts stand without them."""
     rewrite(details_in(saved), with_entries(lambda one: one.pop(part)))
     assert read_result(details_in(saved)).counts.sum() > 0
+
+
+@pytest.mark.parametrize('kind', [pyarrow.timestamp('us'), pyarrow.date64(), pyarrow.duration('s')])
+def test_a_time_that_python_has_no_value_for_is_named(tmp_path: Path, kind: Any) -> None:
+    """Parquet has longer ones."""
+    path = tmp_path / 'details_x_2026-01-01T00-00-00.parquet'
+    parquet.write_table(pyarrow.table({'metric': pyarrow.array([-(2**63)]).cast(kind, safe=False)}), path)
+    with pytest.raises(InputError, match=r'cannot be read: .*(too large|out of range)'):
+        read_result(path)
+
+
+@pytest.mark.parametrize('answer', [b'7', datetime(2026, 1, 1), Decimal('1.5'), None, 7])
+def test_answers_of_any_kind_become_texts(saved: Path, answer: object) -> None:
+    """JSON has no bytes, dates or decimal numbers; an answer that is missing is none."""
+    rewrite(details_in(saved), with_entries(lambda one: one.update(answers=[answer] * 8)))
+    record = read_result(details_in(saved)).record
+    assert record['details']['answers'] == [['' if answer is None else str(answer)] * 8] * 48
+    json.dumps(record)
 
 
 @pytest.mark.parametrize('size', [0, 7, 2000, 100_000])

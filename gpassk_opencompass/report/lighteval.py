@@ -98,7 +98,8 @@ def _rows(path: Path) -> Rows:
         ) from error
     try:
         rows: Rows = parquet.ParquetFile(path).read(columns=list(_COLUMNS)).to_pylist()
-    except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
+        # OverflowError: a date or a duration that Python has no value for.
         raise InputError(f'{path} cannot be read: {error}') from error
     return rows
 
@@ -149,13 +150,12 @@ def _counts(
 
 def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What a reader of the page looks into."""
-    deciders = [[str(name) for name in _list(entry.get('judged_by'))] for entry in entries]
     return {
         'question': [one.get('question') for one in specific],
         'reference': [one.get('reference') for one in specific],
-        'answers': [_list(entry.get('answers')) for entry in entries],
-        'verdicts': [''.join(map(str, _list(entry.get('verdicts')))) for entry in entries],
-        **lettered(deciders),
+        'answers': [_texts(entry.get('answers')) for entry in entries],
+        'verdicts': [''.join(_texts(entry.get('verdicts'))) for entry in entries],
+        **lettered([_texts(entry.get('judged_by')) for entry in entries]),
     }
 
 
@@ -251,3 +251,8 @@ def _decimal(value: object) -> float | None:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    """A column of parquet may hold what JSON has no word for, dates and bytes among it."""
+    return ['' if one is None else str(one) for one in _list(value)]

@@ -1,0 +1,221 @@
+"""Lighteval's details, damaged or with columns of other kinds, are read or refused, and reported on."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from drawn import any_text, mutated, values
+from fuzzing import fuzz
+from hypothesis import strategies as st
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.shown import UNSEEN
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.record import data_of
+from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.results import read_result
+
+parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
+pyarrow = pytest.importorskip('pyarrow')
+
+RECORDED = Path(__file__).parents[1] / 'recorded' / 'lighteval'
+[DETAILS] = RECORDED.rglob('details_*.parquet')
+[SUMMARY] = RECORDED.rglob('results_*.json')
+
+Rows = list[dict[str, Any]]
+
+
+def run(*command: str | Path) -> int:
+    """The exit code of a command, which prints nothing that steers a terminal."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(map(str, command)))
+    assert not UNSEEN.search((out.getvalue() + err.getvalue()).replace('\n', ''))
+    return code
+
+
+def read(folder: Path, content: bytes) -> None:
+    """Read details of this content beside their results file; what is read can be written as JSON."""
+    path = folder / 'lighteval' / DETAILS.relative_to(RECORDED)
+    if not path.exists():
+        shutil.copytree(RECORDED, folder / 'lighteval')
+    path.write_bytes(content)
+    with contextlib.suppress(InputError):
+        json.dumps(read_result(path).record)
+    for part in ('tables', 'page'):
+        assert run('report', folder / 'lighteval', '-o', folder / 'report', '--only', part) in (0, 2)
+    assert run('plan', '--half-width', '5', '--k', '4', '--pilot', path) in (0, 2)
+
+
+@cache
+def recorded_rows() -> Rows:
+    """The rows of the recorded details, as far as anything of them is read."""
+    columns = ['doc.id', 'doc.task_name', 'doc.generation_size', 'doc.specific', 'metric']
+    rows: Rows = parquet.ParquetFile(DETAILS).read(columns=columns).to_pylist()
+    return rows
+
+
+METRIC = ('metric', 'G-Pass@k')
+SPECIFIC = ('doc', 'specific')
+SHOWN = [(*METRIC, name) for name in ('answers', 'verdicts', 'judged_by')]
+PLACES: list[tuple[str, ...]] = [
+    ('metric',),
+    METRIC,
+    (*METRIC, 'c'),
+    (*METRIC, 'gpassk'),
+    ('doc',),
+    ('doc', 'id'),
+    ('doc', 'task_name'),
+    ('doc', 'generation_size'),
+    SPECIFIC,
+    *((*SPECIFIC, name) for name in ('uid', 'problem', 'question', 'split', 'language', 'benchmark')),
+]
+
+
+def sealed(rows: Rows) -> None:
+    """The digest of the questions as they are now, so that what comes behind its check is reached, too."""
+    with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+        columns = [
+            [row['doc']['specific'][name] for row in rows] for name in ('uid', 'question', 'reference')
+        ]
+        text = json.dumps({**json.loads(rows[0]['metric']['G-Pass@k']['gpassk']), 'data': data_of(*columns)})
+        for row in rows:
+            row['metric']['G-Pass@k']['gpassk'] = text
+
+
+class Change(NamedTuple):
+    """Another value in one place of the first rows."""
+
+    place: tuple[str, ...]
+    value: object
+    numbered: bool
+    """Made a text that differs from row to row: a column with values of several kinds cannot be written."""
+    rows: int
+
+    def put_into(self, rows: Rows) -> None:
+        """As far as the way to its place is still there."""
+        for number, row in enumerate(rows[: self.rows]):
+            holder: Any = row
+            for step in self.place[:-1]:
+                holder = holder.get(step) if isinstance(holder, dict) else None
+            if isinstance(holder, dict):
+                holder[self.place[-1]] = f'{self.value}{number}' if self.numbered else self.value
+
+
+typed = st.one_of(st.binary(max_size=3), st.datetimes(), st.timedeltas(), st.decimals(-9, 9, places=2))
+changes = st.builds(
+    Change,
+    st.sampled_from(SHOWN) | st.sampled_from(PLACES),
+    values | (any_text | typed).flatmap(lambda one: st.sampled_from([one, [one] * 8])),
+    st.booleans(),
+    st.sampled_from([48, 48, 48, 1]),
+)
+
+
+KINDS = {
+    str(kind): kind
+    for kind in (
+        *(pyarrow.timestamp(unit) for unit in ('s', 'ms', 'us', 'ns')),
+        *(pyarrow.timestamp('us', zone) for zone in ('UTC', 'Nowhere/Land')),
+        *(pyarrow.duration(unit) for unit in ('s', 'us', 'ns')),
+        *(pyarrow.date64(), pyarrow.time64('us'), pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()),
+        *(pyarrow.decimal128(38, 3), pyarrow.string(), pyarrow.binary(), pyarrow.null(), pyarrow.bool_()),
+    )
+}
+
+
+class Column(NamedTuple):
+    """A column, or a field within one, of a kind that Lighteval does not write."""
+
+    kind: str
+    number: int
+    within: list[str]
+    """From the inside: names of structs around it, 'list' for a list."""
+    name: str
+    instead: bool
+    """Of the recorded column of that name, not beside it."""
+
+    def put_into(self, table: Any) -> Any:
+        """The table with it."""
+        try:
+            values = pyarrow.array([self.number] * len(table)).cast(KINDS[self.kind], safe=False)
+        except pyarrow.ArrowException:
+            values = pyarrow.nulls(len(table), KINDS[self.kind])
+        for name in self.within:
+            if name == 'list':
+                values = pyarrow.ListArray.from_arrays(range(len(table) + 1), values)
+            else:
+                values = pyarrow.StructArray.from_arrays([values], [name])
+        if self.instead and self.name in table.column_names:
+            return table.set_column(table.column_names.index(self.name), self.name, values)
+        return table.append_column(self.name, values)
+
+
+columns = st.builds(
+    Column,
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from([-(2**63), -(2**31), -1, 0, 1, 2**31 - 1, 2**53 + 1, 2**63 - 1]),
+    st.lists(st.sampled_from(['list', 'G-Pass@k', 'answers', 'c', 'specific', 'id']), max_size=3),
+    st.sampled_from(['metric', 'doc', 'more']),
+    st.booleans(),
+)
+
+
+def packed(table: Any) -> bytes:
+    """The content of a parquet file."""
+    written = io.BytesIO()
+    parquet.write_table(table, written)
+    return written.getvalue()
+
+
+@fuzz(mutated(packed(pyarrow.Table.from_pylist(recorded_rows()))))
+def test_damaged_details_are_refused_or_read(folder: Path, content: bytes) -> None:
+    """Whichever bytes of the file are not as they were."""
+    read(folder, content)
+
+
+@fuzz(st.lists(changes, min_size=1, max_size=2), st.booleans())
+def test_details_of_other_contents_are_refused_or_reported(
+    folder: Path, changed: list[Change], seal: bool
+) -> None:
+    """Sound files that do not say what Lighteval says."""
+    rows = copy.deepcopy(recorded_rows())
+    for change in changed:
+        change.put_into(rows)
+    if seal:
+        sealed(rows)
+    try:
+        content = packed(pyarrow.Table.from_pylist(rows))
+    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+        return  # there is no such file
+    read(folder, content)
+
+
+@fuzz(columns)
+def test_details_with_odd_columns_are_refused_or_reported(folder: Path, column: Column) -> None:
+    """Of kinds that Python may not have a value for."""
+    try:
+        content = packed(column.put_into(pyarrow.Table.from_pylist(recorded_rows())))
+    except pyarrow.ArrowException:
+        return  # there is no such file
+    read(folder, content)
+
+
+@fuzz(mutated(SUMMARY.read_bytes()) | values.map(lambda value: json.dumps(value).encode()))
+def test_a_damaged_results_file_of_lighteval_does_not_stop_a_report(folder: Path, content: bytes) -> None:
+    """Its details are reported without what it would tell, or it is named."""
+    copied = folder / 'summary'
+    if not copied.exists():
+        shutil.copytree(RECORDED, copied)
+    (copied / SUMMARY.relative_to(RECORDED)).write_bytes(content)
+    found = collect([copied])
+    assert len(found.results) + len(found.passed_over) > 0
+    assert run('report', copied, '-o', folder / 'report', '--only', 'tables') in (0, 2)
