@@ -47,13 +47,23 @@ class SweepRun:
     def __init__(self, forks: Forks, root: Path, server: JudgeServer) -> None:
         self.forks, self.root, self.server = forks, root, server
 
+    @property
+    def said(self) -> str:
+        """What the commands that were started here have printed so far."""
+        path = self.root / 'said'
+        return path.read_text(errors='replace') if path.exists() else ''
+
     def start(self, name: str, fault: Fault | None = None, out: str | Path = 'out') -> Copy:
         """`gpassk run` on the config, at work."""
         line = ('run', f'configs/{name}.py', '-w', out)
         return self.forks.start('gpassk', *line, folder=self.root, fault=fault)
 
     def write(self, name: str, delay: float = 0.0) -> Path:
-        """The config; its model leaves a line a sample in `<name>.trace`, a batch takes `delay` seconds."""
+        """The config of a run, for `check` the only one that asks the judge from here on.
+
+        Its model leaves a line a sample in `<name>.trace`, a batch takes `delay` seconds.
+        """
+        self.server.asked.clear()
         judge = {
             'type': 'llm',
             'model': 'judge',
@@ -72,7 +82,7 @@ class SweepRun:
         """Run it, again while what a killed command left is still at work, until it is complete."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            before = len(self._said())
+            before = len(self.said)
             copy = self.start(name, out=out)
             code = copy.wait()
             if code == 0:
@@ -104,10 +114,6 @@ class SweepRun:
         assert verdicts == {number: is_right(int(number)) for number in verdicts}
         assert (len(verdicts), len(stored.contradictions)) == (len(SAMPLES), 0)
         assert stored.repeated <= (workers - 1) * len(SAMPLES)
-
-    def _said(self) -> str:
-        path = self.root / 'said'
-        return path.read_text() if path.exists() else ''
 
     def _trace(self, name: str) -> list[str]:
         return (self.root / f'{name}.trace').read_text().splitlines()

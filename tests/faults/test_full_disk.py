@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from dying import Fault
-from forks import Copy, Forks
+from forks import Forks
 from judge_server import JudgeServer, fair
 from judging import judge_with
 from judging_run import pairs_of
-from result_files import write_three
 from sweep_run import SweepRun
-from sweeping import BASE
+from writers import expansion_and_report
 
 from gpassk_opencompass import IncompleteError
 from gpassk_opencompass.judges.store import VerdictStore
@@ -57,12 +56,11 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
     for number in range(times):
         name = f'run{number}'
         run.write(name)
-        run.server.asked.clear()
-        ballast = leave(disk, BLOCK * chance.randrange(40))
-        copy = run.start(name, out=disk)
-        disturbed = copy.wait() != 0
+        ballast, before = leave(disk, BLOCK * chance.randrange(40)), len(run.said)
+        disturbed = run.start(name, out=disk).wait() != 0
         tried['full' if disturbed else 'fitted'] += 1
-        assert not disturbed or 'No space left' in _all_said(copy, disk / name), _all_said(copy, disk / name)
+        said = run.said[before:] + _logs(disk / name)
+        assert not disturbed or 'No space left' in said, said
         ballast.unlink()
         run.complete(name, out=disk)
         run.check(name, deaths=int(disturbed), out=disk)
@@ -76,7 +74,6 @@ def test_a_run_whose_files_cannot_grow_goes_on_when_they_can(
     for number in range(times):
         name = f'run{number}'
         run.write(name)
-        run.server.asked.clear()
         fault = Fault('opencompass', str(run.root), size=chance.randrange(25_000), deadly=False)
         disturbed = run.start(name, fault).wait() != 0
         tried['stopped' if disturbed else 'fitted'] += 1
@@ -84,33 +81,27 @@ def test_a_run_whose_files_cannot_grow_goes_on_when_they_can(
         run.check(name, deaths=int(disturbed))
 
 
-def _all_said(copy: Copy, work_dir: Path) -> str:
+def _logs(work_dir: Path) -> str:
     logs = [*work_dir.glob('.gpassk/opencompass.log'), *work_dir.glob('*/logs/*/*/*.out')]
-    return '\n'.join([copy.said, *(log.read_text(errors='replace')[-3000:] for log in logs)])
+    return '\n'.join(log.read_text(errors='replace')[-3000:] for log in logs)
 
 
 @pytest.mark.parametrize('command', ['dump_configs', 'report'])
-def test_a_command_without_room_says_so(
-    forks: Forks, tmp_path: Path, disk: Path, chance: random.Random, command: str
-) -> None:
+def test_a_command_without_room_says_so(forks: Forks, tmp_path: Path, disk: Path, command: str) -> None:
     """One message, exit code 2; typed again when there is room it ends as anywhere else."""
-    template = tmp_path / 'template.py'
-    template.write_text(BASE.replace('temperatures = [0.3]', 'temperatures = [0.1 * i for i in range(1, 8)]'))
-    write_three(tmp_path / 'outputs')
-    lines = {
-        'dump_configs': ('dump_configs', '-tc', template, '--output_dir'),
-        'report': ('gpassk', 'report', tmp_path / 'outputs', '--only', 'tables', '-o'),
-    }
+    line = expansion_and_report(tmp_path)[command]
     for room in (0, 1, 2, 3):
+        place = tmp_path / f'room{room}'  # each says its own
+        place.mkdir()
         ballast = leave(disk, room * BLOCK)
-        copy = forks.start(*lines[command], disk / 'made', folder=tmp_path)
+        copy = forks.start(*line, disk / 'made', folder=place)
         assert copy.wait() == 2
         assert f'to {disk / "made"}: ' in copy.said
         assert 'No space left' in copy.said
         assert 'Traceback' not in copy.said
         ballast.unlink()
-    assert forks.start(*lines[command], disk / 'made', folder=tmp_path).wait() == 0
-    assert forks.start(*lines[command], tmp_path / 'elsewhere', folder=tmp_path).wait() == 0
+    assert forks.start(*line, disk / 'made', folder=tmp_path).wait() == 0
+    assert forks.start(*line, tmp_path / 'elsewhere', folder=tmp_path).wait() == 0
     made, elsewhere = (
         {path.name: path.read_bytes() for path in folder.iterdir() if not path.is_dir()}
         for folder in (disk / 'made', tmp_path / 'elsewhere')

@@ -49,7 +49,6 @@ def test_a_death_at_any_change_of_a_file_loses_nothing(
     for change, emptied in places if LONG else chance.sample(places, times):
         name = f'run{change}{"e" if emptied else ""}'
         run.write(name)
-        run.server.asked.clear()
         run.start(name, Fault('opencompass', str(run.root / 'out'), change, emptied)).wait()
         tried[stage(run.root / 'out' / name)] += 1
         run.complete(name)
@@ -74,7 +73,6 @@ def test_a_killed_run_gives_the_same_numbers(
     for number in range(times):
         name = f'run{number}'
         run.write(name)
-        run.server.asked.clear()
         deaths = 0
         for _ in range(3):
             copy = _disturbed(run, name, chance, changes, seconds)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from dying import Fault
 from forks import Forks
-from result_files import write_three
 from sweep_run import SweepRun, contents
-from sweeping import BASE
+from writers import expansion_and_report
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
@@ -24,7 +23,6 @@ def test_two_sweeps_in_one_work_directory(
     for number in range(times):
         name = f'run{number}'
         run.write(name)
-        run.server.asked.clear()
         first = run.start(name)
         time.sleep(chance.uniform(0, 1))
         second = run.start(name)
@@ -42,7 +40,6 @@ def test_two_commands_of_opencompass_in_one_time_directory(
     for number in range(times):
         name = f'run{number}'
         config = run.write(name, delay=0.05)
-        run.server.asked.clear()
         run.start(name, Fault('opencompass', str(run.root / 'out'), change=chance.randint(8, 24))).wait()
         [time_dir] = (run.root / 'out' / name).glob('2*')
         line = (config, '-w', run.root / 'out' / name, '-r', time_dir.name)
@@ -62,14 +59,7 @@ def test_two_expansions_or_reports_at_once(
     forks: Forks, tmp_path: Path, times: int, chance: random.Random
 ) -> None:
     """Of the same into one folder: it is that of one of them alone."""
-    template = tmp_path / 'template.py'
-    template.write_text(BASE.replace('temperatures = [0.3]', 'temperatures = [0.1 * i for i in range(1, 8)]'))
-    write_three(tmp_path / 'outputs')
-    lines = [
-        ('dump_configs', '-tc', template, '--output_dir'),
-        ('gpassk', 'report', tmp_path / 'outputs', '--only', 'tables', '-o'),
-    ]
-    for line in lines:
+    for line in expansion_and_report(tmp_path).values():
         assert forks.start(*line, tmp_path / f'{line[0]}-alone', folder=tmp_path).wait() == 0
         for number in range(times):
             folder = tmp_path / f'{line[0]}{number}'
