@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arguments import LARGEST_N, as_counts, as_list, as_sizes, as_whole
+from .arguments import as_counts, as_list, as_sizes, as_whole
 from .errors import InputError
 from .metrics import (
     DEFAULT_THRESHOLDS,
@@ -172,7 +172,10 @@ def by_answers(
     missed, accepted = _checked(rates)
     sizes = {len(row) for rows in (answers, correct) for row in rows}
     if len(sizes) != 1 or len(answers) != len(correct):
-        raise InputError(f'every question needs the same number of answers and verdicts, got {sorted(sizes)}')
+        raise InputError(
+            f'every question needs the same number of answers and verdicts, got {sorted(sizes)} of '
+            f'{len(answers)} and {len(correct)} questions'
+        )
     [n] = sizes
     counts = np.zeros(n + 1)
     for row, truth in zip(answers, correct, strict=True):
@@ -279,6 +282,6 @@ def _checked(rates: ErrorRates) -> ErrorRates:
 
 
 def _ks(k_list: int | Sequence[int], thresholds: Sequence[float]) -> list[int]:
-    ks = [as_whole('k', k, 1, min(LARGEST_K, LARGEST_N)) for k in as_list(k_list)]
+    ks = [as_whole('k', k, 1, LARGEST_K) for k in as_list(k_list)]
     metric_names(ks, thresholds)  # refuses an empty list and repetitions
     return ks

@@ -215,6 +215,15 @@ def test_a_result_of_another_judge_is_kept(work_dir: Path, capsys: pytest.Captur
     assert old.rejudge(work_dir)[0] == 0
 
 
+@pytest.mark.parametrize('content', ['', '{"gpassk": {"judge": "mine"}}', '[]'])
+def test_what_is_no_result_gives_way_to_one(content: str, work_dir: Path) -> None:
+    """A file of that name which a kill cut, or which somebody else wrote."""
+    old.put(work_dir.parent / 'new' / old.TIME / 'results' / 'm' / f'{old.NAME}.json', content)
+    code, out = old.rejudge(work_dir)
+    assert code == 0
+    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
+
+
 def test_one_broken_run_does_not_stop_the_others(work_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is named, and the exit code says that something is missing."""
     old.write(work_dir, old.rows()[:31], old.dataset(abbr='LiveMathBench_short'))

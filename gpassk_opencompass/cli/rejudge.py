@@ -201,9 +201,9 @@ def _check_same_judge(target: Path, identity: Mapping[str, object]) -> None:
     """That no result of another judge is lost."""
     try:
         told = json.loads(target.read_bytes())['gpassk']['judge']
-    except (OSError, ValueError, LookupError, TypeError):
-        return
-    had = {name: value for name, value in told.items() if name != 'statistics'}
+        had = {name: value for name, value in told.items() if name != 'statistics'}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return  # there is none, or what is there is no result
     if json.dumps(had, sort_keys=True) != json.dumps(identity, sort_keys=True, default=str):
         raise InputError(f'{target} is the result of another judge ({had.get("name")}); give another -o')
 
