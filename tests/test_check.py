@@ -126,6 +126,15 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: st
     assert found(tmp_path) == without
 
 
+def test_a_number_that_python_does_not_write_is_no_setting(tmp_path: Path) -> None:
+    """A config with 5000 hexadecimal digits in it is read like one that computes its values: not at all."""
+    path = write(
+        tmp_path / 'c.py', f'models = [dict(abbr="m")]\ndatasets = [dict(abbr="d", n=0x{"f" * 5000})]\n'
+    )
+    assert read_config(path) is None
+    assert read_config(write(path, 'n = 0xff')) == {'n': 255}
+
+
 def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
     """The samples are of no use for the config as it is now."""
     made(tmp_path, results____json=record())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,10 @@ from .old_runs import OldRun
 
 ASKED = frozenset({'HUMAN', 'user'})
 """The role of what the model was asked, in the messages of OpenCompass and of chat servers."""
+
+
+NAMED = 20
+"""Parts that a message names at most: a stray file may be called part five million."""
 
 
 class Row(NamedTuple):
@@ -72,11 +77,13 @@ def _check_finished(run: OldRun) -> None:
     if not run.in_parts:
         return
     known = run.time_dir.predictions(Wanted(run.model, run.dataset, None, None))
-    numbers = [int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts]
-    gaps = [f'{run.dataset}_{number}' for number in range(max(numbers)) if number not in numbers]
-    if missing := [*gaps, *known.unfinished]:
+    numbers = {int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts}
+    gaps = (f'{run.dataset}_{number}' for number in range(max(numbers)) if number not in numbers)
+    missing = list(dict.fromkeys([*islice(gaps, NAMED + 1), *known.unfinished]))
+    if missing:
+        more = ', …' if len(missing) > NAMED else ''
         raise IncompleteError(
-            f'predictions are missing or unfinished: {", ".join(dict.fromkeys(missing))}; '
+            f'predictions are missing or unfinished: {", ".join(missing[:NAMED])}{more}; '
             'finish the run with opencompass -r and the --max-num-workers of its start'
         )
 

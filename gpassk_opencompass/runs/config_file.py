@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..sweep.literals import literal
+from ..sweep.literals import NO_LITERAL, literal
 from ..sweep.signatures import signature
 from ..sweep.source import plain
 
@@ -31,11 +31,11 @@ def read_config(path: Path) -> Config | None:
         tree = ast.parse(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(f'cannot read {path}: {error.strerror}') from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except NO_LITERAL as error:
         raise InputError(f'{path} is not valid Python: {error}') from error
     try:
         return dict(_variable(statement) for statement in tree.body if not _is_text(statement))
-    except (ValueError, TypeError, RecursionError):  # a value with no literal form is a ValueError too
+    except NO_LITERAL:  # a value with no literal form is a ValueError too
         return None
 
 
@@ -79,7 +79,7 @@ def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
 def _nodes(path: Path) -> Iterator[ast.AST]:
     try:
         return ast.walk(ast.parse(path.read_bytes(), str(path)))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (OSError, *NO_LITERAL):
         return iter(())
 
 

@@ -129,7 +129,7 @@ class Driver:
         workers = self._options.workers if made is None else made.workers
         line = command(config, work_dir, self._options, workers, resumed)
         if resumed is not None:
-            _put_aside(finding.in_the_way)
+            put_aside(finding.in_the_way)
         log = held.enter_context((work_dir / LOG).open('wb'))
         starts.begin(
             Start(
@@ -174,7 +174,7 @@ class Driver:
         return finding
 
 
-def _put_aside(paths: Sequence[Path]) -> None:
+def put_aside(paths: Sequence[Path]) -> None:
     """OpenCompass skips what has a result, whatever is in it. Nothing is lost."""
     for path in paths:
         path.rename(path.with_name(f'{path.name}.{now()}.aside'))

@@ -28,6 +28,8 @@ def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
             with one name, or k > n.
     """
     models, datasets = _entries(variables, 'models'), _entries(variables, 'datasets')
+    for dataset in datasets:
+        _check_samples(dataset)
     parts = {name: variables[name] for name in PARTS if name in variables}
     runs: dict[str, Run] = {}
     for model in models:
@@ -36,8 +38,6 @@ def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
             if file in runs:
                 raise TemplateError(f'two pairs of models and datasets would both be written to {file}')
             runs[file] = _run(file, model, dataset, parts)
-    for dataset in datasets:
-        _check_samples(dataset)
     if any(dataset.get('n', 1) != 1 for dataset in datasets):
         _warn_of_fixed_seeds(models)
     return list(runs.values())
@@ -54,16 +54,16 @@ def check_overrides(lines: Mapping[str, Any]) -> None:
 
 
 def _run(file: str, model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
-    k, n, length = dataset.get('k'), dataset.get('n'), model.get('max_out_len')
+    length = model.get('max_out_len')
     return Run(
         file=file,
         config={'models': [model], 'datasets': [dataset], **parts},
         model=model['abbr'],
         path=str(model.get('path', '')),
         benchmark=dataset['abbr'],
-        settings={'max_out_len': length} if isinstance(length, int) else {},
-        k=tuple(k) if isinstance(k, (list, tuple)) else (k,) if isinstance(k, int) else (),
-        n=n if isinstance(n, int) else None,
+        settings={'max_out_len': length} if _is_whole(length) else {},
+        k=_ks(dataset),
+        n=dataset.get('n'),
     )
 
 
@@ -79,13 +79,23 @@ def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return list(entries)
 
 
+def _ks(dataset: Mapping[str, Any]) -> tuple[Any, ...]:
+    k = dataset.get('k')
+    return tuple(k) if isinstance(k, (list, tuple)) else () if k is None else (k,)
+
+
 def _check_samples(dataset: Mapping[str, Any]) -> None:
-    k, n = dataset.get('k'), dataset.get('n')
-    ks = [k] if isinstance(k, int) else k
-    if isinstance(ks, (list, tuple)) and ks and isinstance(n, int) and max(ks) > n:
-        raise TemplateError(
-            f'{dataset["abbr"]}: k = {max(ks)}, but n = {n}: at most n of n samples can be drawn'
-        )
+    abbr, ks, n = dataset['abbr'], _ks(dataset), dataset.get('n')
+    if not all(map(_is_whole, ks)):
+        raise TemplateError(f'{abbr}: k = {dataset["k"]!r}; expected a whole number or a list of such')
+    if n is not None and not _is_whole(n):
+        raise TemplateError(f'{abbr}: n = {n!r}; expected a whole number of samples a question')
+    if ks and n is not None and max(ks) > n:
+        raise TemplateError(f'{abbr}: k = {max(ks)}, but n = {n}: at most n of n samples can be drawn')
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:

@@ -10,8 +10,8 @@ from ..errors import InputError
 MAX_FILE_NAME = 255
 """Bytes that usual file systems allow for one name."""
 
-AROUND_DATASET = len('tmp__99999.samples')
-"""Bytes that the names of a run's own files have beside the data set abbreviation."""
+AROUND_DATASET = len('_99999.json.20260101_000000.aside')
+"""Bytes that the names of a run's own files have at most beside the data set abbreviation."""
 
 CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""

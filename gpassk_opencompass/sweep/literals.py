@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+"""What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
+
 
 def literal(node: ast.expr | ast.Expression) -> Any:
     """The value of a literal, in which `dict(a=1)` and `dict({'a': 1})` may stand for `{'a': 1}`.
 
     Raises:
-        ValueError, TypeError, RecursionError, MemoryError: as for `ast.literal_eval`: it is no literal.
+        NO_LITERAL: as for `ast.literal_eval`.
 
     >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
     [{'type': 'rule'}, 1]

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from .source import LARGEST
 
 MANIFEST = 'manifest.jsonl'
-
-_LARGEST = 1e40
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def _check_types(entry: Entry) -> None:
         raise TypeError('settings is no object')
     counts = [value for value in (entry.n, entry.questions) if value is not None]
     for value in (*entry.k, *counts, *entry.settings.values()):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _LARGEST:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > LARGEST:
             raise TypeError(f'{value!r:.40} is no number that a config has')
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import TemplateError
 from .grid import VARIABLES
-from .literals import literal
+from .literals import NO_LITERAL, literal
 from .llms import OPTIONS
 from .spelling import unknown
 
@@ -48,7 +48,7 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
 def _read_value(name: str, text: str) -> Any:
     try:
         value = literal(ast.parse(text, mode='eval'))
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+    except NO_LITERAL as error:
         if text[0] in '[({\'"' or text.startswith('dict('):
             raise TemplateError(
                 f'--override {name}={text}: the value cannot be read as Python: {error}'

@@ -11,6 +11,9 @@ from ..errors import TemplateError
 
 WIDTH = 100
 
+LARGEST = 10**40
+"""No setting or size is as large, and Python does not write numbers of thousands of digits."""
+
 Written = dict[tuple[str, int], tuple[Any, str]]
 """(name, identity) of a part of a config → the part, which keeps its identity taken, and its text."""
 
@@ -49,6 +52,8 @@ def plain(value: Any, where: str) -> Any:
     """
     if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        check_size(value, where)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)  # a subclass (of numpy, an enum) may have a repr of its own
     for kind in (int, str):
@@ -64,6 +69,12 @@ def plain(value: Any, where: str) -> Any:
         f'{where} is {value!r}, which cannot be written into a config; allowed are finite numbers, strings, '
         'True, False, None, lists, dicts, and classes or functions that can be imported'
     )
+
+
+def check_size(value: int, where: str) -> None:
+    """TemplateError for a whole number that is too large to be meant."""
+    if abs(value) > LARGEST:
+        raise TemplateError(f'{where} is a whole number of more than 40 digits; no setting is as large')
 
 
 def _key(key: Any, where: str) -> str | int:

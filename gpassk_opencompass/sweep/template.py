@@ -12,6 +12,8 @@ from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
 from .axes import with_lines
+from .literals import NO_LITERAL
+from .source import check_size
 
 SECRET = re.compile(
     r'(?<![A-Za-z0-9])(?:sk|gsk|xai)-[\w-]{8,}'
@@ -39,17 +41,21 @@ def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[st
     not variables. A template with mmengine's `read_base` is loaded by mmengine.
 
     Raises:
-        TemplateError: the file is missing, does not run, or holds a literal API key.
+        TemplateError: the file is missing, does not run, or holds a literal API key or a value that cannot
+            be written.
     """
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except OSError as error:
         raise TemplateError(f'cannot read the template: {error}') from error
-    except (SyntaxError, ValueError) as error:
+    except NO_LITERAL as error:
         raise TemplateError(f'the template is not valid Python: {error}') from error
     with_base = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
     variables = with_lines(_run(path, with_base), lines or {})
-    _refuse_secrets(variables)
+    try:
+        _check_value(variables)
+    except RecursionError as error:
+        raise TemplateError('a value of the template holds itself, or is nested too deep') from error
     return variables
 
 
@@ -76,15 +82,25 @@ def _is_variable(name: str, value: Any) -> bool:
     return name == name.lower() and name[0] != '_' and not isinstance(value, (ModuleType, FunctionType, type))
 
 
-def _refuse_secrets(value: Any, where: str = '') -> None:
-    """Literal keys would land in every config, log and work directory; the message does not repeat them."""
+def _check_value(value: Any, where: str = '') -> None:
+    """Refuse what must not, or cannot, stand in the configs and their names."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _refuse_secrets(item, f'{where}.{key}' if where else str(key))
+            _check_value(item, f'{where}.{key}' if where else str(key))
     elif isinstance(value, (list, tuple, set)):
         for i, item in enumerate(value):
-            _refuse_secrets(item, f'{where}[{i}]')
-    elif isinstance(value, str) and _looks_secret(value, where):
+            _check_value(item, f'{where}[{i}]')
+    elif isinstance(value, str):
+        _check_text(value, where)
+    elif isinstance(value, int):
+        check_size(value, where)
+
+
+def _check_text(text: str, where: str) -> None:
+    """Literal keys would land in every config, log and work directory; the message does not repeat them."""
+    if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
+        raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
+    if _looks_secret(text, where):
         advice = _FOR_A_JUDGE if _JUDGE.search(where) else _FOR_A_MODEL
         raise TemplateError(f'{where} looks like a literal API key; keys come from the environment: {advice}')
 

@@ -10,6 +10,8 @@ import pytest
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError
+from gpassk_opencompass.runs.driver import put_aside
+from gpassk_opencompass.sweep.lengths import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
 journal = import_plugin('.journal')
@@ -100,6 +102,21 @@ def test_the_resume_file_keeps_the_name_that_opencompass_gives_it(tmp_path: Path
     for name in ('bench_0', 'a.b_0'):
         draft = journal.Journal(tmp_path / f'{name}.json', SAMPLES).draft
         assert Path('tmp_' + draft.name).with_suffix('.jsonl').name == f'tmp_{name}.jsonl'
+
+
+def test_the_longest_data_set_name_leaves_room_for_every_file(tmp_path: Path) -> None:
+    """Those of a shard at work, its seal, and what is put aside of it."""
+    abbr = 'x' * (MAX_FILE_NAME - AROUND_DATASET)
+    predictions = tmp_path / f'{abbr}_99999.json'
+    for _ in range(2):
+        owner = journal.Journal(predictions, SAMPLES)
+        assert not owner.claim()
+        (tmp_path / f'tmp_{abbr}_99999.jsonl').write_text(lines(range(3)))
+        owner.check()
+        owner.draft.write_text('{}')
+        owner.publish()
+        put_aside([predictions])
+        (tmp_path / f'tmp_{abbr}_99999.jsonl').unlink()
 
 
 def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_path: Path) -> None:
