@@ -127,6 +127,25 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
     assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')
 
 
+def test_standard_output_can_be_named_as_a_file() -> None:
+    """And a pipe is no place for a draft beside it."""
+    code = (
+        'from pathlib import Path; from gpassk_opencompass.cli.files import write_file; '
+        'write_file(Path("/dev/stdout"), "text\\n")'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ['text', 'wrote /dev/stdout']
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """What it points to gets the text."""
+    link = tmp_path / 'link.csv'
+    link.symlink_to(tmp_path / 'table.csv')
+    write_file(link, 'new')
+    assert link.is_symlink()
+    assert (tmp_path / 'table.csv').read_text() == 'new'
+
+
 def test_a_file_that_cannot_be_written_to_its_end_leaves_the_old_one(tmp_path: Path) -> None:
     """A full disk, here a limit on the size of files, costs nothing that was there."""
     file = tmp_path / 'table.csv'

@@ -36,22 +36,22 @@ def write_file(path: Path, text: str, *, make_folder: bool = False) -> None:
 def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
     """A file that takes the place of `path` when all is written; until then what was there stays.
 
-    A device or a pipe is written to as it is. Halves of characters, which no file can hold, are escaped.
+    A device, a pipe and a link, such as /dev/stdout, are written to as they are. Halves of characters, which
+    no file can hold, are escaped.
 
     Raises:
         InputError: it cannot be written.
     """
     draft = None
     try:
-        target = path.resolve()  # of a link what it points to is replaced
         if make_folder:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_file() or not target.exists():
-            draft = target.with_name(f'.writing-{os.getpid()}')
-        with (draft or target).open('w', encoding='utf-8', errors='backslashreplace', newline='') as file:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_symlink() and (path.is_file() or not path.exists()):
+            draft = path.with_name(f'.writing-{os.getpid()}')
+        with (draft or path).open('w', encoding='utf-8', errors='backslashreplace', newline='') as file:
             yield file
         if draft:
-            draft.replace(target)
+            draft.replace(path)
     except OSError as error:
         raise InputError(f'cannot write {path}: {error.strerror}') from error
     finally:
