@@ -12,8 +12,11 @@ from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, writ
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
+from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.sweep.manifest import Entry as ManifestEntry
 from gpassk_opencompass.sweep.manifest import manifest_text
 
@@ -56,6 +59,19 @@ def test_the_statistics_of_a_judge_are_not_its_identity(tmp_path: Path) -> None:
     blocks[1]['judge']['statistics'] = {'pairs': 7}
     made = [Result(f'm{i}_l1', 'MATH500-L5-k2-r2', {'gpassk': b}, tmp_path) for i, b in enumerate(blocks)]
     assert len(boards(made)[0]) == 1
+
+
+def test_runs_of_one_name_are_told_apart_by_k_and_n(tmp_path: Path) -> None:
+    """In every table: none takes the place of another; a name that is its own stays as it is."""
+    write_result(tmp_path, ABBR.format(1), THIRDS)
+    write_result(tmp_path, ABBR.format(1), [2 * c for c in HALVES], n=8)
+    write_result(tmp_path, ABBR.format(2), [3] * 12 + [1] * 12)
+    [board], _ = boards_of(tmp_path)
+    names = [f'{ABBR.format(1)} (k2-r4)', f'{ABBR.format(1)} (k2-r2)']
+    assert [entry.name for entry in board.entries] == [*names, ABBR.format(2)]
+    assert [entry.model for entry in board.entries] == ['m1', 'm1', 'm2']
+    assert list(as_published([(board, scores_of(board))])) == [*names, 'm2']
+    assert [run.label for run in labelled(board)] == [*names, 'm2']
 
 
 def test_a_greedy_run_of_another_judge_does_not_stand_beside(tmp_path: Path) -> None:

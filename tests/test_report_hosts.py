@@ -222,6 +222,24 @@ def test_models_of_one_name_from_two_owners_are_two_runs(tmp_path: Path) -> None
     again(tmp_path, '2026-01-01T00-00-00.5')
     again(tmp_path, '2026-01-02T00-00-00.5', 'else/demo')
     assert [result.whole_name for result in collect([tmp_path]).results] == ['else/demo', 'someone/demo']
+    name = 'demo_t1-0_p0-9_l40'
+    assert {entry.name for entry in board_of(tmp_path).entries} == {
+        f'{name} (else/demo)',
+        f'{name} (someone/demo)',
+    }
+
+
+def test_one_model_with_two_lists_of_k_is_two_runs(tmp_path: Path, saved: Path) -> None:
+    """Told apart; another host's run beside them needs no more than its mark."""
+    again(tmp_path, '2026-01-01T00-00-00.5')
+    [first] = (tmp_path / 'details').rglob('details_*.parquet')
+    rewrite(first, block_with(k=[4]))
+    beside(tmp_path / 'oc')
+    assert {entry.name for entry in board_of(tmp_path).entries} == {
+        'demo_t1-0_p0-9_l40 (lighteval, k4-r2)',
+        'demo_t1-0_p0-9_l40 (lighteval, k4_8-r1)',
+        'other_t0-7_l40 (opencompass)',
+    }
 
 
 def test_without_its_results_file_the_folder_tells_the_model(saved: Path) -> None:

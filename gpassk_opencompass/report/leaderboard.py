@@ -29,11 +29,14 @@ class Entry:
     """Of confidence, of all intervals."""
     mark: str = ''
     """Its host, where results of several hosts are shown."""
+    apart: str = ''
+    """What tells it from another run that would have its name: the whole name of its model, its k and n."""
 
     @property
     def name(self) -> str:
-        """The model with its settings, and the host's mark."""
-        return f'{self.result.model_abbr} ({self.mark})' if self.mark else self.result.model_abbr
+        """The model with its settings, the host's mark, and what tells it from other runs of this name."""
+        marks = ', '.join(filter(None, (self.mark, self.apart)))
+        return f'{self.result.model_abbr} ({marks})' if marks else self.result.model_abbr
 
     @property
     def model(self) -> str:
@@ -184,7 +187,8 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
     fit = [result for result in sampled if k and k <= result.n]
     entries = [
-        Entry(result, _greedy_of(result, alike), frame.level, result.host if marked else '') for result in fit
+        Entry(result, _greedy_of(result, alike), frame.level, result.host if marked else '', apart)
+        for result, apart in zip(fit, _told_apart(fit), strict=True)
     ]
     shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
     models = {(entry.result.host, entry.result.model) for entry in entries}
@@ -197,6 +201,23 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
     metric = mg_pass_name(k)
     entries.sort(key=lambda entry: (-float(entry.result.values(metric).mean()), entry.name))
     return Board(frame.benchmark, frame.part, frame.reason, k, tuple(entries), frame.level), left_out
+
+
+def _told_apart(results: Sequence[Result]) -> list[str]:
+    """For each result what tells it from others of its host and name, '' where there is none.
+
+    Such are models of one name from two owners on the hub, and runs of one model with other k or n.
+    """
+    alike: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        alike[result.host, result.model_abbr].append(result)
+    told = {}
+    for members in alike.values():
+        facts = zip(*((one.whole_name, one.sizes_name) for one in members), strict=True)
+        differing = [fact for fact in facts if len(set(fact)) > 1]
+        for place, one in enumerate(members):
+            told[id(one)] = ', '.join(filter(None, (fact[place] for fact in differing)))
+    return [told[id(result)] for result in results]
 
 
 def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]:

@@ -74,6 +74,11 @@ class Result:
         return name.label if name else re.sub(r'-k[0-9_]+-[rn][0-9]+$', '', self.dataset_abbr)
 
     @property
+    def sizes_name(self) -> str:
+        """What the data set's abbreviation says of k and n: 'k4_8-r3'."""
+        return self.dataset_abbr.removeprefix(self.benchmark).lstrip('-')
+
+    @property
     def n(self) -> int:
         """Samples a question."""
         return int(self.block['n'])
