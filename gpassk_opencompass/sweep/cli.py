@@ -16,8 +16,8 @@ from .estimate import estimate_table
 from .grid import Run, runs
 from .manifest import Entry
 from .overrides import read_overrides
-from .signatures import Known, signature
-from .source import Written, config_source
+from .signatures import canonical_parts, signature
+from .source import config_source, part_sources
 from .template import read_template
 from .writer import Changes, apply, changes
 
@@ -76,13 +76,13 @@ def expand_template(template: Path, overrides: Sequence[str] = ()) -> Expansion:
         found = computed_runs(variables)
     else:
         found = runs(variables)
-    written: Written = {}
-    return Expansion(found, {run.file: config_source(run.config, template.name, written) for run in found})
+    texts = part_sources()
+    return Expansion(found, {run.file: config_source(run.config, template.name, texts) for run in found})
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:
     """What the manifest says of each config."""
-    known: Known = {}
+    texts = canonical_parts()
     return [
         Entry(
             file=run.file,
@@ -96,7 +96,7 @@ def entries(expansion: Expansion, template: str) -> list[Entry]:
             k=run.k,
             n=run.n,
             questions=run.questions,
-            signature=signature(run.config, known),
+            signature=signature(run.config, texts),
             sha256=digest(expansion.texts[run.file].encode()),
         )
         for run in expansion.runs

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from .source import plain
+from ..files import digest
+from .source import PartTexts, plain
 
 LENGTH = 16
 """Hexadecimal digits: two of a million signatures are equal with a chance of 3 in 10⁸."""
@@ -58,12 +58,11 @@ NOT_DATASET = frozenset(
 )
 """Fields of a data set and its judge, at any depth, that do not change a verdict."""
 
+LEFT_OUT = {'models': NOT_MODEL, 'datasets': NOT_DATASET}
+"""Part of a config: its fields that do not count."""
 
-Known = dict[tuple[str, int], tuple[Any, str]]
-"""(name, identity) of a part of a config → the part, which keeps its identity taken, and its text."""
 
-
-def signature(config: Mapping[str, Any], known: Known | None = None) -> str:
+def signature(config: Mapping[str, Any], texts: PartTexts | None = None) -> str:
     """A hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
 
     Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
@@ -72,7 +71,8 @@ def signature(config: Mapping[str, Any], known: Known | None = None) -> str:
 
     Args:
         config: with `models` and `datasets`.
-        known: kept from config to config, so that a part that several share is read once.
+        texts: `canonical_parts()`, kept from config to config, so that a part that several share is read
+            once.
 
     Raises:
         InputError: a value that cannot stand in a config.
@@ -83,19 +83,16 @@ def signature(config: Mapping[str, Any], known: Known | None = None) -> str:
     >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
     False
     """
-    digest = hashlib.sha256()
-    texts: Known = {} if known is None else known
-    for name, left_out in (('models', NOT_MODEL), ('datasets', NOT_DATASET)):
-        part = config.get(name)
-        if (name, id(part)) not in texts:
-            texts[name, id(part)] = (part, _canonical(plain(part, name), left_out))
-        digest.update(texts[name, id(part)][1].encode())
-    return digest.hexdigest()[:LENGTH]
+    text_of = texts or canonical_parts()
+    text = ''.join(text_of(name, config.get(name)) for name in LEFT_OUT)
+    return digest(text.encode())[:LENGTH]
 
 
-def _canonical(value: Any, left_out: frozenset[str]) -> str:
-    """One text for a value whatever the order of its dicts, without the fields that are left out."""
-    return json.dumps(_without(value, left_out), sort_keys=True)
+def canonical_parts() -> PartTexts:
+    """For `signature`: one text for a part whatever the order of its dicts, without what is left out."""
+    return PartTexts(
+        lambda name, part: json.dumps(_without(plain(part, name), LEFT_OUT[name]), sort_keys=True)
+    )
 
 
 def _without(value: Any, left_out: frozenset[str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -14,17 +14,33 @@ WIDTH = 100
 LARGEST = 10**40
 """No setting or size is as large, and Python does not write numbers of thousands of digits."""
 
-Written = dict[tuple[str, int], tuple[Any, str]]
-"""(name, identity) of a part of a config → the part, which keeps its identity taken, and its text."""
+
+class PartTexts:
+    """A text for each part of the configs of a sweep, made once for a part that many share as one object.
+
+    Args:
+        text_of: the text of a named part.
+    """
+
+    def __init__(self, text_of: Callable[[str, Any], str]) -> None:
+        self._text_of = text_of
+        self._known: dict[tuple[str, int], tuple[Any, str]] = {}
+
+    def __call__(self, name: str, part: Any) -> str:
+        if (name, id(part)) not in self._known:
+            # The part is kept beside its text: its identity must not become that of another one.
+            self._known[name, id(part)] = (part, self._text_of(name, part))
+        return self._known[name, id(part)][1]
 
 
-def config_source(config: Mapping[str, Any], template: str, written: Written | None = None) -> str:
+def config_source(config: Mapping[str, Any], template: str, texts: PartTexts | None = None) -> str:
     """The text of a config file; the same config gives the same text.
 
     Args:
         config: what `runs` made; classes and importable functions become dotted paths, tuples lists.
         template: the file name of the template, for the first line.
-        written: kept from config to config, so that a part that several share is written out once.
+        texts: `part_sources()`, kept from config to config, so that a part that several share is written
+            out once.
 
     Raises:
         TemplateError: a value that has no literal form, naming where it is.
@@ -35,13 +51,14 @@ def config_source(config: Mapping[str, Any], template: str, written: Written | N
     models = [{'type': 'builtins.int', 'k': [4, 8]}]
     <BLANKLINE>
     """
-    known: Written = {} if written is None else written
-    for name, value in config.items():
-        if (name, id(value)) not in known:
-            text = _rendered(plain(value, name), len(name) + 3, 0)
-            known[name, id(value)] = (value, f'{name} = {text}\n')
+    source_of = texts or part_sources()
     head = f'# Written by dump_configs.py from {template!r}: change the template, not this file.\n'
-    return '\n'.join([head, *(known[name, id(value)][1] for name, value in config.items())])
+    return '\n'.join([head, *(source_of(name, value) for name, value in config.items())])
+
+
+def part_sources() -> PartTexts:
+    """For `config_source`."""
+    return PartTexts(lambda name, part: f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n')
 
 
 def plain(value: Any, where: str) -> Any:
