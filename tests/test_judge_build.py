@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.build import build_judge, judge_config
+from gpassk_opencompass.judges.build import build_judge, judge_config, with_store
+from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.llm import LLMJudge
 
@@ -88,3 +89,19 @@ sys.exit(', '.join({'opencompass', 'math_verify', 'torch'} & set(sys.modules)) o
 """
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, '')
+
+
+@pytest.mark.parametrize(
+    'llm', ['llm', LLMJudge, 'gpassk_opencompass.LLMJudge', 'gpassk_opencompass.judges.llm.LLMJudge']
+)
+@pytest.mark.parametrize('cascade', ['cascade', CascadeJudge, 'gpassk_opencompass.CascadeJudge'])
+def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> None:
+    """By its name, its class or a path of it; a store of its own stays, and other judges have none."""
+    kept = {'type': llm, 'store': 'kept'}
+    assert with_store({'type': llm}, 'kept') == kept
+    assert with_store({'type': llm, 'store': 'mine'}, 'kept') == {'type': llm, 'store': 'mine'}
+    both = {'type': cascade, 'first': {'type': 'rule'}, 'second': {'type': llm}}
+    assert with_store(both, 'kept') == {**both, 'second': kept}
+    for other in ('rule', Stranger, f'{__name__}.Stranger', 'no.such.Judge'):
+        config = {'type': other, 'second': {'type': llm}}
+        assert with_store(config, 'kept') == config

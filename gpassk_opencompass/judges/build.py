@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -80,10 +81,20 @@ def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     'verdicts'
     """
     parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
-    full = {**config, **(parts if config.get('type') == 'cascade' else {})}
-    if config.get('type') == 'llm':
+    full = {**config, **(parts if _is_ours('cascade', config) else {})}
+    if _is_ours('llm', config):
         full.setdefault('store', folder)
     return full
+
+
+def _is_ours(name: str, config: Mapping[str, Any]) -> bool:
+    """Whether a config means this judge: by its name, its class (as configs of OpenCompass do) or a path."""
+    kind = config.get('type')
+    if isinstance(kind, str) and '.' not in kind:
+        return kind == name
+    with suppress(InputError):  # a path that leads nowhere is refused where the judge is checked
+        kind = _find(kind) if isinstance(kind, str) else kind
+    return isinstance(kind, type) and f'{kind.__module__}.{kind.__qualname__}' == JUDGES[name]
 
 
 def check_judge(config: Mapping[str, Any]) -> None:
