@@ -20,7 +20,7 @@ from .shown import printable
 
 if TYPE_CHECKING:
     from ..rejudging.old_runs import Found, OldRun
-    from ..rejudging.rejudged import Read, Wanted
+    from ..rejudging.rejudged import Choices, Read
 
 _EPILOG = """\
 examples:
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
     """
     from ..rejudging.old_runs import find_runs
 
-    wanted, config = _wanted(arguments), _judge_config(arguments)
+    choices, config = _choices(arguments), _judge_config(arguments)
     old, out = Path(arguments.work_dir), _output(arguments)
     found = find_runs(old)
     runs = _chosen(found, arguments)
@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
         _check_targets(out, runs)
     print(described(old, found, runs))
     failures: dict[str, GPassKError] = {}
-    outcomes = list(_each(runs, arguments, out, config, wanted, failures))
+    outcomes = list(_each(runs, arguments, out, config, choices, failures))
     if done := [one for one in outcomes if one is not None]:
         _finish(out, done)
     return _told(failures, bool(outcomes))
@@ -86,7 +86,7 @@ def _each(
     arguments: Namespace,
     out: Path,
     config: Mapping[str, Any],
-    wanted: Wanted,
+    choices: Choices,
     failures: dict[str, GPassKError],
 ) -> Iterator[Outcome | None]:
     """Of each run that can be read and judged, None where none is judged; the others go to `failures`."""
@@ -98,7 +98,7 @@ def _each(
             read = read_run(run, arguments.questions)
             print(findings_of(read), flush=True)
             judging = not arguments.check
-            record = _judged(read, out, config, wanted) if judging else None
+            record = _judged(read, out, config, choices) if judging else None
         except (InputError, IncompleteError) as error:
             failures[f'{run.place / run.name}'] = error
             if judging and isinstance(error, IncompleteError) and config['type'] != 'rule':
@@ -111,7 +111,7 @@ def _each(
             yield outcome(read, record) if record else None
 
 
-def _judged(read: Read, out: Path, config: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
+def _judged(read: Read, out: Path, config: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
     from ..judges.build import build_judge
     from ..rejudging.rejudged import rejudged
 
@@ -119,21 +119,21 @@ def _judged(read: Read, out: Path, config: Mapping[str, Any], wanted: Wanted) ->
     target = _target(out, read.run)
     with closing(build_judge(config)) as judge:
         _check_same_judge(target, judge.identity())
-        record = rejudged(read, judge, wanted)
+        record = rejudged(read, judge, choices)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record
 
 
-def _wanted(arguments: Namespace) -> Wanted:
+def _choices(arguments: Namespace) -> Choices:
     from ..metrics import DEFAULT_THRESHOLDS
-    from ..rejudging.rejudged import Wanted
+    from ..rejudging.rejudged import Choices
 
     ks = [as_whole('k', k, 1, 100_000) for k in arguments.k]
     thresholds = [as_threshold(threshold) for threshold in arguments.threshold or DEFAULT_THRESHOLDS]
     if not 0 <= arguments.unjudged_tolerance <= 1:
         raise InputError(f'--unjudged-tolerance {arguments.unjudged_tolerance}: expected a share from 0 to 1')
-    return Wanted(ks, thresholds, arguments.unjudged_tolerance)
+    return Choices(ks, thresholds, arguments.unjudged_tolerance)
 
 
 def _judge_config(arguments: Namespace) -> dict[str, Any]:

@@ -108,8 +108,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         settings: Mapping[str, Any],
     ) -> dict[str, Any]:
         samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'))
-        folder = getattr(self, '_out_dir', None)
-        judgements, answers = evaluator.verdicts(samples.replica, folder, score_kwargs)
+        judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
     def _check_files(self, rows: Any) -> None:

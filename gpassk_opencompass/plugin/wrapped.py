@@ -60,7 +60,7 @@ class WrappedEvaluator:
         self._results: defaultdict[str, list[float]] = defaultdict(list)
 
     def verdicts(
-        self, replica: Sequence[int], folder: str | None, score_kwargs: Mapping[str, Any]
+        self, replica: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
     ) -> tuple[list[Judgement], list[str]]:
         """Judgement and answer of each row.
 
@@ -106,14 +106,14 @@ class WrappedEvaluator:
             ) from error
 
     def _details(
-        self, number: int, rows: Sequence[int], folder: str | None, score_kwargs: Mapping[str, Any]
+        self, number: int, rows: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
     ) -> list[Mapping[str, Any]]:
         evaluator = self._build()
         evaluator._dataset_replica_idx = number
         arguments = {name: _take(value, rows) for name, value in score_kwargs.items()}
         if folder is not None:
             told = {name: _content(value) for name, value in arguments.items() if isinstance(value, Iterable)}
-            evaluator._out_dir = str(Path(folder) / f'replica_{number}-{_hash([self._digest, told])}')
+            evaluator._out_dir = str(folder / f'replica_{number}-{_hash([self._digest, told])}')
         if 'predictions' in arguments:
             arguments['predictions'] = evaluator.pred_postprocess(arguments['predictions'])
         result = evaluator.score(**arguments)

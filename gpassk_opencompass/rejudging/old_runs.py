@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..runs.config_file import dicts_of
+from ..runs.plan import Wanted
 from ..runs.work_dir import TimeDir
 
 DATASET_CLASS = 'LiveMathBenchDataset'
@@ -46,9 +47,14 @@ class OldRun:
         return self.place / 'results' / self.model.replace('/', '_')
 
     @property
+    def wanted(self) -> Wanted:
+        """How `TimeDir` is asked for its files."""
+        return Wanted(self.model, self.dataset, None, None)
+
+    @property
     def result(self) -> Path:
         """What the old evaluation wrote, if it came to its end."""
-        return self.time_dir.path / 'results' / self.model / f'{self.dataset}.json'
+        return self.time_dir.result(self.wanted)
 
     @property
     def replies(self) -> Path:

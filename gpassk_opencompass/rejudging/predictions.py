@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json
-from ..runs.plan import Wanted
 from .old_runs import OldRun
 
 ASKED = frozenset({'HUMAN', 'user'})
@@ -76,7 +75,7 @@ def _check_finished(run: OldRun) -> None:
     """By names of parts and logs; logs may be of an older start with more parts, so rows tell first."""
     if not run.in_parts:
         return
-    known = run.time_dir.predictions(Wanted(run.model, run.dataset, None, None))
+    known = run.time_dir.predictions(run.wanted)
     numbers = {int(part.stem.removeprefix(f'{run.dataset}_')) for part in run.parts}
     gaps = (f'{run.dataset}_{number}' for number in range(max(numbers)) if number not in numbers)
     missing = list(dict.fromkeys([*islice(gaps, NAMED + 1), *known.unfinished]))

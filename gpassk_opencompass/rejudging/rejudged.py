@@ -32,8 +32,8 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a new judging is to measure.
+class Choices:
+    """What may be chosen of a new judging, beside the judge.
 
     Args:
         ks: of G-Pass@k; empty: those of the old config.
@@ -77,7 +77,7 @@ def read_run(run: OldRun, data: str | None = None) -> Read:
     return Read(run, replicas, questions, old, findings(run, replicas, questions, old), data)
 
 
-def rejudged(read: Read, judge: Judge, wanted: Wanted) -> dict[str, Any]:
+def rejudged(read: Read, judge: Judge, choices: Choices) -> dict[str, Any]:
     """The record that `GPassKEvaluator` would have written of these responses.
 
     Beside the usual entries, `gpassk.rejudged` holds where the responses came from, the old scores, and what
@@ -92,9 +92,9 @@ def rejudged(read: Read, judge: Judge, wanted: Wanted) -> dict[str, Any]:
         _samples(read),
         judge,
         n=read.replicas.n,
-        k=list(wanted.ks) or run.ks,
-        thresholds=wanted.thresholds,
-        unjudged_tolerance=wanted.unjudged_tolerance,
+        k=list(choices.ks) or run.ks,
+        thresholds=choices.thresholds,
+        unjudged_tolerance=choices.unjudged_tolerance,
     )
     block = record['gpassk']
     block['replicas']['warnings'][:0] = seed_warnings(run, read.replicas.n)
