@@ -1,4 +1,4 @@
-"""`fuzz`: a test that takes drawn inputs, counts them, and ends one that takes too long.
+"""`fuzz`: a test that takes drawn inputs, counts them, and ends one that takes too long; `gpassk`: a command.
 
 `make test` draws few inputs, the same each time; `make fuzz` (GPASSK_FUZZ=N) N a target, new ones each time.
 """
@@ -6,17 +6,22 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.shown import UNSEEN
 
 LONG = int(os.environ.get('GPASSK_FUZZ') or 0)
 """Inputs a target of the long form; 0: the short form."""
@@ -83,3 +88,14 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+def gpassk(*command: str | Path) -> tuple[int, str]:
+    """The exit code of a command and what it printed, which steers no terminal."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(list(map(str, command)))
+    said = out.getvalue() + err.getvalue()
+    assert code in (0, 1, 2)
+    assert not UNSEEN.search(said.replace('\n', ''))
+    return code, said

@@ -7,6 +7,7 @@ import json
 import zlib
 from pathlib import Path
 
+import old_work_dir as old
 import pytest
 from damaged_records import good_record
 from fuzzing import within
@@ -136,6 +137,35 @@ def test_a_message_that_quotes_a_file_steers_no_terminal(
     printed = ''.join(capsys.readouterr())
     assert '\\x1b[2J' in printed
     assert not set(printed) & {'\x1b', '\x9b'}
+
+
+@pytest.mark.parametrize('field', ['n', 'k', 'version', 'type'])
+def test_a_config_with_a_number_of_thousands_of_digits_is_not_read(
+    tmp_path: Path, field: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python reads hexadecimal ones of any length and can put none of them into a message."""
+    root = old.write(tmp_path / 'old', old.rows())
+    [config] = root.glob('*/configs/*.py')
+    data = old.dataset()
+    text = config.read_text(encoding='utf-8')
+    config.write_text(text.replace(f'{field!r}: {data[field]!r}', f'{field!r}: 0x{5000 * "f"}', 1))
+    assert config.read_text(encoding='utf-8') != text
+    assert old.rejudge(root)[0] == 2
+    assert 'no config in configs/ names it' in capsys.readouterr().err
+
+
+def test_a_part_that_is_numbered_like_a_date_is_one_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The missing ones before it were listed, all of them."""
+    root = old.write(tmp_path / 'old', old.rows()[:28], parts=[16, 12])
+    [part] = root.glob('*/predictions/m/*_1.json')
+    part.rename(part.with_name(f'{old.NAME}_20250105120000.json'))
+    with within(2):
+        assert old.rejudge(root)[0] == 1
+    said = capsys.readouterr().err
+    assert f'missing or unfinished: {old.NAME}_1, ' in said
+    assert len(said) < 2000
 
 
 @pytest.mark.slow

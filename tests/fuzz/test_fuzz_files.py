@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import Any
 
 from damaged_records import damaged_records, good_record
 from drawn import any_text, deep, mutated, values
-from fuzzing import fuzz
+from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, write_result
 
 from gpassk_opencompass.agreement.labelled import read_labelled
-from gpassk_opencompass.cli import main
-from gpassk_opencompass.cli.shown import UNSEEN
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
 from gpassk_opencompass.report.collecting import collect
@@ -40,16 +37,6 @@ PUBLISHED = {
     },
     'B': {'G-Pass@16-0.5': {'MATH500-L5': 30.5}, 'mG-Pass@16': {'MATH500-L5': 41.0}},
 }
-
-
-def run(*command: str | Path) -> int:
-    """The exit code of a command, which prints nothing that steers a terminal."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(list(map(str, command)))
-    assert code in (0, 1, 2)
-    assert not UNSEEN.search((out.getvalue() + err.getvalue()).replace('\n', ''))
-    return code
 
 
 def lines_of(rows: Sequence[Any]) -> bytes:
@@ -106,8 +93,8 @@ def test_scoring_reads_rows_or_refuses_them(folder: Path, content: bytes) -> Non
     path = folder / 'scored.jsonl'
     path.write_bytes(content)
     for kind in ('labels', 'counts'):
-        run('score', path, '--as', kind, '-o', folder / 'scored.json')
-        run('score', path, '--as', kind, '-o', folder / 'scored.csv')
+        gpassk('score', path, '--as', kind, '-o', folder / 'scored.json')
+        gpassk('score', path, '--as', kind, '-o', folder / 'scored.csv')
 
 
 results = (
@@ -126,9 +113,9 @@ def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -
     """As tables and as scores of its own."""
     path = folder / 'r.gpassk.json'
     path.write_bytes(content)
-    run('report', '--file', path, '-o', folder / 'report', '--only', 'tables')
-    run('score', path, '-o', folder / 'rescored.json')
-    run('plan', '--half-width', '5', '--k', '2', '--pilot', path)
+    gpassk('report', '--file', path, '-o', folder / 'report', '--only', 'tables')
+    gpassk('score', path, '-o', folder / 'rescored.json')
+    gpassk('plan', '--half-width', '5', '--k', '2', '--pilot', path)
 
 
 @fuzz(results, share=0.5)
@@ -136,7 +123,7 @@ def test_a_damaged_result_is_refused_or_shown_on_a_page(folder: Path, content: b
     """The page reads more of it."""
     path = folder / 'r.gpassk.json'
     path.write_bytes(content)
-    run('report', '--file', path, '-o', folder / 'page', '--only', 'page')
+    gpassk('report', '--file', path, '-o', folder / 'page', '--only', 'page')
 
 
 METRICS = [
@@ -160,9 +147,9 @@ def test_a_damaged_leaderboard_is_refused_or_shown(folder: Path, content: bytes)
     path = folder / 'published.json'
     path.write_bytes(content)
     write_result(folder / 'work', ABBR.format(1), THIRDS)
-    run('report', '--published', path, '-o', folder / 'published', '--only', 'tables')
-    run('compare', path, '--neighbours')
-    run('compare', folder / 'work', path, '-o', folder / 'compared.csv')
+    gpassk('report', '--published', path, '-o', folder / 'published', '--only', 'tables')
+    gpassk('compare', path, '--neighbours')
+    gpassk('compare', folder / 'work', path, '-o', folder / 'compared.csv')
 
 
 ENTRY = Entry(
@@ -200,4 +187,4 @@ def test_a_damaged_manifest_is_refused_or_used(folder: Path, content: bytes) -> 
         boards(collect([work]).results)
     except InputError:
         pass
-    run('report', work, '-o', folder / 'swept_report', '--only', 'tables')
+    gpassk('report', work, '-o', folder / 'swept_report', '--only', 'tables')

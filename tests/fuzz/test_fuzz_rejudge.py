@@ -1,0 +1,96 @@
+"""Old work directories, damaged or made up: a clean error, or every result whole; the old files stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fuzzing import fuzz, gpassk
+from hypothesis import strategies as st
+from old_runs import DATA, WORK_DIR, Files, old_runs, put
+from old_work_dir import EXACT, contents
+
+from gpassk_opencompass.answers import final_answer
+from gpassk_opencompass.rejudging.old_runs import find_runs
+from gpassk_opencompass.report.results import read_result
+
+LONGEST = 20_000
+"""Characters that the command may print about two runs of four questions."""
+
+
+@pytest.fixture(scope='module', autouse=True)
+def place(folder: Path) -> Iterator[Path]:
+    """The working directory: what is written to a relative path is seen."""
+    here = folder / 'here'
+    here.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        yield here
+
+
+@fuzz(old_runs(), share=2)
+def test_an_old_run_is_rejudged_whole_or_refused(folder: Path, files: Files) -> None:
+    """The responses of each result are those of the files, and each is judged for itself."""
+    root = folder / 'whole'
+    put(root, files)
+    code, _ = rejudged(root)
+    results = written(root)
+    for path in results:
+        read_result(path)
+        record = json.loads(path.read_bytes())
+        assert (record['gpassk']['samples'], sum(record['gpassk']['counts']['c'])) == in_files(record)
+    if code == 0:
+        assert len(results) == len(find_runs(root / WORK_DIR).runs)
+
+
+@fuzz(old_runs())
+def test_an_old_run_is_named_by_data_or_refused(folder: Path, files: Files) -> None:
+    """With the questions of a folder, which may be damaged, too."""
+    root = folder / 'named'
+    put(root, files)
+    rejudged(root, '--questions', root / DATA)
+    for path in written(root):
+        read_result(path)
+
+
+@fuzz(old_runs(), st.booleans())
+def test_a_check_of_an_old_run_writes_nothing(folder: Path, files: Files, data: bool) -> None:
+    """Whatever it says."""
+    root = folder / 'checked'
+    put(root, files)
+    rejudged(root, '--check', *(['--questions', root / DATA] if data else []))
+    assert not (root / 'new').exists()
+
+
+def rejudged(root: Path, *options: str | Path) -> tuple[int, str]:
+    """What the command says, which changes nothing but what is in its output folder."""
+    before = contents(root)
+    code, said = gpassk('rejudge', root / WORK_DIR, '-o', root / 'new', *EXACT, *options)
+    after = contents(root)
+    assert {path: after[path] for path in after if not path.startswith('new/')} == before
+    assert not [*Path().iterdir()]
+    assert len(said) < LONGEST
+    return code, said
+
+
+def written(root: Path) -> list[Path]:
+    """The new results."""
+    return [path for path in (root / 'new').rglob('*') if path.suffix == '.json' and path.is_file()]
+
+
+def in_files(record: dict[str, Any]) -> tuple[int, int]:
+    """How many responses there are in the files that a record names, and how many are right."""
+    rows = [
+        row
+        for path in record['gpassk']['rejudged']['predictions']
+        for row in json.loads(Path(path).read_bytes()).values()
+    ]
+    pairs = [
+        (text, row['gold'])
+        for row in rows
+        for text in (row['prediction'] if isinstance(row['prediction'], list) else [row['prediction']])
+    ]
+    return len(pairs), sum(final_answer(text).text == gold for text, gold in pairs)
