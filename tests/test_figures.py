@@ -21,6 +21,8 @@ from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, re
 
 pytest.importorskip('matplotlib')
 
+from matplotlib.text import Text
+
 from gpassk_opencompass.report.figures import lettering, write_figures, write_formula_figures
 from gpassk_opencompass.report.figures.curves import draws, steps, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing, LeftOut, pages
@@ -323,6 +325,19 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
     assert {path.suffix for path in first[:-1]} == {'.png', '.svg'}
 
 
+def test_bars_stay_within_the_figure() -> None:
+    """Intervals reach further than the points, the more so where models are few."""
+    runs = [
+        made_result('m_t0-3_l64', [0, 4, 4, 2] * 6, 4, [4]),
+        made_result('m_t0_l64', [0, 1, 1, 0] * 6, 1),
+    ]
+    with house_style():
+        axes = only(potential(board_of(runs))).figure.axes[0]
+    [bars] = axes.collections
+    [[_, low], [_, high]] = bars.get_segments()[0]
+    assert axes.get_ylim()[0] < low < high < axes.get_ylim()[1]
+
+
 def test_the_index_names_every_figure_and_what_is_missing(tmp_path: Path) -> None:
     """A caption for each pair of files, a reason for each figure left out."""
     *files, index = write_figures([small_board()], tmp_path)
@@ -360,6 +375,18 @@ def test_what_no_font_can_draw_is_written_as_python_writes_it() -> None:
     """A character without glyph, and one of the private use area."""
     assert drawable('a\U000e0041b') == 'a\\U000e0041b'
     assert drawable('\ue000') == '\\ue000'
+
+
+def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of runs without an interval, too: a glyph that is missing would be a box."""
+    monkeypatch.setattr(lettering, '_glyphs', lambda: (frozenset(range(0x250)),))
+    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0-3', '0-7')]
+    with house_style():
+        for one in drawings(board_of(runs)):
+            if isinstance(one, Drawing):
+                shown = ''.join(text.get_text() for text in one.figure.findobj(Text))
+                assert '千' not in shown
+                assert r'\u5343' in shown
 
 
 def test_without_a_chinese_font_names_stay_different(monkeypatch: pytest.MonkeyPatch) -> None:

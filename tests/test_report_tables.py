@@ -131,8 +131,25 @@ def test_names_that_would_break_a_table_do_not() -> None:
     [row] = [line for line in table.to_markdown().splitlines() if r'a\|b' in line]
     assert row.count(' | ') == 1
     latex = table.to_latex()
-    assert r'{}[a|b] \_\&\%\$\#\{\}' in latex
+    assert r'{}[a\textbar{}b] \_\&\%\$\#\{\}' in latex
     assert r'50 \% \& more' in latex
+
+
+def test_latex_shows_names_as_they_are_typed() -> None:
+    """No star is taken for the line break before it, and two hyphens are no dash."""
+    latex = TextTable(
+        't', ['model', 'x'], [['*starred', '1'], ['models--org---name', '2']], ['a--b']
+    ).to_latex()
+    assert '\n {}*starred' in latex
+    assert 'models-{}-org-{}-{}-name' in latex
+    assert '[a] a-{}-b' in latex
+
+
+def test_tables_that_share_a_file_have_their_titles_printed(report: Path) -> None:
+    """Otherwise nothing in print says which metric is which."""
+    text = (report / 'tables' / 'MATH500-L5.groups.tex').read_text()
+    assert r'\noindent{\small MATH500-L5: Greedy by contest and language}\par' in text
+    assert text.count(r'\noindent{\small MATH500-L5: ') == text.count(r'\begin{tabular}') == 5
 
 
 def test_a_note_on_the_greedy_run_stands_in_every_table(tmp_path: Path) -> None:

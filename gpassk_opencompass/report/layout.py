@@ -49,14 +49,15 @@ class TextTable:
         notes = (f'[{letter(i)}] {markdown_line(note)}  ' for i, note in enumerate(self.notes))
         return '\n'.join([table, '', *notes, ''])
 
-    def to_latex(self) -> str:
-        """A tabular for the package booktabs, with the title as a comment and the notes below."""
+    def to_latex(self, titled: bool = False) -> str:
+        """A tabular for the package booktabs, the title as a comment or above it, the notes below."""
         headers, *rows = ([one_line(cell) for cell in row] for row in [self.headers, *self.rows])
         table = tabulate(rows, headers, 'latex_booktabs', colalign=self._alignment(), disable_numparse=True)
-        # A row that begins with [ would be read as an argument of the line break or rule before it.
-        table = re.sub(r'(\\\\|\\midrule)\n(\s*)\[', r'\1\n\2{}[', table)
+        # A row that begins with [ or * would be read as an argument of the line break or rule before it.
+        table = re.sub(r'(\\\\|\\midrule)\n(\s*)([\[*])', r'\1\n\2{}\3', _as_typed(table))
         notes = [rf'\\{{\footnotesize [{letter(i)}] {_latex(note)}}}' for i, note in enumerate(self.notes)]
-        return '\n'.join([f'% {one_line(self.title)}', table, *notes, ''])
+        title = rf'\noindent{{\small {_latex(self.title)}}}\par' if titled else f'% {one_line(self.title)}'
+        return '\n'.join([title, table, *notes, ''])
 
     def _alignment(self) -> Sequence[str]:
         return ['left'] + ['right'] * (len(self.headers) - 1)
@@ -82,4 +83,9 @@ def letter(number: int) -> str:
 
 
 def _latex(text: str) -> str:
-    return ''.join(LATEX_ESCAPE_RULES.get(character, character) for character in one_line(text))
+    return _as_typed(''.join(LATEX_ESCAPE_RULES.get(character, character) for character in one_line(text)))
+
+
+def _as_typed(escaped: str) -> str:
+    """Without what TeX's usual fonts make of two hyphens (a dash) and of a bar (another one)."""
+    return re.sub('-(?=-)', '-{}', escaped).replace('|', r'\textbar{}')

@@ -24,7 +24,7 @@ def write_published(published: Published, folder: Path) -> list[Path]:
         'published.md': '# Published scores\n\n'
         + '\n'.join(f'## {markdown_line(table.title)}\n\n{table.to_markdown()}' for table in tables),
         'published.csv': _csv(published),
-        'tables/published.tex': '\n'.join(table.to_latex() for table in tables),
+        'tables/published.tex': '\n'.join(table.to_latex(titled=True) for table in tables),
     }
     (folder / 'tables').mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

@@ -146,7 +146,7 @@ def _list(title: str, lines: Iterable[str]) -> str:
 def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
     for (board, rows), name in zip(scored, _file_names([board for board, _ in scored]), strict=True):
         yield f'tables/{name}.tex', leaderboard_table(board, rows).to_latex()
-        by_group = [table.to_latex() for table in group_tables(board, rows)]
+        by_group = [table.to_latex(titled=True) for table in group_tables(board, rows)]
         if by_group:
             yield f'tables/{name}.groups.tex', '\n'.join(by_group)
     overview = overview_table(scored, average)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...metrics import required_correct
 from ..leaderboard import Board, Entry
-from .drawing import LARGEST_DRAWN, Drawing, Sheet, only_first, pages
+from .drawing import LARGEST_DRAWN, Drawing, Sheet, counted, only_first, pages
 from .labels import Labelled, labelled, shared
 from .lines import (
     draw_line,
@@ -80,7 +80,9 @@ def draws(board: Board) -> Iterator[Drawing]:
         notes = [f'The upright line: k = {board.k}, that of the tables.']
         notes += unbanded(bare) + only_first(len(runs), len(board.entries)) + shared(board)
         figure = sheet.finish('k', 'percent', handles, notes)
-        caption = f'Lines over k from 1 to n, {len(page)} runs: pass@k rises with k, G-Pass@k_1.0 falls.'
+        caption = (
+            f'Lines over k from 1 to n, {counted(len(page), "run")}: pass@k rises with k, G-Pass@k_1.0 falls.'
+        )
         yield Drawing(f'draws{ending}', sheet.title, caption, figure)
 
 
@@ -123,7 +125,7 @@ def _thresholds_drawing(
     sheet.axes[0].set_xticks([0, 0.25, 0.5, 0.75, 1], ['0', '0.25', '0.5', '0.75', '1'])
     points = f'Points: τ = 1/{board.k}, which is pass@{board.k}, to 1, all {board.k} of {board.k} correct.'
     figure = sheet.finish('τ', f'G-Pass@{board.k}_τ, percent', handles, [points, *notes])
-    caption = f'Lines of {len(sheet.axes)} panels that fall as τ grows from 1/{board.k} to 1.'
+    caption = f'Lines of {counted(len(sheet.axes), "panel")} that fall as τ grows from 1/{board.k} to 1.'
     return Drawing(name, sheet.title, caption, figure)
 
 

@@ -174,6 +174,11 @@ def only_first(drawn: int, all_of_them: int, what: str = 'runs') -> list[str]:
     return [f'Drawn: the first {drawn} of {all_of_them} {what}, by mG-Pass@k; the tables have all.']
 
 
+def counted(number: int, what: str) -> str:
+    """'1 run', '2 runs'."""
+    return f'{number} {what}' if number == 1 else f'{number} {what}s'
+
+
 def _wrapped(text: str, columns: float) -> list[str]:
     return textwrap.wrap(text, int(columns), break_on_hyphens=False)
 

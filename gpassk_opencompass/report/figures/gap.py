@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...metrics import g_pass_name
 from ...uncertainty import Comparison, compare
 from ..leaderboard import Board
-from .drawing import LARGEST_DRAWN, Drawing, LeftOut, only_first, pages, write_around
+from .drawing import LARGEST_DRAWN, Drawing, LeftOut, counted, only_first, pages, write_around
 from .labels import Labelled, shared
 from .lines import about, handle
 from .potential import NO_GREEDY, with_greedy, without_greedy
@@ -43,7 +43,9 @@ def gap(board: Board) -> Iterator[Drawing | LeftOut]:
     gaps = gaps_of(runs, metric)
     for ending, page in pages(gaps, ROWS):
         figure = _sheet(board, page, metric, title)
-        caption = f'{len(page)} runs, each from {metric} to its greedy accuracy, the largest gap first.'
+        caption = (
+            f'{counted(len(page), "run")}, each from {metric} to its greedy accuracy, the largest gap first.'
+        )
         yield Drawing(f'gap{ending}', title, caption, figure)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...metrics import mg_pass_name
 from ..leaderboard import Board, Entry
-from .drawing import Drawing, LeftOut, write_around
+from .drawing import Drawing, LeftOut, counted, write_around
 from .labels import Labelled, labelled, shared
 from .lines import about
 from .style import FAINT, LOOKS
@@ -44,16 +44,17 @@ def potential(board: Board) -> Iterator[Drawing | LeftOut]:
     figure = Figure(figsize=(width, height))
     box = (_LEFT / width, 1 - (_TOP + _SIDE) / height, _SIDE / width, _SIDE / height)
     axes = figure.add_axes(box)
-    low, high = _limits(points_of(entries, metric))
+    bars = bars_of([runs[place].entry for place in _numbered(runs)], metric)
+    low, high = _limits([*points_of(entries, metric).ravel(), *bars[:, 1:].ravel()])
     axes.set(xlim=(low, high), ylim=(low, high))
     axes.set(xlabel='greedy accuracy, percent', ylabel=f'{metric}, percent')
     axes.plot([low, high], [low, high], color=FAINT, linewidth=0.8, linestyle=(0, (4, 2)), label='equal')
+    axes.vlines(*bars.T, color=LOOKS[5].colour, linewidth=0.8)
     _draw_points(axes, runs, metric)
     title = f'Greedy accuracy against {metric}: potential and stability'
     _write(figure, board, runs, title)
-    caption = (
-        f'{len(entries)} points, greedy accuracy across and {metric} upwards, nearly all below the line.'
-    )
+    points = counted(len(entries), 'point')
+    caption = f'{points}, greedy accuracy across and {metric} upwards, nearly all below the line.'
     yield Drawing('potential', title, caption, figure)
 
 
@@ -68,6 +69,17 @@ def points_of(entries: Sequence[Entry], metric: str) -> Floats:
         (e.greedy.values('accuracy').mean(), e.result.values(metric).mean()) for e in entries if e.greedy
     ]
     return np.array([(100.0 * x, 100.0 * y) for x, y in pairs], dtype=np.float64)
+
+
+def bars_of(entries: Sequence[Entry], metric: str) -> Floats:
+    """Where a bar stands and its ends: the interval for new questions, if not refused; percent, (bars, 3)."""
+    intervals = [entry.interval(metric) for entry in entries]
+    bars = [
+        (x, 100 * interval.low, 100 * interval.high)
+        for (x, _), interval in zip(points_of(entries, metric), intervals, strict=True)
+        if not interval.refused
+    ]
+    return np.array(bars, dtype=np.float64).reshape(-1, 3)
 
 
 def free_places(points: Floats, chosen: Sequence[int], radius: float, limits: tuple[float, float]) -> Floats:
@@ -102,7 +114,6 @@ def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: str) -> None:
     axes.plot(*others.T, 'o', color=colour, markersize=3, markerfacecolor='white', label='others')
     axes.plot(*points[best].T, 'o', color=colour, markersize=size, label='best')
     named = named_places(len(best))
-    _draw_bars(axes, [runs[best[number]].entry for number in named], metric)
     limits = axes.get_xlim()
     ordered = np.concatenate([points[best], others])
     places = free_places(ordered, named, 0.16 * (limits[1] - limits[0]) / _SIDE, limits)
@@ -112,17 +123,15 @@ def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: str) -> None:
         axes.text(place[0], place[1], str(number + 1), size=7, ha='center', va='center', bbox=box)
 
 
-def _draw_bars(axes: Axes, entries: Sequence[Entry], metric: str) -> None:
-    """Intervals for new questions, upwards, where they are not refused."""
-    for entry, (x, _) in zip(entries, points_of(entries, metric), strict=True):
-        interval = entry.interval(metric)
-        if not interval.refused:
-            axes.vlines(x, 100 * interval.low, 100 * interval.high, color=LOOKS[5].colour, linewidth=0.8)
+def _limits(ends: Sequence[float]) -> tuple[float, float]:
+    """Whole tens around all that is drawn, the same on both axes."""
+    return np.floor(min(ends) / 10) * 10 - 3, np.ceil(max(ends) / 10) * 10 + 3
 
 
-def _limits(points: Floats) -> tuple[float, float]:
-    """Whole tens around all points, the same on both axes."""
-    return np.floor(points.min() / 10) * 10 - 3, np.ceil(points.max() / 10) * 10 + 3
+def _numbered(runs: Sequence[Labelled]) -> list[int]:
+    """Where in the runs those stand that have a number and a bar."""
+    best = best_places(runs)
+    return [best[number] for number in named_places(len(best))]
 
 
 def _write(figure: Figure, board: Board, runs: Sequence[Labelled], title: str) -> None:

@@ -110,7 +110,7 @@ def _panel(axes: Axes, one: Series, k: int) -> list[str]:
     axes.set_xlim(-0.5, len(one.values) - 0.5)
     axes.grid(visible=False, axis='x')
     axes.set_title(_heading(one))
-    return [one.model] if bare else []
+    return [drawable(one.model, NAME_WIDTH)] if bare else []
 
 
 def _bars(axes: Axes, x: Floats, intervals: Sequence[Interval], look: Look) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..leaderboard import Board, Entry
-from .drawing import Drawing, only_first, pages, write_around
+from .drawing import Drawing, counted, only_first, pages, write_around
 from .labels import labelled, shared
 from .lettering import drawable
 from .lines import about
@@ -41,7 +41,8 @@ def questions(board: Board) -> Iterator[Drawing]:
     labels = [run.label for run in labelled(board)]
     for ending, rows in pages(range(min(len(labels), MOST_ROWS)), ROWS):
         figure = _map(board, shares[rows], [labels[row] for row in rows], names)
-        caption = f'A map of {len(rows)} runs by {len(uids)} questions: the share of right answers, c/n.'
+        size = f'{counted(len(rows), "run")} by {counted(len(uids), "question")}'
+        caption = f'A map of {size}: the share of right answers, c/n.'
         yield Drawing(f'questions{ending}', _TITLE, caption, figure)
 
 

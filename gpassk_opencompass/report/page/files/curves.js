@@ -1,7 +1,7 @@
 // G-Pass@k_τ over τ for the models that are ticked in the table.
 
 const MOST_CURVES = 6;
-const FRAME = { width: 720, height: 360, left: 48, right: 12, top: 14, bottom: 58 };
+const FRAME = { width: 720, height: 360, left: 48, right: 12, top: 14, bottom: 66 };
 
 const across = (tau) => FRAME.left + tau * (FRAME.width - FRAME.left - FRAME.right);
 const up = (value) => FRAME.height - FRAME.bottom - value * (FRAME.height - FRAME.top - FRAME.bottom);
@@ -34,7 +34,7 @@ function frame() {
   }));
   const left = ticks.map((tick) => drawing('text', { x: across(0) - 8, y: up(tick) + 4, 'text-anchor': 'end' },
     percent(tick, 0)));
-  const below = ticks.map((tick) => drawing('text', { x: across(tick), y: up(0) + 24, 'text-anchor': 'middle' },
+  const below = ticks.map((tick) => drawing('text', { x: across(tick), y: up(0) + 30, 'text-anchor': 'middle' },
     decimal(tick)));
   const label = drawing('text', { x: across(0.5), y: FRAME.height - 6, 'text-anchor': 'middle' },
     'threshold τ (score in percent)');
