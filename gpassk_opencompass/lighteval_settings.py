@@ -174,7 +174,7 @@ def _table(name: str, value: Any, example: str) -> Mapping[str, Any]:
     """A dict, given as one or as JSON; what JSON cannot hold no environment variable could say."""
     try:
         table = json.loads(value) if isinstance(value, str) else json.loads(json.dumps(value))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
             f'{_where(name)} = {value!r} is no JSON: {error}; expected e.g. {example}'
         ) from error

@@ -360,6 +360,8 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
         ['PAIRS', '--judge', 'nobody'],
         ['PAIRS', '--judge', '{"type": "rule"'],
         ['PAIRS', '--judge', 'no/such.json'],
+        ['PAIRS', '--judge', '../judge.txt'],
+        ['PAIRS', '--judge', '{"type":' * 9999],
         ['PAIRS', '--judge', '{"type": "nobody.Here"}'],
         ['PAIRS', '--model', 'm'],
         ['PAIRS', '--only', 'm'],

@@ -67,6 +67,15 @@ def test_a_judge_that_is_no_dict_is_refused(judge: Any) -> None:
         judge_config('m', 'http://x', 'rule')  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    'name', ['..', '.judge', './judge.txt', '../judges.mine', 'my judge.Class', 'a..b', '']
+)
+def test_what_cannot_be_a_dotted_path_is_no_judge(name: str) -> None:
+    """A file's path above all: it is not taken for a relative import."""
+    with pytest.raises(InputError, match='expected rule, llm, cascade, a class or its dotted path'):
+        build_judge({'type': name})
+
+
 def test_a_field_of_a_request_is_no_judge() -> None:
     """Though it has a type."""
     form = {'type': 'json_object'}

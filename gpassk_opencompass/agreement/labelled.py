@@ -19,8 +19,8 @@ FIELDS = {
     'language': ('language', 'lang'),
     'source': ('source', 'dataset'),
 }
-"""What a line says → the names that it may have. Other fields are ignored; the first three and the label
-count, `question`, `language` and `source` may be missing."""
+"""What a line says → the names that it may have. Question, language and source may be missing; what has
+another name is ignored."""
 
 _NEEDED = ('reference', 'answer', 'label')
 _LABELS = {'correct': True, 'incorrect': False, 'true': True, 'false': False, 'yes': True, 'no': False}

@@ -51,7 +51,7 @@ def _from_json(text: str) -> dict[str, Any]:
         return {'type': text}
     try:
         config = json.loads(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f'--judge {text}: cannot be read as JSON: {error}') from error
     if not isinstance(config, dict):
         raise InputError(f'--judge {text}: expected an object like {{"type": "rule"}}, got {config!r}')

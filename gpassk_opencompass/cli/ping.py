@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentTypeError(f'{text!r} is no JSON: {error}') from error
     if not isinstance(value, dict):
         raise ArgumentTypeError(f'{text!r}: expected an object like {{"seed": 1}}')

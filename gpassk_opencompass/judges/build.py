@@ -147,8 +147,9 @@ def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
 
 
 def _find(name: str) -> Any:
-    module, _, attribute = JUDGES.get(name, name).rpartition('.')
-    if not module:
+    path = JUDGES.get(name, name)
+    module, _, attribute = path.rpartition('.')
+    if not module or not all(part.isidentifier() for part in path.split('.')):  # such as ../judge.txt
         return None
     try:
         return getattr(import_module(module), attribute, None)
