@@ -55,6 +55,11 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
     return {'questions': len(uid), 'sha256': digest.hexdigest()}
 
 
+def digest_of(settings: object) -> str:
+    """SHA-256 in hexadecimal digits: the same for settings that are equal as JSON, in any order of keys."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+
+
 class Measures:
     """The metrics of a run as a function of the counts.
 
@@ -225,13 +230,12 @@ def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
 
 def _signature(measures: Measures, identity: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """One line that says how a number came about; runs may be compared where it is the same."""
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:12]
     parts = {
         'n': measures.n,
         'k': '_'.join(map(str, measures.ks)),
         'tau': '_'.join(map(str, measures.thresholds)),
         'judge': '-'.join(str(identity[part]) for part in ('name', 'model') if part in identity),
-        'rules': digest,
+        'rules': digest_of(identity)[:12],
         'questions': data['questions'],
         'data': data['sha256'][:12],
         'version': __version__,

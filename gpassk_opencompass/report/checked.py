@@ -53,11 +53,6 @@ def check_depth(path: Path, record: object) -> None:
     raise _damaged(path, f'nested more than {DEEPEST} levels deep')
 
 
-def mapping(value: object) -> Mapping[str, Any]:
-    """An object of JSON, an empty one in the place of anything else."""
-    return value if isinstance(value, dict) else {}
-
-
 def _check_columns(path: Path, counts: Mapping[str, Any]) -> None:
     columns = [counts.get(name) for name in (*_NAMED, 'c')]
     lists = [column for column in columns if isinstance(column, list)]

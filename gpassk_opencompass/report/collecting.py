@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..files import mapping
 from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
 from . import lighteval
-from .checked import mapping
 from .results import Result, read_result
 
 _PATTERNS = ('results/*/*.json', '*.gpassk.json', lighteval.DETAILS, lighteval.SUMMARIES)

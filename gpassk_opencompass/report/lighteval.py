@@ -8,16 +8,15 @@ The details are there if `lighteval` ran with `--save-details`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import mapping, parse_json, read_json
 from ..record import data_of, lettered
 from ..sweep.names import DatasetName, ModelName, Settings, clean
-from .checked import mapping
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
@@ -117,8 +116,8 @@ def _block(path: Path, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not isinstance(text, str) or any(entry['gpassk'] != text for entry in entries):
         raise InputError(f'{damaged}; expected one JSON text, the same for all questions')
     try:
-        block = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        block = parse_json(text)
+    except ValueError as error:
         raise InputError(f'{damaged} cannot be read: {error}') from error
     if not isinstance(block, dict):
         raise InputError(f'{damaged}; expected an object, got {text[:40]!r}')
@@ -192,8 +191,8 @@ def _model(path: Path, time: str) -> tuple[Mapping[str, Any], str]:
 
 def _read_summary(path: Path) -> Mapping[str, Any]:
     try:
-        summary = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError, RecursionError) as error:
+        summary = read_json(path)
+    except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     if not isinstance(summary, dict):
         raise InputError(f'{path} is damaged: expected an object with config_general and results')

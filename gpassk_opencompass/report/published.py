@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import read_json
 from ..uncertainty import kernel_of
 from .leaderboard import Board
 from .scores import ALL, GREEDY, Scored
@@ -68,8 +68,8 @@ def read_published(path: Path) -> Published:
         InputError: the file cannot be read, or is laid out otherwise.
     """
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError, RecursionError) as error:
+        content = read_json(path)
+    except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
         raise InputError(f'{path} is no leaderboard: expected {{model: {{metric: {{benchmark: percent}}}}}}')

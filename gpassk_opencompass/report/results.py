@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -15,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..files import mapping, read_json
+from ..record import digest_of
 from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from . import lighteval
-from .checked import check_block, check_depth, mapping
+from .checked import check_block, check_depth
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ class Result:
     def data(self) -> str:
         """What was asked: the same for runs on the same questions with the same reference answers."""
         known = mapping(self.block.get('data')).get('sha256')
-        return str(known) if known else hashlib.sha256(json.dumps(self.uids).encode()).hexdigest()
+        return str(known) if known else digest_of(self.uids)
 
     @property
     def judge(self) -> Mapping[str, Any]:
@@ -130,12 +130,12 @@ class Result:
     @cached_property
     def judge_digest(self) -> str:
         """The same for runs with the same judge, in every setting of it."""
-        return _digest(self.judge)
+        return digest_of(self.judge)
 
     @cached_property
     def judge_kind(self) -> str:
         """The same for runs whose judges differ at most in the versions of the packages behind the rule."""
-        return _digest(_without_packages(self.judge))
+        return digest_of(_without_packages(self.judge))
 
     @property
     def judge_packages(self) -> Mapping[str, str]:
@@ -229,13 +229,9 @@ def _read_json(path: Path) -> Any:
             '`lighteval … --save-details` writes, or the folder above both'
         )
     try:
-        return json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError, RecursionError) as error:
+        return read_json(path)
+    except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _without_packages(judge: Any) -> Any:

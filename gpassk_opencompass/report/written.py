@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+
+from ..files import digest, mapping, read_json, replace_file
 
 WRITTEN = 'written.json'
 """In the folder of the report: part → path below the folder → SHA-256 of what was written."""
@@ -28,18 +29,18 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
     """
     earlier = _read(folder / WRITTEN)
     now = {
-        part: {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
+        part: {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths}
         for part, paths in parts.items()
     }
     kept = {**earlier, **now}
     names = {name for files in kept.values() for name in files}
     gone = (item for part in parts for item in earlier.get(part, {}).items())
-    removed = [folder / name for name, digest in gone if name not in names and _ours(folder, name, digest)]
+    removed = [folder / name for name, sealed in gone if name not in names and _ours(folder, name, sealed)]
     for path in removed:
         path.unlink()
-    draft = folder / f'.{WRITTEN}'  # a kill must not leave a cut note: then nothing would be known to be ours
-    draft.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
-    draft.replace(folder / WRITTEN)
+    note = json.dumps(kept, indent=1, sort_keys=True) + '\n'
+    # In one step: with a note that a kill cut, nothing would be known to be ours.
+    replace_file(folder / WRITTEN, note.encode(), draft=folder / f'.{WRITTEN}')
     return removed
 
 
@@ -56,27 +57,22 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _ours(folder: Path, name: str, digest: str) -> bool:
+def _ours(folder: Path, name: str, sealed: str) -> bool:
     """A file as it was written, inside the folder wherever links lead."""
     path = folder / name
     if PurePosixPath(name).is_absolute() or not path.resolve().is_relative_to(folder.resolve()):
         return False
-    return path.is_file() and not path.is_symlink() and _digest(path) == digest
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return path.is_file() and not path.is_symlink() and digest(path.read_bytes()) == sealed
 
 
 def _read(path: Path) -> Written:
     """Nothing where the file is missing or damaged: then nothing is known to be ours."""
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError, RecursionError):
+        parts = mapping(read_json(path))
+    except (OSError, ValueError):
         return {}
-    parts = content.items() if isinstance(content, dict) else ()
     return {
-        part: {name: digest for name, digest in files.items() if isinstance(digest, str)}
-        for part, files in parts
+        part: {name: told for name, told in files.items() if isinstance(told, str)}
+        for part, files in parts.items()
         if isinstance(files, dict)
     }

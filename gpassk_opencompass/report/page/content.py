@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...errors import InputError
+from ...files import mapping
 from ...metrics import pass_name
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
@@ -17,7 +18,6 @@ from ...uncertainty.intervals import (
     quantile,
 )
 from ...version import __version__
-from ..checked import mapping
 from ..leaderboard import Board, Entry
 from ..published import Published
 from ..results import Result
