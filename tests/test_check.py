@@ -142,6 +142,16 @@ def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
     assert (finding.state, finding.resumable) == (State.STALE, False)
 
 
+def test_a_config_that_is_pruned_meanwhile_does_not_stop_the_other_runs(tmp_path: Path) -> None:
+    """`dump_configs.py --prune` beside `gpassk run`: what was sampled with another config is stale."""
+    made(tmp_path, results____json=record())
+    path = write(tmp_path / 'configs' / 'run.py', config_text(temperature=0.5))
+    [planned] = planned_runs([path]).runs
+    path.unlink()
+    finding = examine(planned, tmp_path / 'out' / 'run')
+    assert (finding.state, finding.resumable) == (State.STALE, False)
+
+
 @pytest.mark.parametrize('change', [{'k': [4]}, {'judge': 'other'}])
 def test_another_k_or_judge_leaves_the_samples(tmp_path: Path, change: dict[str, Any]) -> None:
     """Stale, but only the evaluation has to be done again."""

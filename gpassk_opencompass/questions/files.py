@@ -25,12 +25,15 @@ def read_lines(file: Path) -> Lines:
     """The objects of a JSON Lines file; blank lines and a byte order mark do no harm.
 
     Raises:
-        InputError: the file is missing or empty, or a line is no object, with the line's number.
+        InputError: the file is missing, empty or cannot be read, or a line is no object, with its number.
     """
     if not file.is_file():
         there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
         raise InputError(f'{file} does not exist; its folder holds {there}')
-    lines = list(_objects(file))
+    try:
+        lines = list(_objects(file))
+    except OSError as error:
+        raise InputError(f'cannot read {file}: {error.strerror}') from error
     if not lines:
         raise InputError(f'{file} is empty: expected one question a line, as JSON')
     return lines

@@ -41,8 +41,11 @@ class Planned:
     sha256: str | None = None
 
     def values(self) -> Config | None:
-        """The variables of the config; None if it has none, or computes them."""
-        return None if self.config is None else read_config(self.config)
+        """The variables of the config; None if it is not there (any more), or computes them."""
+        try:
+            return None if self.config is None else read_config(self.config)
+        except InputError:
+            return None
 
 
 class Plan(NamedTuple):

@@ -132,6 +132,15 @@ def test_bytes_that_are_no_utf8_are_named_with_their_line(tmp_path: Path) -> Non
         build(tmp_path, dataset_languages=['en'])
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """A disk error, or no permission: here a file of Linux from whose beginning nobody can read."""
+    file = write_bench(tmp_path, PARALLEL) / '202412' / 'AMC_en.jsonl'
+    file.unlink()
+    file.symlink_to('/proc/self/mem')
+    with pytest.raises(InputError, match=r'cannot read .*AMC_en\.jsonl: Input/output error'):
+        build(tmp_path, dataset_languages=['en'])
+
+
 def test_a_missing_file_is_named_with_those_that_are_there(tmp_path: Path) -> None:
     """So that a typo in a split is seen at once."""
     with pytest.raises(InputError, match=r'CNMO_en\.jsonl does not exist; its folder holds AMC_cn'):
