@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +108,23 @@ def test_a_store_below_may_have_any_name(tmp_path: Path) -> None:
     file.write_bytes(b'foreign\n' + file.read_bytes())
     assert find_stores([tmp_path]) == [odd, usual]
     assert find_stores([other]) == [other]
+
+
+def test_stores_are_found_while_a_run_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which removes folders while they are searched, and may have a pipe of any name."""
+    store = fill(tmp_path / 'run' / 'kept', (1, YES))
+    (tmp_path / 'run' / 'tmp').mkdir()
+    os.mkfifo(tmp_path / 'run' / 'pipe.jsonl')
+    scandir = os.scandir
+
+    def vanishing(path: str) -> Any:
+        if Path(path).name == 'tmp':
+            Path(path).rmdir()
+        return scandir(path)
+
+    monkeypatch.setattr(os, 'scandir', vanishing)
+    assert find_stores([tmp_path]) == [store]
+    assert not (tmp_path / 'run' / 'tmp').exists()
 
 
 def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,8 @@ def read_lines(file: Path) -> Iterator[Line | None]:
 def begins_sound(file: Path) -> bool:
     """Whether the first line of a file is a sound verdict; of another file, however big, little is read."""
     try:
+        if not file.is_file():  # a pipe would never end
+            return False
         with file.open('rb') as content:
             head = content.read(_HEAD_LENGTH)
             line = head + content.readline() if _HEAD.match(head) else b''

@@ -124,8 +124,12 @@ def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
 def _stores_at(place: Path) -> list[Path]:
     if not place.is_dir():
         raise InputError(f'{place} is no folder; expected a verdict store or a work directory')
-    named = {path for path in place.rglob(FOLDER) if path.is_dir()}
-    below = {file.parent for file in place.rglob('*.jsonl') if file.parent != place and begins_sound(file)}
+    named, below = set(), set()
+    for path, folders, files in os.walk(place):  # passes over what a run at work removes meanwhile
+        folder = Path(path)
+        named |= {folder / name for name in folders if name == FOLDER}
+        if folder != place and any(begins_sound(folder / name) for name in files if name.endswith('.jsonl')):
+            below.add(folder)
     stores = [
         folder
         for folder in (place, *sorted(named | below))
