@@ -135,6 +135,16 @@ def test_a_number_that_python_does_not_write_is_no_setting(tmp_path: Path) -> No
     assert read_config(write(path, 'n = 0xff')) == {'n': 255}
 
 
+def test_a_note_of_a_start_with_a_number_for_its_config_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder is read by what OpenCompass keeps of its configs."""
+    made(tmp_path, results____json=record())
+    start = {'started': OLD, 'resumes': None, 'workers': None, 'config': 5, 'sha256': '', 'options': []}
+    write(tmp_path / 'out' / 'run' / '.gpassk' / 'starts.jsonl', json.dumps({**start, 'code': 0}))
+    assert check(tmp_path, capsys)[0] == 0
+
+
 def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
     """The samples are of no use for the config as it is now."""
     made(tmp_path, results____json=record())

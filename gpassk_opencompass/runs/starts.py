@@ -152,7 +152,8 @@ def _start(line: str) -> Start | None:
 
 
 def _is_start(fields: Mapping[str, Any]) -> bool:
-    return isinstance(fields['started'], str) and isinstance(fields['code'], (int, type(None)))
+    texts = all(isinstance(fields[name], str) for name in ('started', 'config'))
+    return texts and isinstance(fields['code'], (int, type(None)))
 
 
 def _same(ended: Start, begun: Start) -> bool:
