@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..runs.work_dir import TimeDir
 
 DATASET_CLASS = 'LiveMathBenchDataset'
 EVALUATOR_CLASS = 'LiveMathBenchEvaluator'
+FOLDER = 'predictions'
 OWN_CLASS = 'gpassk_opencompass'
 """What the class of this package's data set begins with: its results are right as they are."""
 
@@ -144,8 +146,9 @@ def find_runs(work_dir: Path) -> Found:
             '<work_dir>/<time>'
         )
     found = Found([], {})
-    folders = sorted(path for path in work_dir.rglob('predictions') if path.is_dir())
-    for folder in folders:
+    # Unlike Path.rglob, os.walk passes over a folder that is removed meanwhile.
+    walked = os.walk(work_dir)
+    for folder in sorted(Path(above, name) for above, names, _ in walked for name in names if name == FOLDER):
         _search(work_dir, folder, found)
     if not found.runs and not found.left_alone:
         raise InputError(
@@ -192,7 +195,8 @@ def _why_not(time_dir: TimeDir, config: Mapping[str, Any] | None) -> str:
 def _predictions(folder: Path, datasets: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Path, ...]]:
     """(model, data set) → its file, or its parts `_0`, `_1`, … where it was split."""
     found: dict[tuple[str, str], dict[int, Path]] = {}
-    for path in sorted(folder.rglob('*.json')):
+    files = (Path(above, name) for above, _, names in os.walk(folder) for name in names)
+    for path in sorted(file for file in files if file.suffix == '.json'):
         dataset, part = _split(path.stem, datasets)
         found.setdefault((path.parent.relative_to(folder).as_posix(), dataset), {})[part] = path
     # As OpenCompass does: where there is a whole file, it counts, and parts are not looked at.

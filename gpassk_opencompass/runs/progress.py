@@ -15,7 +15,10 @@ def step_of(work_dir: Path, started: float) -> str:
         work_dir: of the run.
         started: when its command was started, in seconds since the epoch; older logs do not count.
     """
-    logs = [log for log in work_dir.glob('*/logs/*/*/*.out') if changed_at(log) >= started]
+    try:
+        logs = [log for log in work_dir.glob('*/logs/*/*/*.out') if changed_at(log) >= started]
+    except OSError:  # an old time directory that is removed meanwhile, a network disk: the run goes on
+        logs = []
     if any('eval' in log.parts for log in logs):
         return 'judging the answers'
     percents = [percent for log in logs if (percent := _percent(log)) is not None]
