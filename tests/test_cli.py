@@ -71,6 +71,29 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert "'judge-ping', " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ('arguments', 'usage', 'said'),
+    [
+        ('report --onyl page .', 'gpassk report [-h]', 'unrecognized arguments: --onyl'),
+        ('-x report', 'gpassk [-h]', 'unrecognized arguments: -x'),
+        ('run o --max-num-workers 8', 'gpassk run CONFIG', 'gpassk run … -- --max-num-workers 8'),
+        ('score x --k 4,8', 'gpassk score [-h]', "--k: '4,8' is no number; several have blanks between"),
+        ('score x --threshold 0.5,1', 'gpassk score [-h]', 'several have blanks between them: 0.5 1'),
+        ('rejudge x --k a', 'gpassk rejudge [-h]', "--k: 'a' is no number\n"),
+    ],
+)
+def test_a_slip_is_told_with_what_the_command_takes(
+    arguments: str, usage: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own usage, not that of all commands."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments.split())
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f'usage: {usage}')
+    assert said in error
+
+
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     """In one line."""
     with pytest.raises(SystemExit):

@@ -138,6 +138,7 @@ def test_samples_that_make_an_interval_possible_are_told_apart(capsys: pytest.Ca
         (['--half-width', '2', '--beta', '1', '1', '--translations', '0'], '--translations must be from 1'),
         (['--half-width', '1e-300', '--beta', '1', '1'], 'points from 0.001 to less than 100'),
         (['--half-width', '2', '--pilot', 'gone.json'], 'cannot be read'),
+        (['--half-width', '2', '--pilot', '.'], 'is a folder; give one result file'),
     ],
 )
 def test_what_cannot_be_planned_is_refused(

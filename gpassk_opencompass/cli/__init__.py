@@ -64,20 +64,30 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     try:
         end = arguments.index('--') if name in PASSES_ON and '--' in arguments else len(arguments)
         rest = list(arguments[end + 1 :])
-        parsed = parser_for(name).parse_args(arguments[:end], Namespace(rest=rest))
+        parsed, unknown = parser_for(name).parse_known_args(arguments[:end], Namespace(rest=rest))
+        if unknown:
+            parsed.refuse(f'unrecognized arguments: {" ".join(unknown)}{_hint(name, unknown)}')
         code: int = import_module(f'.{COMMANDS[name][0]}', __name__).run(parsed)
         return code
     finally:
         sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
 
 
+def _hint(name: str, unknown: Sequence[str]) -> str:
+    if name not in PASSES_ON:
+        return ''
+    return f'; options of opencompass go behind --, last of all: gpassk {name} … -- {" ".join(unknown)}'
+
+
 def parser_for(name: str) -> ArgumentParser:
     """Of all subcommands, with the arguments of `name`; the modules of the others are not loaded."""
     parser = ArgumentParser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    parser.set_defaults(refuse=parser.error)
     commands = parser.add_subparsers(metavar='command', required=True)
     for command, (module, line) in COMMANDS.items():
         subparser = commands.add_parser(command, help=line, description=line[0].upper() + line[1:] + '.')
         if command == name:
             import_module(f'.{module}', __name__).add_arguments(subparser)
+            subparser.set_defaults(refuse=subparser.error)  # with its own usage, not that of `gpassk`
     return parser

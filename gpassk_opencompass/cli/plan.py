@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..arguments import as_whole
 from ..errors import InputError
+from .numbers import listed
 
 if TYPE_CHECKING:
     from ..uncertainty import Kernel, Population
@@ -51,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--correlation', type=float, default=0.9, help='between the translations of a problem (default: 0.9)'
     )
-    parser.add_argument('--n', type=int, nargs='+', help='numbers of samples a question to look at')
+    parser.add_argument('--n', type=listed(int), nargs='+', help='numbers of samples a question to look at')
     parser.add_argument('--level', type=float, default=0.95, help='of confidence')
 
 
@@ -96,6 +97,10 @@ def _population(arguments: Namespace) -> tuple[Population, int | None]:
     from ..report.results import read_result
     from ..uncertainty import Population, fit_population
 
+    if arguments.pilot and arguments.pilot.is_dir():
+        raise InputError(
+            f'--pilot {arguments.pilot} is a folder; give one result file: …/results/<model>/<dataset>.json'
+        )
     if arguments.beta:
         translations = arguments.translations or 1
         a, b = arguments.beta

@@ -15,6 +15,7 @@ from ..report.table import SHOWN_THRESHOLDS
 from ..rescoring.fields import KINDS
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
+from .numbers import listed
 from .score_table import described, scores_table
 from .shown import printable
 
@@ -67,10 +68,30 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _add_metrics(parser: ArgumentParser) -> None:
     add, taus = parser.add_argument, list(SHOWN_THRESHOLDS)
-    add('--k', nargs='+', type=int, metavar='K', help='answers drawn (default: 4 8 16, or those of a result)')
-    add('--threshold', nargs='+', type=float, default=taus, metavar='TAU', help='τ (default: %(default)s)')
+    add(
+        '--k',
+        nargs='+',
+        type=listed(int),
+        metavar='K',
+        help='answers drawn (default: 4 8 16, or those of a result)',
+    )
+    add(
+        '--threshold',
+        nargs='+',
+        type=listed(float),
+        default=taus,
+        metavar='TAU',
+        help='τ (default: %(default)s)',
+    )
     add('--also', nargs='+', choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
-    add('--majority', nargs='+', type=int, default=[], metavar='M', help='maj@M and the stability of it')
+    add(
+        '--majority',
+        nargs='+',
+        type=listed(int),
+        default=[],
+        metavar='M',
+        help='maj@M and the stability of it',
+    )
 
 
 def _add_choice(parser: ArgumentParser) -> None:
