@@ -18,6 +18,7 @@ from made_results import board_of, made_result, made_sweep
 from gpassk_opencompass import InputError
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, rerun_interval
+from gpassk_opencompass.uncertainty.kernels import subset_squares
 
 pytest.importorskip('matplotlib')
 
@@ -38,7 +39,6 @@ from gpassk_opencompass.report.figures.style import house_style
 from gpassk_opencompass.report.figures.subsampling import (
     question_error,
     rerun_error,
-    subset_squares,
     subset_variances,
 )
 from gpassk_opencompass.report.figures.writing import board_names, drawings

@@ -31,6 +31,32 @@ def test_the_newest_result_of_a_run_counts(tmp_path: Path) -> None:
     assert str(new) in line
 
 
+def test_folders_that_vanish_meanwhile_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run at work removes what it no longer needs."""
+    whole = write_result(tmp_path, MODEL, THIRDS, work='z')
+    for gone in ('a/tmp', 'z/results/x'):
+        (tmp_path / gone).mkdir(parents=True)
+    scandir = os.scandir
+
+    def scan(path: Any = '.') -> Any:
+        if Path(path).name in ('tmp', 'x'):
+            Path(path).rmdir()
+        return scandir(path)
+
+    monkeypatch.setattr(os, 'scandir', scan)
+    assert [result.path for result in collect([tmp_path]).results] == [whole.resolve()]
+
+
+def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:
+    """Runs of others, brought together."""
+    path = write_result(tmp_path / 'theirs', MODEL, THIRDS)
+    (tmp_path / 'ours' / 'results').mkdir(parents=True)
+    (tmp_path / 'ours' / 'results' / MODEL).symlink_to(path.parent)
+    assert [result.path for result in collect([tmp_path / 'ours']).results] == [path.resolve()]
+
+
 def test_a_damaged_newer_result_does_not_hide_a_complete_one(tmp_path: Path) -> None:
     """The newest *complete* one counts."""
     old = write_result(tmp_path, MODEL, THIRDS, time='20260101_000000')

@@ -242,6 +242,17 @@ def test_two_runs_that_hardly_differ_are_not_compared() -> None:
         compare(first, np.zeros(99))
 
 
+@pytest.mark.parametrize('value', [1 / 7, 3 / 5, 1.0])
+def test_six_equal_problems_are_six(value: float) -> None:
+    """At the border nothing hangs on binary rounding, which would call them 5.999999999999999."""
+    first = np.r_[np.full(6, value), np.zeros(94)]
+    assert compare(first, np.zeros(100)).refused == ''
+    beyond = rank_intervals([first, np.zeros(100), 1 - first])
+    assert beyond[2].tolist() == [1, 1]
+    solved = mean_interval(np.r_[np.full(6, max(value, 3 / 5)), np.zeros(94)])
+    assert solved.refused == ''
+
+
 def test_the_bootstrap_agrees_with_the_formula() -> None:
     """Its spread is the clustered error; the same seed gives the same; runs share their resamples."""
     problems = np.repeat(np.arange(100), 2).tolist()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +16,6 @@ from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
 from . import lighteval
 from .results import Result, read_result
-
-_PATTERNS = ('results/*/*.json', '*.gpassk.json', lighteval.DETAILS, lighteval.SUMMARIES)
 
 
 class Collected(NamedTuple):
@@ -103,11 +103,28 @@ def _below(folder: Path) -> Iterator[Path]:
             f'{folder} is no folder; give a work directory of OpenCompass, one of Lighteval or one above, '
             'and single files with --file'
         )
-    for pattern in _PATTERNS:
-        for path in folder.rglob(pattern):
-            # A JSON file elsewhere that begins with results_ is anybody's.
-            if path.is_file() and (pattern != lighteval.SUMMARIES or lighteval.is_summary(path)):
-                yield path
+    for root, folders, names in os.walk(folder):
+        models = _within(Path(root, 'results')) if 'results' in folders else []
+        found = [path for model in models for path in _within(model) if path.suffix == '.json']
+        found += [Path(root, name) for name in names if _is_result(name)]
+        yield from filter(Path.is_file, found)
+
+
+def _is_result(name: str) -> bool:
+    """Wherever it lies; a JSON file that merely begins with results_ is anybody's."""
+    return (
+        name.endswith('.gpassk.json')
+        or fnmatchcase(name, lighteval.DETAILS)
+        or lighteval.is_summary(Path(name))
+    )
+
+
+def _within(folder: Path) -> list[Path]:
+    """What is in it; nothing in a file, or in a folder that a run at work has removed meanwhile."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _existing(path: Path) -> Path:
@@ -140,7 +157,8 @@ def _created(result: Result) -> float | None:
 
 def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:
     """Model abbreviation → its entry in the manifests, unless two of them tell different paths."""
-    homes = dict.fromkeys(path.parent for folder in folders for path in folder.rglob(MANIFEST))
+    walks = (os.walk(folder) for folder in folders)
+    homes = dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names)
     entries = [entry for home in [*homes, *configs] for entry in read_manifest(home)]
     models = {entry.model_abbr: entry for entry in entries}
     unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}

@@ -56,6 +56,7 @@ class TextTable:
         # A row that begins with [ or * would be read as an argument of the line break or rule before it.
         table = re.sub(r'(\\\\|\\midrule)\n(\s*)([\[*])', r'\1\n\2{}\3', _as_typed(table))
         notes = [rf'\\{{\footnotesize [{letter(i)}] {_latex(note)}}}' for i, note in enumerate(self.notes)]
+        table = table.replace(r'\begin', r'\noindent\begin', 1)
         title = rf'\noindent{{\small {_latex(self.title)}}}\par' if titled else f'% {one_line(self.title)}'
         return '\n'.join([title, table, *notes, ''])
 

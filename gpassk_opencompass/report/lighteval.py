@@ -20,7 +20,6 @@ from ..sweep.names import DatasetName, ModelName, Settings, clean
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
-SUMMARIES = 'results_*.json'
 
 _METRIC = 'G-Pass@k'
 _COLUMNS = ('doc.id', 'doc.task_name', 'doc.generation_size', 'doc.specific', 'metric')

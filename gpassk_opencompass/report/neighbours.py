@@ -15,12 +15,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
-from scipy.special import betaln, gammaln
 
 from ..errors import InputError
 from ..uncertainty import Kernel, Population, kernel_of
 from ..uncertainty.intervals import problems_refusal, quantile, solved_refusal
 from ..uncertainty.planning import expected_effective
+from ..uncertainty.rerun import beta_mean
 from .published import BENCHMARKS, Published, QuestionCount
 from .scores import GREEDY
 
@@ -123,27 +123,15 @@ def fit_to_means(means: tuple[tuple[str, float], ...]) -> tuple[float, float] | 
     if not targets.size or targets.max() == 0 or targets.min() == 1:
         return None
     kernels = [kernel_of(name) for name, _ in means]
-    ways = [_log_ways(kernel.k) for kernel in kernels]
-    scores = [kernel.scores() for kernel in kernels]
 
     def misfit(logs: Floats) -> Floats:
         a, b = np.exp(logs)
-        expected = [
-            score @ np.exp(log_ways + betaln(a + drawn, b + drawn[::-1]) - betaln(a, b))
-            for score, (drawn, log_ways) in zip(scores, ways, strict=True)
-        ]
-        return np.asarray(np.array(expected) - targets)
+        return np.asarray(np.concatenate([beta_mean(kernel, a, b) for kernel in kernels]) - targets)
 
     bounds = (np.log(1e-3), np.log(1e3))
     found = optimize.least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
     a, b = np.exp(found.x)
     return float(a), float(b)
-
-
-def _log_ways(k: int) -> tuple[Floats, Floats]:
-    """0 … k correct of k, and the log of the number of ways to each."""
-    drawn = np.arange(k + 1.0)
-    return drawn, gammaln(k + 1) - gammaln(drawn + 1) - gammaln(k - drawn + 1)
 
 
 def _population(

@@ -9,6 +9,7 @@ from .layout import NOTHING, TextTable
 from .neighbours import Neighbours, neighbours
 from .published import BENCHMARKS, Published
 from .table import Table, markdown_line
+from .written import write_texts
 
 NO_COUNTS = 'aggregates without counts: no interval can be given'
 
@@ -26,10 +27,7 @@ def write_published(published: Published, folder: Path) -> list[Path]:
         'published.csv': _csv(published),
         'tables/published.tex': '\n'.join(table.to_latex(titled=True) for table in tables),
     }
-    (folder / 'tables').mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding='utf-8', errors='backslashreplace')
-    return [folder / name for name in files]
+    return write_texts(folder, files)
 
 
 def published_table(published: Published, benchmark: str) -> TextTable:

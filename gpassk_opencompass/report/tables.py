@@ -13,7 +13,7 @@ from .overview import overview_table
 from .published import as_published
 from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
 from .table import markdown_line
-from .written import free_name
+from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
 
@@ -55,10 +55,7 @@ def write_scored(
         'signatures.txt': ''.join(f'{line}\n' for line in signatures(board for board, _ in scored)),
         **dict(_latex(scored, average)),
     }
-    (folder / 'tables').mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding='utf-8', errors='backslashreplace')
-    return [folder / name for name in files]
+    return write_texts(folder, files)
 
 
 def leaderboard_table(board: Board, rows: Sequence[Scores]) -> TextTable:

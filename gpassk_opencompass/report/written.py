@@ -44,6 +44,19 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
     return removed
 
 
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write files by their paths below the folder, which is made; halves of characters become escapes.
+
+    Returns:
+        The paths written.
+    """
+    paths = [folder / name for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8', errors='backslashreplace')
+    return paths
+
+
 def free_name(name: str, taken: Iterable[str]) -> str:
     """The name, with a number behind it where it is taken; capitals do not count, as on some file systems.
 

@@ -14,8 +14,7 @@ from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name, pass_name, required_correct
 from ..uncertainty import Interval, Kernel, kernel_of, value_table
 from ..uncertainty.intervals import interval_of_sums
-from ..uncertainty.kernels import pair_table
-from ..uncertainty.rerun import expected_variances
+from ..uncertainty.rerun import rerun_variance
 from .alike import answer_entropy, distinct_answers, sizes_of, total_agreement
 from .tally import Counts, Unjudged
 from .votes import Ballot, group_majorities, majority
@@ -123,12 +122,7 @@ def rerun_error(histograms: Mapping[int, Floats], kernel: Kernel) -> float | Non
     """
     if max(histograms) > LARGEST_RERUN_N:
         return None
-    variance = 0.0
-    for n, histogram in histograms.items():
-        within = float(histogram @ expected_variances(kernel, n))
-        if n >= 2 * kernel.k:
-            within = max(within, float(histogram @ (value_table(kernel, n) ** 2 - pair_table(kernel, n))))
-        variance += within
+    variance = sum(rerun_variance(kernel, n, histogram) for n, histogram in histograms.items())
     return float(np.sqrt(variance)) / sum(float(histogram.sum()) for histogram in histograms.values())
 
 

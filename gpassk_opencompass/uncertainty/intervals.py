@@ -114,13 +114,15 @@ def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
 
 
 def effective_number(parts: Floats) -> float:
-    """How many equal parts a sum is worth: (Σx)²/Σx², Kish's effective number.
+    """How many equal parts a sum is worth: (Σx)²/Σx², Kish's effective number, to nine decimals.
 
-    >>> effective_number(np.array([1.0, 1.0, 1.0, 0.0]))
-    3.0
+    It is held against limits that are whole, and m equal parts are m, not a little less.
+
+    >>> effective_number(np.array([0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.0]))
+    6.0
     """
     squares = float(parts @ parts)
-    return float(parts.sum()) ** 2 / squares if squares else 0.0
+    return round(float(parts.sum()) ** 2 / squares, 9) if squares else 0.0
 
 
 def problems_refusal(sizes: NDArray[np.intp]) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from ..arguments import as_sizes, as_whole
 from ..errors import InputError
@@ -101,6 +102,22 @@ def pair_table(kernel: Kernel, n: int) -> Floats:
     left = np.arange(n + 1) - np.arange(k + 1)[:, None]  # correct ones among the n − k that remain
     products = chances * scores[:, None] * second[np.clip(left, 0, n - k)]
     return np.asarray(np.where((left >= 0) & (left <= n - k), products, 0.0).sum(0))
+
+
+@lru_cache(maxsize=256)
+def subset_squares(kernel: Kernel, n: int, m: int) -> Floats:
+    """The mean square of a question's value over all subsets of m of its n answers, for c = 0 … n.
+
+    It estimates the mean square of the value of m fresh answers without bias, for it is a mean over all
+    that m of the n could have been (a U-statistic).
+
+    Raises:
+        InputError: not 1 ≤ k ≤ m ≤ n.
+    """
+    if m > n:
+        raise InputError(f'm = {m}: expected at most the n = {n} answers that there are')
+    chances = stats.hypergeom.pmf(np.arange(m + 1), n, np.arange(n + 1)[:, None], m)
+    return np.asarray(chances @ value_table(kernel, m) ** 2)
 
 
 def _step(k: int, threshold: float) -> int:

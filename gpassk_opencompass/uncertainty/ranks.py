@@ -14,6 +14,7 @@ from .intervals import (
     check_level,
     cluster_sums,
     clusters_of,
+    effective_number,
     problems_refusal,
 )
 
@@ -96,12 +97,9 @@ def _errors(deviations: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> Flo
 
 
 def _enough_differ(sums: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Pairs that differ on enough problems, in effect: (Σ|d|)²/Σd²."""
-    enough = []
-    for first, second in zip(i, j, strict=True):
-        gaps = np.abs(sums[first] - sums[second])
-        enough.append(gaps.sum() ** 2 >= FEWEST_EFFECTIVE * (gaps @ gaps))
-    return np.array(enough)
+    """Pairs that differ on enough problems, in effect."""
+    differing = [effective_number(np.abs(sums[a] - sums[b])) for a, b in zip(i, j, strict=True)]
+    return np.array(differing) >= FEWEST_EFFECTIVE
 
 
 def _critical(

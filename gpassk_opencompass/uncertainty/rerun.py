@@ -12,7 +12,7 @@ from scipy.special import betaln, gammaln
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
 from .intervals import Interval, check_level
-from .kernels import Kernel, pair_table, value_table
+from .kernels import Kernel, pair_table, subset_squares, value_table
 
 Floats = NDArray[np.float64]
 
@@ -20,11 +20,8 @@ Floats = NDArray[np.float64]
 def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> Interval:
     """The score of these very questions with an interval for more samples of them.
 
-    It says nothing about other questions; for those see `mean_interval`, whose error is wider. A question's
-    variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of another n samples
-    (`expected_variances`). With n ≥ 2k there is an estimate from disjoint draws beside it, unbiased but
-    blind where few questions are answered now right, now wrong (`pair_table`); the larger of the two
-    sums counts.
+    It says nothing about other questions; for those see `mean_interval`, whose error is wider. The standard
+    error follows from `rerun_variance`.
 
     Args:
         c: correct answers of each question, 0 ≤ c ≤ n.
@@ -40,19 +37,38 @@ def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> In
     >>> round(rerun.low, 3), round(rerun.estimate, 3), round(rerun.high, 3)
     (0.504, 0.583, 0.663)
     """
-    n, k = as_sizes(n, kernel.k)
+    n, _ = as_sizes(n, kernel.k)
     counts = as_counts(c, n).ravel()
     check_level(level)
     if counts.size == 0:
         raise InputError('c is empty: a score needs at least one question')
-    values = value_table(kernel, n)
-    variance = float(expected_variances(kernel, n)[counts].sum())
-    if n >= 2 * k:
-        variance = max(variance, float((values**2 - pair_table(kernel, n))[counts].sum()))
-    estimate, error = float(values[counts].mean()), float(np.sqrt(variance)) / counts.size
+    questions = np.bincount(counts.astype(np.intp, copy=False), minlength=n + 1)
+    variance = rerun_variance(kernel, n, questions)
+    estimate, error = float(value_table(kernel, n)[counts].mean()), float(np.sqrt(variance)) / counts.size
     half = float(stats.norm.ppf((1 + level) / 2)) * error
     low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
     return Interval(estimate, error, low, high, level, counts.size)
+
+
+def rerun_variance(
+    kernel: Kernel, n: int, questions: Floats | NDArray[np.intp], m: int | None = None
+) -> float:
+    """The sum of the variances of the questions' values over reruns with m samples each.
+
+    A question's variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of
+    another m samples (`expected_variances`). With n ≥ 2k there is an estimate from subsets and disjoint
+    draws beside it, unbiased but blind where few questions are answered now right, now wrong
+    (`subset_squares`, `pair_table`); the larger of the two sums counts.
+
+    Args:
+        questions: how many have c = 0 … n of n correct, shape (n + 1,).
+        m: k ≤ m ≤ n; None: n.
+    """
+    variance = float(questions @ expected_variances(kernel, n, m))
+    if n < 2 * kernel.k:
+        return variance
+    squares = value_table(kernel, n) ** 2 if m is None else subset_squares(kernel, n, m)
+    return max(variance, float(questions @ (squares - pair_table(kernel, n))))
 
 
 @lru_cache(maxsize=256)
@@ -71,9 +87,14 @@ def beta_moments(kernel: Kernel, alpha: Floats, beta: Floats) -> tuple[Floats, F
     The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
     """
     ways = _log_ways(kernel)
-    mean = _beta_expectation(ways, alpha, beta)
+    mean = beta_mean(kernel, alpha, beta)
     square = _beta_expectation(_log_convolve(ways, ways), alpha, beta)
     return mean, np.maximum(square - mean**2, 0.0)
+
+
+def beta_mean(kernel: Kernel, alpha: Floats, beta: Floats) -> Floats:
+    """The mean of `beta_moments` alone, which is much sooner there than the variance."""
+    return _beta_expectation(_log_ways(kernel), alpha, beta)
 
 
 def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
@@ -84,6 +105,7 @@ def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
     return np.asarray(np.exp(terms).sum(1))
 
 
+@lru_cache(maxsize=256)
 def _log_ways(kernel: Kernel) -> Floats:
     """log(score(a)·C(k, a)) for a = 0 … k; in logs, since C(k, k/2) overflows beyond k = 1,029."""
     k, a = kernel.k, np.arange(kernel.k + 1)

@@ -8,36 +8,17 @@ varies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from ...errors import InputError
 from ...uncertainty import Kernel, mean_interval, value_table
-from ...uncertainty.kernels import pair_table
-from ...uncertainty.rerun import expected_variances
+from ...uncertainty.kernels import subset_squares
+from ...uncertainty.rerun import rerun_variance
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.integer[Any]]
-
-
-@lru_cache(maxsize=256)
-def subset_squares(kernel: Kernel, n: int, m: int) -> Floats:
-    """The mean square of a question's value over all subsets of m of its n answers, for c = 0 … n.
-
-    It estimates the mean square of the value of m fresh answers without bias, for it is a mean over all
-    that m of the n could have been (a U-statistic).
-
-    Raises:
-        InputError: not 1 ≤ k ≤ m ≤ n.
-    """
-    if m > n:
-        raise InputError(f'm = {m}: expected at most the n = {n} answers that there are')
-    chances = stats.hypergeom.pmf(np.arange(m + 1), n, np.arange(n + 1)[:, None], m)
-    return np.asarray(chances @ value_table(kernel, m) ** 2)
 
 
 def subset_variances(kernel: Kernel, n: int, m: int) -> Floats:
@@ -73,14 +54,6 @@ def question_error(c: Counts, n: int, m: int, kernel: Kernel, problems: Sequence
 
 
 def rerun_error(c: Counts, n: int, m: int, kernel: Kernel) -> float:
-    """The standard error of a rerun of the same questions with m samples each.
-
-    With m = n that of `rerun_interval`, and made like it: what Jeffreys' posterior of each question's
-    chance, given c of n, expects of m samples; with n ≥ 2k, if it is larger, the unbiased estimate from
-    the subsets of m and the pairs of disjoint draws.
-    """
-    variance = float(expected_variances(kernel, n, m)[c].sum())
-    if n >= 2 * kernel.k:
-        unbiased = subset_squares(kernel, n, m) - pair_table(kernel, n)
-        variance = max(variance, float(unbiased[c].sum()))
+    """The standard error of a rerun of the same questions with m samples each, with m = n that of tables."""
+    variance = rerun_variance(kernel, n, np.bincount(c, minlength=n + 1), m)
     return float(np.sqrt(variance)) / c.size

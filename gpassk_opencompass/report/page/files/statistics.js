@@ -76,10 +76,10 @@ function ratioError({ sums, sizes, total: questions }) {
   return { estimate, error: Math.sqrt((sums.length / (sums.length - 1)) * squares) / questions };
 }
 
-// How many equal parts a sum is worth: (Σx)²/Σx².
+// How many equal parts a sum is worth: (Σx)²/Σx², free of rounding: m equal parts are m.
 function effectiveNumber(parts) {
   const squares = total(parts.map((part) => part * part));
-  return squares ? total(parts) ** 2 / squares : 0;
+  return squares ? Number((total(parts) ** 2 / squares).toFixed(9)) : 0;
 }
 
 // The mean weighs a problem by its questions: what counts is the effective number of their sizes.
