@@ -270,6 +270,15 @@ def test_the_published_leaderboard_comes_last(tmp_path: Path, capsys: pytest.Cap
     assert 'the last path is the published leaderboard' in capsys.readouterr().err
 
 
+def test_result_files_are_compared_by_the_folders_above_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of them are no leaderboard."""
+    [*_, file] = ours(tmp_path, 50).rglob('results/*/*.json')
+    assert main(['compare', str(file), str(file)]) == 2
+    assert 'To compare runs with each other give the folders above' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('option', ['-o table.csv', '--map a=b', '--strict', '--neighbours'])
 def test_options_that_nothing_would_come_of_are_refused(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -71,6 +71,11 @@ def run(arguments: Namespace) -> int:
             f'{theirs} is a folder; the last path is the published leaderboard, a JSON file, '
             'or all paths are folders'
         )
+    if files := [path for path in ours if not path.is_dir()]:
+        raise InputError(
+            f'{files[0]} is no folder; only the last path may be a file, a published leaderboard. To compare '
+            'runs with each other give the folders above their results'
+        )
     _check_options(arguments, beside_published=bool(ours) and not theirs.is_dir())
     if not theirs.is_dir():
         return _beside_published(arguments, ours, theirs)
