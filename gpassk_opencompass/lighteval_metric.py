@@ -19,7 +19,7 @@ from loguru import logger
 
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
-from .lighteval_settings import VARIABLES, Settings, read_settings
+from .lighteval_settings import VARIABLES, Settings, read_settings, unread
 from .record import Measures
 from .scoring import Samples, score
 from .uncertainty.intervals import mean_interval
@@ -74,6 +74,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         """n: Lighteval asks for so many responses, and asks first, so the judge is tried out here."""
         settings = self.settings
         _try_out(json.dumps(settings.judge))
+        _warn_of_unread(tuple(unread(os.environ).items()))
         return settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Results:
@@ -174,6 +175,14 @@ def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
 def _try_out(config: str) -> None:
     """A missing key, package or folder is found now, not when everything has been generated."""
     build_judge(json.loads(config)).close()
+
+
+@lru_cache
+def _warn_of_unread(variables: Sequence[tuple[str, str]]) -> None:
+    """Once, and no error: a script may have variables of its own."""
+    for name, meant in variables:
+        hint = f'is ${meant} meant?' if meant else 'docs/lighteval.md has the variables'
+        logger.warning(f'nothing reads the environment variable ${name}: {hint}')
 
 
 def _check_prompt(doc: Doc, response: ModelResponse) -> None:

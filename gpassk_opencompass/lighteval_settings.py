@@ -6,11 +6,13 @@ import ast
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
 from .judges.build import JUDGES, check_judge, llm_or_cascade, with_store
+from .judges.store import STORE_VARIABLE
 from .metrics import DEFAULT_THRESHOLDS
 from .record import Measures
 
@@ -25,6 +27,15 @@ VARIABLES: Mapping[str, str] = {
     'unjudged_tolerance': 'GPASSK_UNJUDGED_TOLERANCE',
 }
 """Parameter of a task (`task@n=16`): the environment variable that gives it where the task does not."""
+
+QUESTIONS_VARIABLE = 'GPASSK_QUESTIONS'
+"""Names a folder with `202412/CNMO_en.jsonl`, `aime2024.jsonl`, … to be used instead of the hub."""
+
+LENGTH_VARIABLE = 'GPASSK_MAX_NEW_TOKENS'
+"""The most tokens of a response; `lighteval accelerate` heeds a task's limit alone, not the model's."""
+
+_PREFIX = 'GPASSK_'
+_KNOWN = (*VARIABLES.values(), STORE_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE)
 
 _DEFAULTS: Mapping[str, Any] = {
     'n': 48,
@@ -83,6 +94,18 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     check_judge(settings.judge)
     _ = settings.measures  # refuses an n below a k here, before anything is generated
     return settings
+
+
+def unread(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that begin as ours do and that nothing here reads → the one that may be meant, or ''.
+
+    >>> unread({'GPASSK_THRESHOLD': '1', 'GPASSK_TAU': '1', 'GPASSK_K': '4', 'PATH': '/bin'})
+    {'GPASSK_TAU': '', 'GPASSK_THRESHOLD': 'GPASSK_THRESHOLDS'}
+    """
+    known = {name.removeprefix(_PREFIX): name for name in _KNOWN}
+    names = sorted(name for name in environment if name.startswith(_PREFIX) and name not in _KNOWN)
+    alike = {name: get_close_matches(name.removeprefix(_PREFIX), known, 1) for name in names}
+    return {name: known[found[0]] if found else '' for name, found in alike.items()}
 
 
 def default_store(environment: Mapping[str, str]) -> str:

@@ -231,6 +231,22 @@ def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -
             metric.sample_level_fn.num_samples()
 
 
+def test_a_variable_that_nothing_reads_is_told_before_anything_is_generated(
+    warnings_logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slip would give hours with the defaults; the variable may also be of somebody's own, so no error."""
+    monkeypatch.setenv('GPASSK_K', '4')
+    monkeypatch.setenv('GPASSK_THRESHOLD', '1')
+    monkeypatch.setenv('GPASSK_TEAM', 'x')
+    for _ in range(2):
+        assert metric_of(n=4).sample_level_fn.num_samples() == 4
+    told = {line.partition('$')[2].strip() for line in warnings_logged if 'nothing reads' in line}
+    assert 'GPASSK_THRESHOLD: is $GPASSK_THRESHOLDS meant?' in told
+    assert 'GPASSK_TEAM: docs/lighteval.md has the variables' in told
+    assert len([line for line in warnings_logged if '$GPASSK_THRESHOLD:' in line]) == 1
+    assert not any('$GPASSK_K:' in line for line in warnings_logged)
+
+
 def test_unjudged_answers_stop_the_run_and_the_next_one_asks_for_them_alone(server: JudgeServer) -> None:
     """Verdicts that came are kept; the responses are in Lighteval's own cache."""
     broken = JudgeServer(lambda asked: 'hard to say' if 'is 5?' in asked.prompt else equal(asked))
