@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from browser import Page
+    from forks import Forks
 
     from gpassk_opencompass.report.leaderboard import Board
+
+
+# How long an example takes depends on the machine, and what else it does.
+settings.register_profile('any machine', deadline=None)
+settings.load_profile('any machine')
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long ones first, groups before all, so that no worker is left with one at the end."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ('e2e', 'xdist_group')])
+
+
+@pytest.fixture(scope='session')
+def forks() -> Iterator[Forks]:
+    """One process for all tests: its imports take most of the time."""
+    from forks import Forks
+    from sweeping import NOT_INSTALLED
+
+    if find_spec('opencompass') is None:
+        pytest.skip(NOT_INSTALLED)
+    with Forks() as started:
+        yield started
 
 
 @pytest.fixture(scope='module')

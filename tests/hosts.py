@@ -97,7 +97,10 @@ def environment() -> dict[str, str]:
 
 
 def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run it to its end in a folder of its own (OpenCompass writes ./tmp and ./.cache)."""
+    """Run it to its end in a folder of its own (OpenCompass writes ./tmp and ./.cache).
+
+    Each process imports all of OpenCompass; where they are not what is tested, see `forks.Forks.opencompass`.
+    """
     return subprocess.run(
         command(config, work_dir, *options),
         cwd=config.parent,
@@ -107,10 +110,6 @@ def run_opencompass(config: Path, work_dir: Path, *options: str) -> subprocess.C
         timeout=300,
         check=False,
     )
-
-
-IN_ONE_PROCESS = '--debug'
-"""For runs that only set the scene: the same tasks without processes of their own, in a third of the time."""
 
 
 def results_of(work_dir: Path) -> list[dict[str, Any]]:

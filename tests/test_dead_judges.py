@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forks import Forks
 from hosts import (
-    IN_ONE_PROCESS,
     command,
     dataset_config,
     environment,
     results_of,
-    run_opencompass,
     wait_until,
     write_bench,
     write_config,
@@ -87,7 +86,9 @@ def run_until_all_are_dead(config: Path, work_dir: Path, *servers: JudgeServer) 
     return log.stat().st_mtime - stopped
 
 
-def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(tmp_path: Path) -> None:
+def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
+    forks: Forks, tmp_path: Path
+) -> None:
     """No result file, every address in the log; with a server back, -r asks only for what is missing."""
     cured, out = threading.Event(), tmp_path / 'out'
     with JudgeServer(answers_a_few(cured)) as first, JudgeServer(answers_a_few(cured)) as second:
@@ -102,7 +103,7 @@ def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(tmp_
         before = len(first.asked)
         cured.set()
         first.start()
-        run_opencompass(config, out, '-r', IN_ONE_PROCESS)
+        forks.opencompass(config, out, '-r')
         resumed = [number_in(asked) for asked in first.asked[before:]]
     assert len(kept) == 2 * ANSWERED
     assert sorted(resumed) == sorted(set(range(QUESTIONS * N)) - kept)

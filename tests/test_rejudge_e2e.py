@@ -9,7 +9,8 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
-from hosts import TESTS, dataset_config, run_opencompass, scripted, write_bench
+from forks import Forks
+from hosts import TESTS, dataset_config, scripted, write_bench
 from judge_server import Asked, JudgeServer
 
 from gpassk_opencompass.cli import main
@@ -50,7 +51,7 @@ def g_pass(counts: list[int], least: int) -> float:
 
 @pytest.mark.e2e
 def test_the_built_in_table_is_wrong_and_the_new_one_right(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    forks: Forks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The built-in evaluator asks about 8 of 32 samples; rejudged, every sample counts for itself."""
     data = write_bench(tmp_path / 'data', old.files())
@@ -58,9 +59,9 @@ def test_the_built_in_table_is_wrong_and_the_new_one_right(
     with JudgeServer(fair) as server:
         model = scripted(texts=TEXTS, batch_size=8, abbr='m')
         config.write_text(f'models = [{model!r}]\ndatasets = [{built_in(data, server.url)!r}]\n')
-        done = run_opencompass(config, work_dir, '--max-num-workers', '2')
+        said = forks.opencompass(config, work_dir, '--max-num-workers', '2')
         asked_by_built_in = len(server.asked)
-        assert len(list(work_dir.glob('*/predictions/m/*_?.json'))) == 2, done.stdout
+        assert len(list(work_dir.glob('*/predictions/m/*_?.json'))) == 2, said
         [result] = work_dir.glob('*/results/m/*.json')
         before = old.contents(work_dir)
         llm = ['--judge', 'llm', '--model', str(JUDGE), '--url', server.url]

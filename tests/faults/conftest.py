@@ -7,13 +7,11 @@ import random
 import secrets
 from collections import Counter
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from forks import Forks
 from sweep_run import SweepRun, sweep_run
-from sweeping import NOT_INSTALLED
 
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
@@ -53,15 +51,6 @@ def tried(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
     counter: Counter[str] = Counter()
     yield counter
     print(f'TRIED {request.node.name}: {dict(sorted(counter.items()))}')
-
-
-@pytest.fixture(scope='session')
-def forks() -> Iterator[Forks]:
-    """One process for all tests: its imports take most of the time."""
-    if find_spec('opencompass') is None:
-        pytest.skip(NOT_INSTALLED)
-    with Forks() as started:
-        yield started
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import Forks
 from hosts import (
-    IN_ONE_PROCESS,
     command,
     dataset_config,
     environment,
@@ -81,7 +81,7 @@ def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
     assert '| scripted | bench' in summary.read_text()
 
 
-def test_an_llm_judge_is_asked_for_every_different_answer(tmp_path: Path) -> None:
+def test_an_llm_judge_is_asked_for_every_different_answer(forks: Forks, tmp_path: Path) -> None:
     """8 questions × 4 replicas with 32 different answers: 32 verdicts, each in its language, true counts."""
     files = {
         f'AMC_{language}': [(f'{language} question {i}?', '$7$') for i in range(4)]
@@ -99,7 +99,7 @@ def test_an_llm_judge_is_asked_for_every_different_answer(tmp_path: Path) -> Non
             root, k=[2, 4], n=4, dataset_languages=['cn', 'en'], eval_cfg={'evaluator': evaluator}
         )
         config = write_config(tmp_path / 'run.py', scripted(numbered=True), dataset)
-        run_opencompass(config, tmp_path / 'out', IN_ONE_PROCESS)
+        forks.opencompass(config, tmp_path / 'out')
         prompts = [asked.prompt for asked in server.asked]
     assert len(prompts) == len(set(prompts)) == 32
     [result] = results_of(tmp_path / 'out')
@@ -125,52 +125,52 @@ def test_a_run_in_shards_has_every_sample_once(tmp_path: Path) -> None:
     assert result['gpassk']['counts']['c'] == [4] * 8
 
 
-def test_a_missing_shard_leaves_no_result(tmp_path: Path) -> None:
-    """The last shard gone before evaluation: an error in the task's log, no result file."""
+def test_a_missing_shard_leaves_no_result(forks: Forks, tmp_path: Path) -> None:
+    """The last shard gone before evaluation: an error that says so, no result file."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     config = write_config(tmp_path / 'run.py', scripted(), dataset_config(root, k=8, n=8))
-    run_opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2', IN_ONE_PROCESS)
+    forks.opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2')
     shards = sorted((tmp_path / 'out').glob('*/predictions/*/bench_*.json'))
     shards[-1].unlink()
-    done = run_opencompass(config, tmp_path / 'out', '-m', 'eval', '-r')
+    copy = forks.start('opencompass', config, '-w', tmp_path / 'out', '-m', 'eval', '-r', folder=tmp_path)
+    copy.wait()
     assert results_of(tmp_path / 'out') == []
-    logs = ''.join(path.read_text() for path in (tmp_path / 'out').glob('*/logs/eval/*/*.out'))
-    assert '32 predictions for 64 rows' in logs + done.stdout + done.stderr
+    assert '32 predictions for 64 rows' in copy.said
 
 
-def test_kill_and_resume_gives_the_same_samples(tmp_path: Path) -> None:
+def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) -> None:
     """kill -9 in the inference of two shards, then -r: real sampling, the result as without the kill."""
     root = write_bench(tmp_path / 'data', {'AMC_en': [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]})
     dataset = dataset_config(root, k=[2, 8], n=8)
     config = write_config(tmp_path / 'run.py', sampled(), dataset)
     workers = ('--max-num-workers', '2')
-    run_opencompass(config, tmp_path / 'whole', *workers, IN_ONE_PROCESS)
+    forks.opencompass(config, tmp_path / 'whole', *workers)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
     kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed, *workers)
     assert results_of(killed) == []
     resume_files = list(killed.glob('*/predictions/*/tmp_bench*.jsonl'))
     assert resume_files, 'the inference was over before the kill'
-    run_opencompass(config, killed, '-r', *workers)
+    forks.opencompass(config, killed, '-r', *workers)
     [resumed] = results_of(killed)
     assert numbers(resumed) == numbers(whole)
     texts = [answer for question in whole['details']['answers'] for answer in question]
     assert len(set(texts)) > 8, 'replicas of one question must differ'
 
 
-def test_kill_in_the_evaluation_and_resume(tmp_path: Path) -> None:
+def test_kill_in_the_evaluation_and_resume(forks: Forks, tmp_path: Path) -> None:
     """kill -9 while answers are judged, then -r: the result of an uninterrupted run."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     slow = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'type': 'slow_judge.SlowJudge'}}
     dataset = dataset_config(root, k=[2, 4], n=4, eval_cfg={'evaluator': slow})
     config = write_config(tmp_path / 'run.py', scripted(), dataset)
-    run_opencompass(config, tmp_path / 'whole', IN_ONE_PROCESS)
+    forks.opencompass(config, tmp_path / 'whole')
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
-    run_opencompass(config, killed, '-m', 'infer', IN_ONE_PROCESS)
+    forks.opencompass(config, killed, '-m', 'infer')
     (tmp_path / 'judging').unlink()
     kill_when((tmp_path / 'judging').exists, config, killed, '-m', 'eval', '-r')
     assert results_of(killed) == []
-    run_opencompass(config, killed, '-m', 'eval', '-r')
+    forks.opencompass(config, killed, '-m', 'eval', '-r')
     [resumed] = results_of(killed)
     assert numbers(resumed) == numbers(whole)

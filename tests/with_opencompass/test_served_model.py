@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hosts import IN_ONE_PROCESS, import_plugin, results_of, run_opencompass
+from forks import Forks
+from hosts import import_plugin, results_of
 from scipy.stats import hypergeom
 from serving import transformers_serve
 from sweeping import dump
@@ -79,10 +80,10 @@ def expand(folder: Path, text: str) -> Path:
 
 
 @pytest.fixture(scope='module')
-def work_dir(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def work_dir(forks: Forks, server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run with the served model under test."""
     folder = tmp_path_factory.mktemp('served')
-    run_opencompass(expand(folder / 'template', template(server)), folder / 'out', IN_ONE_PROCESS)
+    forks.opencompass(expand(folder / 'template', template(server)), folder / 'out')
     return folder / 'out'
 
 
@@ -90,11 +91,6 @@ def questions() -> list[dict[str, Any]]:
     """In the order of the rows."""
     files = [Path(QUESTIONS, VERSION, f'ADD_{language}.jsonl') for language in LANGUAGES]
     return [json.loads(line) for file in files for line in file.read_text(encoding='utf-8').splitlines()]
-
-
-def logs_of(work_dir: Path) -> str:
-    """What the tasks said, for a person who looks for the reason."""
-    return ''.join(path.read_text(errors='replace') for path in work_dir.glob('*/logs/*/*/*.out'))
 
 
 def test_the_model_is_the_same_behind_the_server(server: Server) -> None:
@@ -123,9 +119,7 @@ def test_the_model_is_the_same_behind_the_server(server: Server) -> None:
 
 def test_a_served_model_is_measured(work_dir: Path) -> None:
     """Template, config, OpenAISDK, server, result: samples that differ, verdicts and right metrics."""
-    found = results_of(work_dir)
-    assert found, logs_of(work_dir)[-3000:]
-    [result] = found
+    [result] = results_of(work_dir)
     [file] = work_dir.glob('*/predictions/*/*.json')
     rows = list(json.loads(file.read_text()).values())
     texts = np.array([row['prediction'] for row in rows]).reshape(N, -1).T
@@ -148,16 +142,19 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
 
 
 def test_a_judge_that_gives_no_verdict_leaves_no_result(
-    server: Server, work_dir: Path, tmp_path: Path
+    forks: Forks, server: Server, work_dir: Path, tmp_path: Path
 ) -> None:
     """Each answer is asked for twice, all stay unjudged; the log says how many, why, and what was said."""
     shutil.copytree(work_dir, tmp_path / 'out', ignore=shutil.ignore_patterns('results', 'summary', 'logs'))
     judge = {'type': 'llm', 'model': server.name, 'urls': [server.address], 'max_tokens': 16}
     text = template(server, f'judge = {judge | {"accept_equal": False}!r}')
     before = server.replies
-    run_opencompass(expand(tmp_path / 'template', text), tmp_path / 'out', '-m', 'eval', '-r')
+    config = expand(tmp_path / 'template', text)
+    line = ('opencompass', config, '-w', tmp_path / 'out', '-m', 'eval', '-r')
+    copy = forks.start(*line, folder=config.parent)
+    copy.wait()
     assert results_of(tmp_path / 'out') == []
-    said = logs_of(tmp_path / 'out')
+    said = copy.said
     asked = re.search(r'(\d+) answers to ask demo for', said)
     assert asked, said[-3000:]
     assert server.replies - before == 2 * int(asked[1])

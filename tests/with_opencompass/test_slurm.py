@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import IN_ONE_PROCESS, command, environment, import_plugin, numbers, results_of, wait_until
+from forks import Forks
+from hosts import command, environment, import_plugin, numbers, results_of, wait_until
 from slurm_cluster import PARTITION, SlurmCluster, why_not
 from sweeping import dump
 
@@ -38,7 +39,8 @@ dataset_path, version, dataset_splits, dataset_languages = QUESTIONS, VERSION, S
 """
 GREEDY, SAMPLED = 'demo_t0_l40', 'demo_t1-0_rs42_l40'
 SAMPLES = 48 * 4
-SLURM = ('--slurm', '-p', PARTITION, '--max-num-workers', '3')
+SLURM = ('--slurm', '-p', PARTITION, '--max-num-workers')
+SHARDS = 3
 HUNG = 4 * 8  # samples asked on the node whose task hangs at its fourth batch
 
 
@@ -52,10 +54,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
 
 
 @pytest.fixture(scope='module')
-def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def local(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sweep on this machine, each run in one piece."""
     root = tmp_path_factory.mktemp('local')
-    run_sweep(expand(root, gpus=0), root, IN_ONE_PROCESS)
+    for model, config in expand(root, gpus=0).items():
+        (root / model).mkdir()
+        line = ('opencompass', config, '-w', root / model / 'out')
+        traces = {traced.TRACE: str(root / model / 'trace')}
+        copy = forks.start(*line, folder=root / model, variables=traces)
+        assert copy.wait() == 0, copy.said[-3000:]
     return root
 
 
@@ -69,12 +76,6 @@ def expand(root: Path, gpus: int) -> dict[str, Path]:
         text.replace('gpassk_opencompass.SeededHuggingFace', 'traced.TracedHuggingFace')
     )
     return configs
-
-
-def run_sweep(configs: dict[str, Path], root: Path, *options: str) -> None:
-    """Run all configs at the same time, each in a folder of its own, to their ends."""
-    for run in [start(config, root, *options) for config in configs.values()]:
-        end(run)
 
 
 def start(config: Path, root: Path, *options: str, **variables: str) -> subprocess.Popen[bytes]:
@@ -124,9 +125,11 @@ def seeds_of(trace: list[Any]) -> dict[tuple[str, str], str]:
 def test_a_sweep_on_two_nodes_gives_the_numbers_of_one_machine(
     cluster: SlurmCluster, local: Path, tmp_path: Path
 ) -> None:
-    """Two runs at once, three shards each, a GPU a shard: every text and number as from one piece here."""
-    run_sweep(expand(tmp_path, gpus=1), tmp_path, *SLURM)
-    for model, shards in ((GREEDY, 3), (SAMPLED, 3)):
+    """Two runs at once, one in three shards, a GPU a shard: every text and number as from one piece here."""
+    configs, shards_of = expand(tmp_path, gpus=1), {GREEDY: 1, SAMPLED: SHARDS}
+    for run in [start(configs[model], tmp_path, *SLURM, str(shards)) for model, shards in shards_of.items()]:
+        end(run)
+    for model, shards in shards_of.items():
         assert result_of(tmp_path, model) == result_of(local, model)
         assert predictions_of(tmp_path, model) == predictions_of(local, model)
         assert len(list((tmp_path / model / 'out').glob('*/predictions/*/*.json'))) == shards
@@ -136,7 +139,7 @@ def test_a_sweep_on_two_nodes_gives_the_numbers_of_one_machine(
     assert {(drawn.node, drawn.gpus) for drawn in there} == {('n1', '0'), ('n2', '0')}
     jobs = cluster.jobs()
     print(*jobs, sep='\n')
-    assert Counter(job.name.split('[')[0] for job in jobs) == {'OpenICLInfer': 6, 'OpenICLEval': 2}
+    assert Counter(job.name.split('[')[0] for job in jobs) == {'OpenICLInfer': SHARDS + 1, 'OpenICLEval': 2}
     assert {job.state for job in jobs} == {'COMPLETED'}
 
 
@@ -146,7 +149,7 @@ def test_a_shard_that_died_with_its_node_is_finished_on_the_other(
     """A node lost after three batches: -r keeps them, asks for the rest of that shard alone, same numbers."""
     config, ended = expand(tmp_path, gpus=1)[SAMPLED], len(cluster.jobs())
     trace = tmp_path / SAMPLED / 'trace'
-    run = start(config, tmp_path, '-m', 'infer', '--retry', '0', *SLURM, **{traced.HANGS: 'n2'})
+    run = start(config, tmp_path, '-m', 'infer', '--retry', '0', *SLURM, str(SHARDS), **{traced.HANGS: 'n2'})
     try:
         wait_until(lambda: sum(drawn.node == 'n2' for drawn in traced.read_trace(trace)) == HUNG, run, 300)
         cluster.lose('n2')
@@ -158,7 +161,7 @@ def test_a_shard_that_died_with_its_node_is_finished_on_the_other(
     assert len(resume_file.read_text().splitlines()) == HUNG - 8
 
     before = traced.read_trace(trace)
-    end(start(config, tmp_path, '-r', *SLURM))
+    end(start(config, tmp_path, '-r', *SLURM, str(SHARDS)))
     print(*cluster.jobs()[ended:], sep='\n')
     assert result_of(tmp_path, SAMPLED) == result_of(local, SAMPLED)
     assert predictions_of(tmp_path, SAMPLED) == predictions_of(local, SAMPLED)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hosts import IN_ONE_PROCESS, dataset_config, import_plugin, results_of, run_opencompass, write_config
+from forks import Forks
+from hosts import dataset_config, import_plugin, results_of, write_config
 
 from gpassk_opencompass import IncompleteError, InputError
 
@@ -231,7 +232,7 @@ def test_a_class_and_its_path_are_one_evaluator() -> None:
 
 
 @pytest.mark.e2e
-def test_multiple_choice_questions_of_opencompass_get_g_pass(tmp_path: Path) -> None:
+def test_multiple_choice_questions_of_opencompass_get_g_pass(forks: Forks, tmp_path: Path) -> None:
     """OpenCompass's own multiple choice, four samples a question, by the command."""
     questions = [
         {'question': f'Which fruit has number {i}?', 'A': 'apple', 'B': 'banana', 'answer': 'AB'[i % 2]}
@@ -263,12 +264,10 @@ def test_multiple_choice_questions_of_opencompass_get_g_pass(tmp_path: Path) -> 
     dataset['infer_cfg']['prompt_template']['template'] = '{question} A. {A} B. {B}'
     model = {'type': 'scripted.ScriptedModel', 'abbr': 'scripted', 'texts': said, 'batch_size': 4}
     model |= {'max_out_len': 8, 'run_cfg': {'num_gpus': 0}}
-    done = run_opencompass(
-        write_config(tmp_path / 'run.py', model, dataset), tmp_path / 'out', IN_ONE_PROCESS
-    )
+    said = forks.opencompass(write_config(tmp_path / 'run.py', model, dataset), tmp_path / 'out')
     [result] = results_of(tmp_path / 'out')
-    assert result['gpassk']['counts']['c'] == [4, 3, 2, 2], done.stdout
+    assert result['gpassk']['counts']['c'] == [4, 3, 2, 2], said
     pairs = [1, comb(3, 2) / comb(4, 2), 1 / comb(4, 2), 1 / comb(4, 2)]
     assert result['G-Pass@2_1.0'] == pytest.approx(100 * sum(pairs) / 4)
     assert result['gpassk']['judge']['name'] == 'OptionSimAccEvaluator'
-    assert 'G-Pass@4_1.0' in done.stdout
+    assert 'G-Pass@4_1.0' in said

@@ -22,8 +22,8 @@ from types import TracebackType
 from typing import Any
 
 from dying import Fault, arm
+from hosts import TESTS, environment
 
-HERE = Path(__file__).resolve().parent
 PRELOADED = (
     'opencompass.cli.main',
     'gpassk_opencompass.plugin',
@@ -33,7 +33,7 @@ PRELOADED = (
     'gpassk_opencompass.report.page',
     'gpassk_opencompass.sweep',
     'matplotlib.pyplot',
-    'steady',
+    'scripted',
     'yapf',
 )
 PATIENCE = 120.0
@@ -51,6 +51,7 @@ class Order:
     """Where it runs; what it says is added to the file `said` there."""
     fault: Fault | None
     variables: dict[str, str]
+    """Its whole environment."""
 
 
 class Copy:
@@ -90,11 +91,9 @@ class Forks:
     """The process that is copied, as long as the context lasts."""
 
     def __enter__(self) -> Forks:
-        paths = [str(HERE.parents[1]), str(HERE.parent), str(HERE), os.environ.get('PYTHONPATH', '')]
-        settings = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1', 'MPLBACKEND': 'agg'}
         self._process = subprocess.Popen(
             [sys.executable, '-W', 'ignore', __file__],
-            env={**os.environ, **settings, 'PYTHONPATH': os.pathsep.join(filter(None, paths))},
+            env=_surroundings(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -124,8 +123,24 @@ class Forks:
     ) -> Copy:
         """A copy that runs a function of `fault_commands`, with arguments, in a folder."""
         command, *arguments = map(str, line)
-        order = Order(command, arguments, str(folder), fault, dict(variables or {}))
+        order = Order(command, arguments, str(folder), fault, _surroundings() | dict(variables or {}))
         return Copy(self, self.ask(asdict(order)), folder / 'said')
+
+    def opencompass(self, config: Path, work_dir: Path, *options: str) -> str:
+        """`opencompass <config> -w <work_dir> …` to its end, in the folder of the config; what it said."""
+        copy = self.start('opencompass', config, '-w', work_dir, *options, folder=config.parent)
+        code = copy.wait()
+        assert code == 0, copy.said[-3000:]
+        return copy.said
+
+
+def _surroundings() -> dict[str, str]:
+    """The environment of this moment, and where the models of the tests are."""
+    here = environment()
+    return here | {
+        'MPLBACKEND': 'agg',
+        'PYTHONPATH': os.pathsep.join([here['PYTHONPATH'], str(TESTS / 'faults')]),
+    }
 
 
 def serve() -> None:
@@ -154,6 +169,7 @@ def _obey(order: Order) -> int:
     commands: Any = import_module('fault_commands')
 
     def work() -> int:
+        os.environ.clear()
         os.environ.update(order.variables)
         os.chdir(order.folder)
         commands.FAULT = order.fault
