@@ -15,7 +15,7 @@ from judge_server import Asked, Hang, JudgeServer
 
 import gpassk_opencompass
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.cli import COMMANDS, main
+from gpassk_opencompass.cli import COMMANDS, main, parser_for
 from gpassk_opencompass.cli.files import write_file
 from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 
@@ -92,6 +92,29 @@ def test_a_slip_is_told_with_what_the_command_takes(
     error = capsys.readouterr().err
     assert error.startswith(f'usage: {usage}')
     assert said in error
+
+
+@pytest.mark.parametrize(
+    ('command', 'option', 'name', 'values'),
+    [
+        ('judge-ping --model m', '--url', 'url', ['http://a', 'http://b']),
+        ('score x --judge llm', '--url', 'url', ['http://a', 'http://b']),
+        ('score x', '--k', 'k', [2, 4]),
+        ('score x', '--threshold', 'threshold', [0.25, 1.0]),
+        ('score x', '--field', 'field', [('a', 'b'), ('c', 'd')]),
+        ('judge-errors --k 4', '--false-negative', 'false_negative', [0.1, 0.2]),
+        ('judge-errors --k 4 --false-negative 0', '--false-positive', 'false_positive', [0.1, 0.2]),
+        ('report x', '--file', 'file', [Path('a'), Path('b')]),
+    ],
+)
+def test_an_option_given_twice_has_both_values(
+    command: str, option: str, name: str, values: list[Any]
+) -> None:
+    """As one that is given once with both; the default is for where none is given."""
+    texts = ['='.join(value) if isinstance(value, tuple) else str(value) for value in values]
+    words = command.split()
+    for given in ([option, *texts], [option, texts[0], option, texts[1]]):
+        assert getattr(parser_for(words[0]).parse_args([*words, *given]), name) == values
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

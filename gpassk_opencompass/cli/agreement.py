@@ -17,6 +17,7 @@ from ..judges.protocol import Verdict
 from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
+from .options import Several
 from .shown import printable
 
 _EPILOG = """\
@@ -38,7 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument('pairs', nargs='?', metavar='PAIRS', help='labelled pairs, a JSON object a line')
     parser.add_argument(
-        '--stores', nargs='+', metavar='STORE', help='instead of PAIRS: verdict stores or work directories'
+        '--stores',
+        action=Several,
+        metavar='STORE',
+        help='instead of PAIRS: verdict stores or work directories',
     )
     add_judge_options(
         parser,
@@ -52,7 +56,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='the answers are whole responses: judge the final answer of each, as a run does',
     )
     parser.add_argument(
-        '--only', nargs='+', default=[], metavar='NAME', help='of --stores: judges with this in their name'
+        '--only',
+        action=Several,
+        default=[],
+        metavar='NAME',
+        help='of --stores: judges with this in their name',
     )
     parser.add_argument('--disagreements', metavar='FILE', help='write them there, a JSON object a line')
     parser.add_argument('-o', '--output', metavar='FILE', help='write the table to FILE.csv or FILE.json')

@@ -12,6 +12,7 @@ from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.state import Finding, State
+from .options import Several
 from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
@@ -24,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--configs',
         type=Path,
-        nargs='+',
+        action=Several,
         metavar='CONFIG',
         help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
         'started are not known',

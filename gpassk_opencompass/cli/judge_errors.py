@@ -15,7 +15,7 @@ from ..judge_errors import ErrorRates, by_answers, mean_reported, reported_of_be
 from ..metrics import mg_pass_name, pass_name
 from ..report.table import SHOWN_THRESHOLDS, Table
 from .files import check_table_name, write_file
-from .numbers import listed
+from .options import Several, listed
 from .true_counts import Truth, read_truth
 
 _EPILOG = """\
@@ -46,17 +46,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     ):
         parser.add_argument(
             name,
-            nargs='+',
+            action=Several,
             type=listed(float),
             metavar='RATE',
             help=share,
             default=default,
             required=not default,
         )
-    parser.add_argument('--k', nargs='+', type=listed(int), required=True, metavar='K', help='answers drawn')
+    parser.add_argument(
+        '--k', action=Several, type=listed(int), required=True, metavar='K', help='answers drawn'
+    )
     parser.add_argument(
         '--threshold',
-        nargs='+',
+        action=Several,
         type=listed(float),
         default=list(SHOWN_THRESHOLDS),
         metavar='TAU',

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..judges.build import JUDGES, llm_or_cascade, with_store
+from .options import Several
 
 
 def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
@@ -16,7 +17,7 @@ def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
     add = parser.add_argument
     add('--judge', help=judge)
     add('--model', help='of --judge llm or cascade: the name its servers know it by')
-    add('--url', nargs='+', help='of --judge llm or cascade: its servers')
+    add('--url', action=Several, help='of --judge llm or cascade: its servers')
     add('--store', metavar='FOLDER', help=f'of --judge llm or cascade: {store}')
 
 

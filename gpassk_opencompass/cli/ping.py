@@ -11,6 +11,7 @@ from tabulate import tabulate
 from ..judges.ping import EASY, Echo, Health, ping
 from ..judges.protocol import Verdict
 from ..judges.request import MAX_TOKENS
+from .options import Several
 from .shown import printable
 
 
@@ -18,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Who is asked, and how."""
     parser.add_argument('--model', required=True, metavar='NAME', help='the name that the servers know it by')
     parser.add_argument(
-        '--url', required=True, action='append', metavar='URL', help='http://host:port; once for each server'
+        '--url', action=Several, required=True, metavar='URL', help='http://host:port of each server'
     )
     parser.add_argument('--api-key-env', default='', metavar='NAME', help='environment variable with the key')
     parser.add_argument(

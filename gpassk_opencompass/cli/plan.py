@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..arguments import as_whole
 from ..errors import InputError
-from .numbers import listed
+from .options import Several, listed
 
 if TYPE_CHECKING:
     from ..uncertainty import Kernel, Population
@@ -52,7 +52,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--correlation', type=float, default=0.9, help='between the translations of a problem (default: 0.9)'
     )
-    parser.add_argument('--n', type=listed(int), nargs='+', help='numbers of samples a question to look at')
+    parser.add_argument(
+        '--n', type=listed(int), action=Several, help='numbers of samples a question to look at'
+    )
     parser.add_argument('--level', type=float, default=0.95, help='of confidence')
 
 

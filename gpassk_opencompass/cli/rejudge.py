@@ -15,7 +15,7 @@ from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
-from .numbers import listed
+from .options import Several, listed
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
 from .shown import printable
 
@@ -52,16 +52,28 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
     add(
         '--k',
-        nargs='+',
+        action=Several,
         type=listed(int),
         default=[],
         metavar='K',
         help='answers drawn (default: as the config has)',
     )
-    add('--threshold', nargs='+', type=listed(float), metavar='TAU', help='τ (default: 0 0.25 0.5 0.75 1)')
+    add(
+        '--threshold',
+        action=Several,
+        type=listed(float),
+        metavar='TAU',
+        help='τ (default: 0 0.25 0.5 0.75 1)',
+    )
     share = 'of samples that may stay unjudged (default: %(default)s)'
     add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
-    add('--only', nargs='+', default=[], metavar='TEXT', help='runs with one of these in <model>/<data set>')
+    add(
+        '--only',
+        action=Several,
+        default=[],
+        metavar='TEXT',
+        help='runs with one of these in <model>/<data set>',
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .options import Several
 from .shown import printable
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add('folders', nargs='*', type=Path, metavar='FOLDER', help='work directories, or folders above several')
     more = 'more results, as `gpassk score` writes them'
-    add('--file', nargs='+', type=Path, default=[], metavar='FILE', help=more)
+    add('--file', action=Several, type=Path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
-    add('--configs', nargs='+', type=Path, default=[], metavar='FOLDER', help=manifests)
+    add('--configs', action=Several, type=Path, default=[], metavar='FOLDER', help=manifests)
     beside = 'a published leaderboard, shown beside (aggregates only)'
     add('--published', type=Path, metavar='FILE', help=beside)
     add('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER')

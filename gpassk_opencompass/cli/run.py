@@ -17,7 +17,7 @@ from ..runs.processes import Stop
 from ..runs.progress import step_of
 from ..runs.state import Finding, State
 from . import INTERRUPTED
-from .numbers import positive
+from .options import positive
 from .shown import printable
 from .states import log_lines, states_table, summary
 

@@ -15,7 +15,7 @@ from ..report.table import SHOWN_THRESHOLDS
 from ..rescoring.fields import KINDS
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
-from .numbers import listed
+from .options import Several, listed
 from .score_table import described, scores_table
 from .shown import printable
 
@@ -70,23 +70,23 @@ def _add_metrics(parser: ArgumentParser) -> None:
     add, taus = parser.add_argument, list(SHOWN_THRESHOLDS)
     add(
         '--k',
-        nargs='+',
+        action=Several,
         type=listed(int),
         metavar='K',
         help='answers drawn (default: 4 8 16, or those of a result)',
     )
     add(
         '--threshold',
-        nargs='+',
+        action=Several,
         type=listed(float),
         default=taus,
         metavar='TAU',
         help='τ (default: %(default)s)',
     )
-    add('--also', nargs='+', choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
+    add('--also', action=Several, choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
     add(
         '--majority',
-        nargs='+',
+        action=Several,
         type=listed(int),
         default=[],
         metavar='M',
@@ -99,9 +99,8 @@ def _add_choice(parser: ArgumentParser) -> None:
     add('--as', dest='kind', choices=list(KINDS), help='what the rows are (default: by their fields)')
     add(
         '--field',
-        nargs='+',
+        action=Several,
         type=_pair,
-        action='extend',
         default=[],
         metavar='NAME=YOURS',
         help='the field YOURS of FILE is what gpassk calls NAME, e.g. responses=output',
@@ -109,8 +108,8 @@ def _add_choice(parser: ArgumentParser) -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument('--first', type=int, metavar='N', help='the first N samples of each question')
     size.add_argument('--n', type=int, metavar='N', help='the mean over all subsets of N of its samples')
-    add('--split', nargs='+', default=[], help='only these splits')
-    add('--language', nargs='+', default=[], help='only these languages')
+    add('--split', action=Several, default=[], help='only these splits')
+    add('--language', action=Several, default=[], help='only these languages')
     add('--uid', metavar='FILE', help='only the questions whose uids stand in FILE, one a line')
     meaning = 'what samples without a verdict count as (default: %(default)s)'
     add('--unjudged', choices=_POLICIES, default='wrong', help=meaning)

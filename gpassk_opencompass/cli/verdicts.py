@@ -15,7 +15,7 @@ from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from .export import FORMATS, export
-from .numbers import positive
+from .options import positive
 from .shown import printable
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')

@@ -1,10 +1,10 @@
-"""Numbers that options take."""
+"""What options take: numbers, and several values."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from collections.abc import Callable
-from typing import TypeVar
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 Number = TypeVar('Number', int, float)
 
@@ -36,3 +36,21 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
             raise ArgumentTypeError(f'{text!r} is no number{hint}') from error
 
     return read
+
+
+class Several(Action):
+    """One value or more: of `--k 2 --k 4` both count, as of `--k 2 4`; the default where none is given."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, nargs='+', **settings)
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Add the values to those before."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
