@@ -114,17 +114,24 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _check_files(self, rows: Any) -> None:
         """Whether the predictions are those that were written for these rows."""
         if (out := self._out()) is not None and {'uid', 'replica'} <= set(rows.column_names):
-            predictions = out.parents[2] / 'predictions' / out.parent.name / f'{out.name}.json'
-            check_seals(predictions, list(map(Sample, rows['uid'], rows['replica'])))
+            results = _results_above(out)
+            predictions = results.with_name('predictions') / out.parent.relative_to(results)
+            check_seals(predictions / f'{out.name}.json', list(map(Sample, rows['uid'], rows['replica'])))
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
-        out = self._out()
-        return dict(config) if out is None else with_store(config, str(out.parents[2] / 'verdicts'))
+        if (out := self._out()) is None:
+            return dict(config)
+        return with_store(config, str(_results_above(out).with_name('verdicts')))
 
     def _out(self) -> Path | None:
         """`<work_dir>/<time>/results/<model>/<dataset>`, which OpenCompass sets; None for another caller."""
         return Path(self._out_dir) if hasattr(self, '_out_dir') else None
+
+
+def _results_above(out: Path) -> Path:
+    """`<work_dir>/<time>/results`: a model with a `/` in its name has a folder in a folder there."""
+    return next((above for above in out.parents if above.name == 'results'), out.parents[1])
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:

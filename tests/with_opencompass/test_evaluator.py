@@ -94,6 +94,28 @@ def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> Non
     assert 'judge:llm-judge' in records[0]['gpassk']['signature']
 
 
+def test_a_model_with_a_slash_in_its_name_has_its_files_where_opencompass_puts_them(tmp_path: Path) -> None:
+    """A folder in a folder: changed predictions are found there, and verdicts lie beside those of others."""
+    rows = build_rows(tmp_path)
+    time_dir = tmp_path / 'results' / '20260101_000000'
+    predictions = time_dir / 'predictions' / 'org' / 'model' / 'bench.json'
+    predictions.parent.mkdir(parents=True)
+    predictions.write_text('{}')
+    seals = import_plugin('.seals')
+    samples = list(map(import_plugin('.seeds').Sample, rows['uid'], rows['replica']))
+    seals.write_seal(predictions, predictions, samples)
+    responses = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
+    scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
+    with JudgeServer(lambda asked: r'\boxed{no}') as server:
+        evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
+        evaluator._out_dir = str(time_dir / 'results' / 'org' / 'model' / 'bench')
+        evaluator.evaluate(2, 2, rows, **scored)
+        assert list((time_dir / 'verdicts').iterdir())
+        predictions.write_text('{"0": {}}')
+        with pytest.raises(IncompleteError, match='is not as it was written'):
+            evaluator.evaluate(2, 2, rows, **scored)
+
+
 def test_a_cascade_asks_only_for_what_the_rule_rejects(tmp_path: Path) -> None:
     """Four right answers are accepted by rule, four others go to the LLM, into the work directory's store."""
     rows = build_rows(tmp_path)
