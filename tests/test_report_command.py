@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,26 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         'tables',
         'written.json',
     }
+
+
+def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
+    """And noted as ours, so that the next report takes them away; what is missing is said last."""
+    write_three(tmp_path / 'outputs')
+    code = (
+        'import sys; sys.modules |= dict.fromkeys(("matplotlib", "jinja2", "latex2mathml"))\n'
+        'from gpassk_opencompass.cli import main; sys.exit(main(sys.argv[1:]))'
+    )
+    arguments = ['report', str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report')]
+    done = subprocess.run(
+        [sys.executable, '-c', code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f'wrote 6 files to {tmp_path / "report"}: leaderboard.md' in done.stdout
+    assert done.stderr.startswith(
+        'gpassk report: no figures and no page: matplotlib is not installed; run: pip'
+    )
+    assert done.stderr.endswith('--only tables takes none of it\n')
+    assert set(json.loads((tmp_path / 'report' / 'written.json').read_text())) == {'tables'}
 
 
 def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError, MissingExtraError
 from .options import Several
 from .shown import printable
 
@@ -56,6 +56,9 @@ def run(arguments: Namespace) -> int:
     Returns:
         The exit code: 0, or 1 with --strict where something was left out (an older result of a run that has
         a newer one is not).
+
+    Raises:
+        IncompleteError: an optional package is missing; what can be written without it is.
     """
     from ..report.collecting import collect
     from ..report.leaderboard import boards
@@ -75,8 +78,11 @@ def run(arguments: Namespace) -> int:
         raise InputError(_nothing(arguments.folders, len(found.results), len(found.passed_over)))
     scored = [(board, scores_of(board)) for board in tables]
     _print(scored)
-    paths = _write(arguments, scored, published, [*missing, *found.older])
+    paths, lacking = _write(arguments, scored, published, [*missing, *found.older])
     _say(arguments.output, paths)
+    if lacking:
+        why = '; '.join(dict.fromkeys(map(str, lacking.values())))
+        raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
     return int(arguments.strict and bool(missing))
 
 
@@ -92,8 +98,12 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 
 def _write(
     arguments: Namespace, scored: Scored, published: Published | None, notes: Sequence[str]
-) -> list[Path]:
-    """All parts, or the one that was asked for; what an earlier report left of them is removed."""
+) -> tuple[list[Path], dict[str, MissingExtraError]]:
+    """All parts, or the one that was asked for; what an earlier report left of them is removed.
+
+    Returns:
+        The files, and why parts are not among them.
+    """
     from ..report.written import take_over
 
     wanted = [arguments.only] if arguments.only else PARTS
@@ -104,15 +114,21 @@ def _write(
         'figures': lambda: _figures(folder, boards) if boards else [],
         'page': lambda: _page(folder, boards, published),
     }
+    parts: dict[str, list[Path]] = {}
+    lacking: dict[str, MissingExtraError] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        parts = {part: writers[part]() for part in wanted}
+        for part in wanted:
+            try:
+                parts[part] = writers[part]()
+            except MissingExtraError as error:
+                lacking[part] = error
         removed = take_over(folder, parts)
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
     if removed:
         print(f'removed {_files(removed)} of an earlier report from {folder}')
-    return [path for paths in parts.values() for path in paths]
+    return [path for paths in parts.values() for path in paths], lacking
 
 
 def _tables(
