@@ -112,7 +112,18 @@ ROOMS = {
     'record': {'judges', 'metrics', 'version'},
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty', 'wilson'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'record', 'replicas'},
-    'report': {'errors', 'files', 'metrics', 'record', 'report', 'sweep', 'uncertainty', 'version'},
+    'unseen': set(),
+    'report': {
+        'errors',
+        'files',
+        'metrics',
+        'record',
+        'report',
+        'sweep',
+        'uncertainty',
+        'unseen',
+        'version',
+    },
     'rescoring': {
         'answers',
         'arguments',
@@ -178,6 +189,7 @@ ROOMS = {
         'rescoring',
         'runs',
         'uncertainty',
+        'unseen',
         'version',
     },
 }

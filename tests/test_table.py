@@ -6,7 +6,9 @@ import csv
 import io
 from typing import Any
 
-from gpassk_opencompass.report.table import Run, Table, breakdown_table, results_table
+import pytest
+
+from gpassk_opencompass.report.table import Run, Table, breakdown_table, one_line, results_table
 
 
 def record(n: int, ks: list[int], **metrics: float) -> dict[str, Any]:
@@ -74,3 +76,13 @@ def test_the_breakdown_has_a_row_a_group() -> None:
 def test_a_column_can_be_left_out() -> None:
     """With its cells."""
     assert Table(['a', 'b', 'c'], [[1, 2, 3]]).without('b') == Table(['a', 'c'], [[1, 3]])
+
+
+@pytest.mark.parametrize(
+    'unseen', ['\u200b', '\u200f', '\u202e', '\u2066', '\xad', '\ufeff', '\x1b', '\ud800']
+)
+def test_what_cannot_be_seen_in_a_cell_is_made_visible(unseen: str) -> None:
+    """A name with it would look like another one, or turn what stands behind it."""
+    escape = unseen.encode('unicode_escape').decode()
+    assert one_line(f'a{unseen}b') == f'a{escape}b'
+    assert f'a{escape}b' in Table(['model'], [[f'a{unseen}b']]).to_markdown()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from ..unseen import UNSEEN, escaped
 
-UNSEEN = re.compile(
-    '[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff'
-    '\U000e0000-\U000e007f]'
-)
-"""Steer a terminal or cannot be seen: controls, directions, zero widths, halves of characters."""
+__all__ = ['UNSEEN', 'printable']
 
 
 def printable(text: object, width: int | None = None, keep: str = '') -> str:
@@ -25,9 +21,5 @@ def printable(text: object, width: int | None = None, keep: str = '') -> str:
     'a long…'
     """
     cut = str(text) if width is None else str(text)[: width + 1]
-    shown = UNSEEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), cut)
+    shown = escaped(cut, keep)
     return shown if width is None or len(shown) <= width else f'{shown[: width - 1]}…'
-
-
-def _escape(character: str) -> str:
-    return character.encode('unicode_escape').decode()

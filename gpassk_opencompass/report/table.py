@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from ..metrics import g_pass_name, mg_pass_name, pass_name
+from ..unseen import escaped
 
 SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
 """The τ of the published tables."""
 
 _FORMULA = r'[=+\-@＝＋－＠\t\r\n]'
 """What begins a formula in a spreadsheet."""
-
-_UNSEEN = re.compile('[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
-"""Controls, of which tabulate takes one for a line between rows, directions, and halves of characters."""
 
 
 class Run(NamedTuple):
@@ -103,10 +101,12 @@ def markdown_line(text: str) -> str:
 def one_line(text: str) -> str:
     r"""A text with one space for each gap, and escapes for what cannot be seen.
 
+    Among the controls is one that tabulate takes for a line between rows.
+
     >>> one_line('a\n b\x01')
     'a b\\x01'
     """
-    return _UNSEEN.sub(lambda one: one[0].encode('unicode_escape').decode('ascii'), ' '.join(text.split()))
+    return escaped(' '.join(text.split()))
 
 
 def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:

@@ -151,9 +151,9 @@ def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
                 assert read_csv_cell(cell) == value.replace('\0', '\ufffd')
 
 
-ESCAPED = {escape: character for character, escape in LATEX_ESCAPE_RULES.items()}
+ESCAPED = {escape: character for character, escape in LATEX_ESCAPE_RULES.items()} | {r'\textbar{}': '|'}
 _TOKEN = re.compile(
-    '|'.join(re.escape(escape) for escape in sorted(ESCAPED, key=len, reverse=True)) + r'|\{\}(?=\[)|.',
+    '|'.join(re.escape(escape) for escape in sorted(ESCAPED, key=len, reverse=True)) + r'|\{\}(?=[\[*-])|.',
     re.DOTALL,
 )
 
@@ -161,9 +161,10 @@ _TOKEN = re.compile(
 def typeset(cell: str) -> str:
     """What TeX shows for a cell; fails for a character that means something to TeX and is not escaped."""
     shown = ''
+    assert '--' not in cell  # a dash
     for token in _TOKEN.findall(cell):
         if token != '{}':
-            assert token in ESCAPED or token not in '\\{}$&#^_%~\n', token
+            assert token in ESCAPED or token not in '\\{}$&#^_%~|\n', token
             shown += ESCAPED.get(token, token)
     return shown
 
@@ -174,7 +175,7 @@ def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> 
     table = TextTable(title, [title, 'x'], [[name, '1'] for name in names], [title])
     lines = table.to_latex().split('\n')
     assert lines[0].startswith('% ')
-    assert lines[1].startswith(r'\begin{tabular}')
+    assert lines[1].startswith(r'\noindent\begin{tabular}')
     body = lines[lines.index(r'\midrule') + 1 : lines.index(r'\bottomrule')]
     assert len(body) == len(names)
     for line, name in zip(body, names, strict=True):

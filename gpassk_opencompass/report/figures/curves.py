@@ -24,7 +24,7 @@ from .lines import (
     unbanded,
     upright,
 )
-from .style import FAINT, LOOKS, METRIC_LOOKS, Look
+from .style import FAINT, LOOKS, STRICTER, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,14 +36,6 @@ MOST_THRESHOLDS = 32
 """Points of a line over τ: all of 1/k, 2/k, …, 1 up to this k, else so many of them, evenly spread."""
 
 _MEDIAN = Look(FAINT, ':', '')
-
-_OVER_K = (
-    ('pass@k', 'pass', 0.0),
-    ('G-Pass@k_0.5', 'half', 0.5),
-    ('G-Pass@k_0.75', 'most', 0.75),
-    ('G-Pass@k_1.0', 'all', 1.0),
-)
-"""The lines over k: name, look, τ."""
 
 
 def thresholds(board: Board) -> Iterator[Drawing]:
@@ -67,7 +59,7 @@ def thresholds(board: Board) -> Iterator[Drawing]:
 def draws(board: Board) -> Iterator[Drawing]:
     """pass@k and G-Pass@k at three τ over k, a panel a run."""
     runs = labelled(board)[:LARGEST_DRAWN]
-    handles = [handle(METRIC_LOOKS[look], name) for name, look, _ in _OVER_K]
+    handles = [handle(look, name) for name, look, _ in STRICTER]
     for ending, page in pages(runs):
         sheet, bare = Sheet(len(page), 'pass@k and G-Pass@k over the number of draws k', measured(board)), []
         for axes, run in zip(sheet.axes, page, strict=True):
@@ -139,7 +131,7 @@ def _draw_thresholds(axes: Axes, run: Labelled, k: int, look: Look) -> list[str]
 def _draw_draws(axes: Axes, run: Labelled, k: int) -> list[str]:
     sizes = sizes_of_draws(run.entry.result.n, k)
     complete = True
-    for name, look, tau in _OVER_K:
+    for name, look, tau in STRICTER:
         intervals = [interval_of(run.entry, g_pass(size, required_correct(size, tau))) for size in sizes]
-        complete &= draw_line(axes, sizes, intervals, METRIC_LOOKS[look], name)
+        complete &= draw_line(axes, sizes, intervals, look, name)
     return [] if complete else [run.label]

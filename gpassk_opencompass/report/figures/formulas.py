@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from ...metrics import g_pass_at_k, pass_at_k, required_correct
+from ...metrics import g_pass_at_k, required_correct
 from .drawing import Drawing, Paper, Sheet
 from .lines import handle, log_axis, percent_axis, plot_style, powers, upright
-from .style import INK, LOOKS, METRIC_LOOKS, Look
+from .style import INK, LOOKS, STRICTER, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +33,6 @@ CHANCE, DRAWS, QUESTIONS, RERUNS = 0.75, 8, 100, 2_000
 SIZES = (8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
 """Its n."""
 
-_METRICS = (
-    ('pass@k', 'pass', None),
-    ('G-Pass@k_0.5', 'half', 0.5),
-    ('G-Pass@k_0.75', 'most', 0.75),
-    ('G-Pass@k_1.0', 'all', 1.0),
-)
-
 
 def formulas() -> Iterator[Drawing]:
     """The figures that need no results."""
@@ -48,9 +41,9 @@ def formulas() -> Iterator[Drawing]:
     yield _unbiased()
 
 
-def value(k: int, c: NDArray[np.int64], tau: float | None, n: int = SAMPLES) -> Floats:
-    """pass@k (no τ) or G-Pass@k_τ in percent."""
-    return 100 * (pass_at_k(n, c, k) if tau is None else g_pass_at_k(n, c, k, tau))
+def _value(k: int, c: NDArray[np.int64], tau: float) -> Floats:
+    """G-Pass@k_τ in percent; with τ = 0 it is pass@k."""
+    return 100 * g_pass_at_k(SAMPLES, c, k, tau)
 
 
 def _over_draws() -> Drawing:
@@ -62,9 +55,9 @@ def _over_draws() -> Drawing:
     )
     ks = np.arange(4, SAMPLES + 1, 4)
     for axes, c in zip(sheet.axes, CORRECT, strict=True):
-        for name, look, tau in _METRICS:
-            y = np.array([value(int(k), np.array(c), tau) for k in ks])
-            axes.plot(ks, y, **plot_style(METRIC_LOOKS[look], len(ks)), label=name)
+        for name, look, tau in STRICTER:
+            y = np.array([_value(int(k), np.array(c), tau) for k in ks])
+            axes.plot(ks, y, **plot_style(look, len(ks)), label=name)
         axes.set_title(f'c = {c}')
     return _finished(sheet, 'formula-over-k', 'k', [0, 20, 40, 60, 80])
 
@@ -74,8 +67,8 @@ def _over_correct() -> Drawing:
     sheet = Sheet(len(DRAWN), title, 'Exact values.')
     c = np.arange(SAMPLES + 1)
     for axes, k in zip(sheet.axes, DRAWN, strict=True):
-        for name, look, tau in _METRICS:
-            axes.plot(c, value(k, c, tau), **plot_style(METRIC_LOOKS[look], len(c)), label=name)
+        for name, look, tau in STRICTER:
+            axes.plot(c, _value(k, c, tau), **plot_style(look, len(c)), label=name)
         axes.set_title(f'k = {k}')
     return _finished(sheet, 'formula-over-c', 'c', [0, 20, 40, 60, 80])
 
@@ -84,7 +77,7 @@ def _finished(sheet: Sheet, name: str, x_label: str, ticks: list[int]) -> Drawin
     percent_axis(sheet.axes[0])
     sheet.axes[0].set_xticks(ticks)
     sheet.axes[0].set_xlim(-1, SAMPLES + 1)
-    handles = [handle(METRIC_LOOKS[look], metric) for metric, look, _ in _METRICS]
+    handles = [handle(look, metric) for metric, look, _ in STRICTER]
     figure = sheet.finish(x_label, 'percent', handles)
     caption = f'{len(sheet.axes)} panels with pass@k above G-Pass@k at τ = 0.5, 0.75 and 1.0.'
     return Drawing(name, sheet.title, caption, figure)

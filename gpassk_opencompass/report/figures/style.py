@@ -49,6 +49,14 @@ METRIC_LOOKS = {
 }
 """For pass@k, G-Pass@k at τ = 0.5, 0.75 and 1.0, and mG-Pass@k; darker is stricter."""
 
+STRICTER = (
+    ('pass@k', METRIC_LOOKS['pass'], 0.0),
+    ('G-Pass@k_0.5', METRIC_LOOKS['half'], 0.5),
+    ('G-Pass@k_0.75', METRIC_LOOKS['most'], 0.75),
+    ('G-Pass@k_1.0', METRIC_LOOKS['all'], 1.0),
+)
+"""The metrics of one question that stand together over k or c, ever stricter: name, look, τ."""
+
 _SETTINGS = {
     'font.size': 8.0,
     'axes.titlesize': 8.0,
