@@ -28,9 +28,10 @@ def replace_file(path: Path, content: bytes, draft: Path) -> None:
     try:
         draft.write_bytes(content)
         draft.replace(path)
-    finally:
-        with suppress(OSError):  # none is left, or what stands in its way was the error
+    except BaseException:  # Ctrl-C too
+        with suppress(OSError):  # none was made, or what stands in its way is the error
             draft.unlink()
+        raise
 
 
 def digest(content: bytes) -> str:
