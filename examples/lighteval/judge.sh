@@ -22,4 +22,4 @@ esac
 # export GPASSK_JUDGE_URLS='http://node1:23333 http://node2:23333'
 # export GPASSK_JUDGE_OPTIONS='{"concurrency": 32, "max_tokens": 4096}'
 # export GPASSK_VERDICTS=/shared/verdicts
-# gpassk judge-ping --model Qwen2.5-72B-Instruct --url http://node1:23333 --url http://node2:23333
+# gpassk judge-ping --model Qwen2.5-72B-Instruct --url http://node1:23333 http://node2:23333
