@@ -41,6 +41,9 @@ $(LMDEPLOY): | $(STAMP)
 		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
+# Tests start many processes: each would compile the package anew where somebody has forbidden to keep bytecode.
+test test-lighteval unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
+
 # A worker a core; 4 are enough for all. Tests whose fixtures cost much share a worker (xdist_group).
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
 PARALLEL = -n $(WORKERS) --dist=loadgroup

@@ -119,6 +119,7 @@ def servers(program: str) -> list[list[str]]:
     return [arguments for name, *arguments in found if name == program]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('arguments', servers('lmdeploy'), ids=lambda words: ' '.join(words[2:]))
 def test_lmdeploy_understands_its_command_lines(

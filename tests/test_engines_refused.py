@@ -105,6 +105,7 @@ def test_an_engine_is_one_line_of_a_template(engine: str) -> None:
     assert config['models'][0]['type'].startswith('gpassk_opencompass.Seeded')
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize(
     ('settings', 'message'),
