@@ -55,6 +55,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
     )
     assert done.stderr.endswith('--only tables takes none of it\n')
     assert set(json.loads((tmp_path / 'report' / 'written.json').read_text())) == {'tables'}
+    assert not (tmp_path / 'report' / 'figures').exists()
 
 
 def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,10 +51,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument('--metric', help='of the neighbours, or of the runs (default: mG-Pass@k)')
     parser.add_argument('--neighbours', action='store_true', help='list all neighbouring pairs')
-    parser.add_argument('--n', type=int, default=48, help='samples a question of the published runs')
-    parser.add_argument('--between-translations', type=float, default=0.9, metavar='R')
-    parser.add_argument('--between-models', type=float, default=0.8, metavar='R')
-    parser.add_argument('--level', type=float, default=0.95, help='of confidence')
+    add = parser.add_argument
+    add('--n', type=int, default=48, help='samples a question of the published runs (default: 48)')
+    translations = 'correlation between the languages of a problem (default: 0.9)'
+    add('--between-translations', type=float, default=0.9, metavar='R', help=translations)
+    models = 'correlation between two models on the same questions (default: 0.8)'
+    add('--between-models', type=float, default=0.8, metavar='R', help=models)
+    add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write the comparison there (CSV)')
     parser.add_argument('--strict', action='store_true', help='exit with 1 where a score is outside')
 

@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--half-width', type=float, required=True, metavar='POINTS', help='wanted: 2 is ±2 points'
     )
-    parser.add_argument('--k', type=int, default=16)
+    parser.add_argument('--k', type=int, default=16, help='answers drawn (default: 16)')
     parser.add_argument('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
     hardness = parser.add_mutually_exclusive_group(required=True)
     hardness.add_argument(
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--n', type=listed(int), action=Several, help='numbers of samples a question to look at'
     )
-    parser.add_argument('--level', type=float, default=0.95, help='of confidence')
+    parser.add_argument('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
 
 
 def run(arguments: Namespace) -> int:

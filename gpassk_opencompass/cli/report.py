@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--configs', action=Several, type=Path, default=[], metavar='FOLDER', help=manifests)
     beside = 'a published leaderboard, shown beside (aggregates only)'
     add('--published', type=Path, metavar='FILE', help=beside)
-    add('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER')
+    add('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
@@ -143,7 +143,10 @@ def _tables(
 
 def _figures(folder: Path, boards: Sequence[Board]) -> list[Path]:
     from ..report.figures import write_figures, write_formula_figures
+    from ..report.figures.style import house_style
 
+    with house_style():
+        pass  # where matplotlib is missing, this says so before there is an empty folder
     return [*write_figures(boards, folder), *write_formula_figures(folder / 'figures')]
 
 
