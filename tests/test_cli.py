@@ -77,9 +77,13 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         ('report --onyl page .', 'gpassk report [-h]', 'unrecognized arguments: --onyl'),
         ('-x report', 'gpassk [-h]', 'unrecognized arguments: -x'),
         ('run o --max-num-workers 8', 'gpassk run CONFIG', 'gpassk run … -- --max-num-workers 8'),
-        ('score x --k 4,8', 'gpassk score [-h]', "--k: '4,8' is no number; several have blanks between"),
+        (
+            'score x --k 4,8',
+            'gpassk score [-h]',
+            "--k: '4,8' is no whole number; several have blanks between",
+        ),
         ('score x --threshold 0.5,1', 'gpassk score [-h]', 'several have blanks between them: 0.5 1'),
-        ('rejudge x --k a', 'gpassk rejudge [-h]', "--k: 'a' is no number\n"),
+        ('rejudge x --k 1.5', 'gpassk rejudge [-h]', "--k: '1.5' is no whole number\n"),
     ],
 )
 def test_a_slip_is_told_with_what_the_command_takes(

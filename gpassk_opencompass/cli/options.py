@@ -25,15 +25,17 @@ def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
 
     >>> listed(int)('4,8')
     Traceback (most recent call last):
-    argparse.ArgumentTypeError: '4,8' is no number; several have blanks between them: 4 8
+    argparse.ArgumentTypeError: '4,8' is no whole number; several have blanks between them: 4 8
     """
+
+    what = 'whole number' if kind is int else 'number'
 
     def read(text: str) -> Number:
         try:
             return kind(text)
         except ValueError as error:
             hint = f'; several have blanks between them: {text.replace(",", " ")}' if ',' in text else ''
-            raise ArgumentTypeError(f'{text!r} is no number{hint}') from error
+            raise ArgumentTypeError(f'{text!r} is no {what}{hint}') from error
 
     return read
 
