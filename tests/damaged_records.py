@@ -39,16 +39,17 @@ def good_record() -> dict[str, Any]:
         'run': {'model': 'm_t1-0_l100', 'dataset': 'MATH500-L5', 'host': 'file', 'created': '2026-01-01'}
     }
     judge = {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'Q'}}
+    unjudged = [0] * 23 + [1]
     details = {
         'question': ['q'] * 24,
         'reference': ['1'] * 24,
         'answers': [['1', '2', '3', '4']] * 24,
-        'verdicts': ['10?0'] * 24,
+        'verdicts': ['1' * c + '?' * u + '0' * (4 - c - u) for c, u in zip(THIRDS, unjudged, strict=True)],
         'judged_by': ['aabb'] * 24,
         'judges': {'a': 'rule', 'b': 'llm'},
     }
     more = {'judge': judge, 'replicas': {'warnings': ['w']}, 'unjudged_reasons': {'silent': 1}}
-    whole = block(THIRDS, 4, unjudged=[0] * 23 + [1])
+    whole = block(THIRDS, 4, unjudged=unjudged)
     record = {'accuracy': 50.0, 'details': details, 'gpassk': {**whole, **names, **more}}
     return copy.deepcopy(json.loads(json.dumps(record)))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damaged_records import good_record
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main, parser_for
@@ -379,6 +380,38 @@ def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     record.write_text(json.dumps(found), encoding='utf-8')
     assert scored(record) == 2
     assert "question 2 (u2 + 2?): damaged: verdicts '1111'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('part', 'value', 'message'),
+    [
+        ('gpassk.counts.uid.0', 5, 'question 1 (5): damaged: counts.uid is 5; expected a text'),
+        ('gpassk.counts.uid.0', ['u'], "counts.uid is ['u']; expected a text"),
+        ('gpassk.counts.problem.0', {'p': 1}, "counts.problem is {'p': 1}; expected a text"),
+        ('gpassk.counts.group.0', 1.5, 'counts.group is 1.5; expected a text'),
+        ('gpassk.k.0', None, 'is damaged: k = [None]; expected whole numbers from 1'),
+        ('details.answers.0', ['1'], '1 details.answers to 4 verdicts'),
+        ('details.answers.0', [[]] * 4, 'details.answers holds a list; expected texts'),
+        ('details.question.0', ['q'], 'details.question holds a list; expected texts'),
+        ('details.reference.0', None, 'details.reference is null; expected a text'),
+    ],
+)
+def test_parts_of_a_result_that_are_no_texts_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, value: object, message: str
+) -> None:
+    """With the file and the question."""
+    record = good_record()
+    *way, last = [int(step) if step.isdigit() else step for step in part.split('.')]
+    holder = record
+    for step in way:
+        holder = holder[step]
+    holder[last] = value
+    path = tmp_path / 'record.json'
+    path.write_text(json.dumps(record), encoding='utf-8')
+    assert scored(path, '--majority', '2', '-o', str(tmp_path / 'again.json')) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert str(path) in said
 
 
 def test_a_very_long_line_is_a_line(tmp_path: Path) -> None:

@@ -125,6 +125,8 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         block, details = record['gpassk'], record.get('details', {})
         questions = list(_of_record(path, block, details, selection))
         judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
+        if not all(type(k) is int and k > 0 for k in block['k']):
+            raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
         return Source(RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
@@ -149,24 +151,39 @@ def _of_record(
     columns = [counts[name] for name in ('uid', 'problem', 'group', 'c')]
     unjudged = counts.get('unjudged') or [0] * len(columns[0])
     for number, (uid, problem, group, c, open_) in enumerate(zip(*columns, unjudged, strict=True)):
-        split, _, language = group.rpartition('_')
-        asked = About(number + 1, uid, problem, split, language)
-        if selection.takes(asked):
-            row = {'n': n, 'c': c, 'unjudged': open_}
-            try:
+        try:
+            asked = _about(number, uid, problem, group)
+            if selection.takes(asked):
+                row = {'n': n, 'c': c, 'unjudged': open_}
                 known = counted(asked, row, {name: name for name in row})
                 yield selection.cut(_with_verdicts(known, details, number))
-            except InputError as error:
-                raise InputError(f'{path}, question {number + 1} ({uid:.60}): {error}') from error
+        except InputError as error:
+            raise InputError(f'{path}, question {number + 1} ({uid!s:.60}): {error}') from error
+
+
+def _about(number: int, uid: object, problem: object, group: object) -> About:
+    for name, value in (('uid', uid), ('problem', problem or ''), ('group', group)):
+        if not isinstance(value, str):
+            raise InputError(f'damaged: counts.{name} is {value!r:.60}; expected a text')
+    split, _, language = str(group).rpartition('_')
+    return About(number + 1, str(uid), None if problem is None else str(problem), split, language)
 
 
 def _with_verdicts(known: Counted, details: Mapping[str, Any], number: int) -> Question:
     if not details.get('verdicts'):
         return known
-    verdicts, answers = details['verdicts'][number], details.get('answers')
+    verdicts = details['verdicts'][number]
     if (len(verdicts), verdicts.count('1'), verdicts.count('?')) != known[1:]:
         raise InputError(
             f'damaged: verdicts {verdicts!r:.80}, but n, c, unjudged = {known[1:]}; evaluate again'
         )
-    question, reference = ((details.get(name) or {number: ''})[number] for name in ('question', 'reference'))
-    return Sampled(known.about, verdicts, tuple(answers[number]) if answers else None, question, reference)
+    answers = None
+    if details.get('answers'):
+        answers = texts('details.answers', details['answers'][number])
+        if len(answers) != len(verdicts):
+            raise InputError(f'damaged: {len(answers)} details.answers to {len(verdicts)} verdicts')
+    question, reference = (
+        text(f'details.{name}', details[name][number]) if details.get(name) else ''
+        for name in ('question', 'reference')
+    )
+    return Sampled(known.about, verdicts, answers, question, reference)
