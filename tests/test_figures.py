@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from made_results import board_of, made_result, made_sweep
 
-from gpassk_opencompass import InputError
+from gpassk_opencompass import InputError, MissingExtraError
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, rerun_interval
 from gpassk_opencompass.uncertainty.kernels import subset_squares
@@ -348,6 +349,17 @@ def test_the_index_names_every_figure_and_what_is_missing(tmp_path: Path) -> Non
     assert {one['figure'] for one in told_of['left_out']} == {
         f'sensitivity-{setting}' for setting in ('top-p', 'top-k', 'repetition-penalty')
     }
+
+
+@pytest.mark.parametrize('write', [lambda folder: write_figures([], folder), write_formula_figures])
+def test_without_matplotlib_no_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
+) -> None:
+    """The error says what to install."""
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    with pytest.raises(MissingExtraError, match='matplotlib is not installed'):
+        write(tmp_path / 'report')
+    assert not (tmp_path / 'report').exists()
 
 
 def test_no_board_gives_an_index_alone(tmp_path: Path) -> None:

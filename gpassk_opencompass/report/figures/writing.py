@@ -47,20 +47,19 @@ def write_figures(boards: Sequence[Board], folder: Path, dpi: int = DPI) -> list
         MissingExtraError: matplotlib is not installed.
     """
     target = folder / 'figures'
-    target.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     index: dict[str, list[dict[str, str]]] = {'figures': [], 'left_out': []}
-    for board, prefix in zip(boards, board_names(boards), strict=True):
-        with house_style():
-            for one in drawings(board):
-                about = {'board': board.title, 'figure': one.name}
-                if isinstance(one, LeftOut):
-                    logger.info(f'{board.title}: no figure {one.name}: {one.reason}')
-                    index['left_out'].append({**about, 'reason': one.reason})
-                    continue
-                paths += save(one, target / f'{prefix}-{one.name}', dpi)
-                told = {'title': one.title, 'caption': one.caption}
-                index['figures'].append({**about, 'file': f'{prefix}-{one.name}', **told})
+    with house_style():
+        target.mkdir(parents=True, exist_ok=True)
+        for board, prefix, one in _named_drawings(boards):
+            about = {'board': board.title, 'figure': one.name}
+            if isinstance(one, LeftOut):
+                logger.info(f'{board.title}: no figure {one.name}: {one.reason}')
+                index['left_out'].append({**about, 'reason': one.reason})
+                continue
+            paths += save(one, target / f'{prefix}-{one.name}', dpi)
+            told = {'title': one.title, 'caption': one.caption}
+            index['figures'].append({**about, 'file': f'{prefix}-{one.name}', **told})
     paths.append(target / INDEX)
     paths[-1].write_text(json.dumps(index, ensure_ascii=False, indent=1) + '\n', encoding='utf-8')
     return paths
@@ -72,9 +71,16 @@ def write_formula_figures(folder: Path, dpi: int = DPI) -> list[Path]:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     with house_style():
+        folder.mkdir(parents=True, exist_ok=True)
         return [path for one in formulas() for path in save(one, folder / one.name, dpi)]
+
+
+def _named_drawings(boards: Sequence[Board]) -> Iterator[tuple[Board, str, Drawing | LeftOut]]:
+    """All figures with their board and what their files begin with, made one at a time."""
+    for board, prefix in zip(boards, board_names(boards), strict=True):
+        for one in drawings(board):
+            yield board, prefix, one
 
 
 def drawings(board: Board) -> Iterator[Drawing | LeftOut]:
