@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -74,20 +75,20 @@ def collect(
 
 def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     """The results that count, of results sorted by age, and a line for each that does not."""
-    kept: list[Result] = []
+    kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
     older = []
     for result in reversed(results):
-        newer = next((other for other in kept if _same_run(result, other)), None)
+        namesakes = kept[_names(result)]
+        newer = next((other for other in namesakes if _same_run(result, other)), None)
         if newer is None:
-            kept.append(result)
+            namesakes.append(result)
         else:
             older.append(f'{result.path}: there is a newer result of this run, {newer.path}')
-    return kept, older[::-1]
+    return [result for namesakes in kept.values() for result in namesakes], older[::-1]
 
 
 def _same_run(result: Result, other: Result) -> bool:
-    if _names(result) != _names(other):
-        return False
+    """Of two results with the same names."""
     if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
         return True
     return (result.data, result.judge_digest) == (other.data, other.judge_digest)

@@ -149,15 +149,9 @@ def _score(
     ranks: tuple[int | None, int | None] = (None, None),
 ) -> Score:
     """`result` is the entry's sampled run, or its greedy one."""
-    settings = vars(result.settings) if result.settings else {}
     bounds = None if group else result.bounds('accuracy' if metric == GREEDY else metric)
     return Score(
-        benchmark=board.benchmark,
-        part=board.part,
-        model=result.model,
-        run=entry.name,
-        host=result.host,
-        **{name: settings.get(name) for name in _SETTINGS},
+        **_identity(board, entry, result),
         group=group,
         metric=metric,
         value=100 * interval.estimate,
@@ -172,15 +166,28 @@ def _score(
         bound_high=100 * bounds[1] if bounds else None,
         best_rank=ranks[0],
         worst_rank=ranks[1],
-        k=board.k,
-        n=result.n,
         questions=result.groups.count(group) if group else len(result.uids),
         problems=interval.problems,
-        unjudged=result.unjudged,
-        judge=judge_line(result),
-        signature=result.signature,
-        path=str(result.path),
     )
+
+
+def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
+    """What all scores of a run share."""
+    settings = vars(result.settings) if result.settings else {}
+    return {
+        'benchmark': board.benchmark,
+        'part': board.part,
+        'model': result.model,
+        'run': entry.name,
+        'host': result.host,
+        **{name: settings.get(name) for name in _SETTINGS},
+        'k': board.k,
+        'n': result.n,
+        'unjudged': result.unjudged,
+        'judge': judge_line(result),
+        'signature': result.signature,
+        'path': str(result.path),
+    }
 
 
 def _percent(value: float) -> float | None:
