@@ -107,8 +107,21 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog='dump_configs.py', description='Write one OpenCompass config for each combination of a template.'
     )
-    parser.add_argument('-tc', '--config_template_file', type=Path, required=True, metavar='TEMPLATE')
-    parser.add_argument('--output_dir', type=Path, default=Path('opencompass_configs'), metavar='FOLDER')
+    parser.add_argument(
+        '-tc',
+        '--config_template_file',
+        type=Path,
+        required=True,
+        metavar='TEMPLATE',
+        help='a Python file with the settings, such as one of config_templates/',
+    )
+    parser.add_argument(
+        '--output_dir',
+        type=Path,
+        default=Path('opencompass_configs'),
+        metavar='FOLDER',
+        help='for the configs (default: %(default)s)',
+    )
     parser.add_argument(
         '--override',
         action='append',
