@@ -99,7 +99,7 @@ def _questions(rows: JsonRows, items: Items, naming: Naming, selection: Selectio
             names = of(row)
             asked = about(number, row, names)
             question = cut(parse(asked, row, names)) if takes(asked) else None
-        except InputError as error:
+        except InputError as error:  # as `_placed`, which would cost nearly what reading a row does
             raise InputError(f'{rows.place(number)}: {error}') from error
         if question is not None:
             yield question

@@ -135,7 +135,7 @@ class Counts:
         Raises:
             InputError: says which n there are, and what to do.
         """
-        sizes = Counter(dict.fromkeys(sorted({self.kinds[place].n for place in set(self.ids.tolist())}), 0))
+        sizes: Counter[int] = Counter()
         for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
             if weight:
                 sizes[kind.n] += weight
