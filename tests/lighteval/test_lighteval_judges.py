@@ -336,6 +336,12 @@ def test_a_sample_without_text_is_an_empty_response() -> None:
     assert (entry['verdicts'], entry['answers']) == (['1', '0'], ['1', ''])
 
 
+def test_of_more_samples_than_n_the_first_count() -> None:
+    """Where a model gives more than it was asked for."""
+    [entry] = judged(metric_of(n=2, k=2), DOCS[:1], [said('1', '2', '3', '1')])
+    assert (entry['answers'], entry['c'], entry['distinct']) == (['1', '2'], 1, 2)
+
+
 def test_thinking_is_no_answer() -> None:
     """Whether or not Lighteval took it away: what is scored is the whole text, as in every host."""
     thought = r'<think>Is it \boxed{2}?</think> No: \boxed{1}.'
