@@ -9,10 +9,12 @@ import functools
 import io
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -30,6 +32,9 @@ SHORT = 40
 
 LIMIT = 10.0
 """Seconds of this process's CPU time that one input may take; what is usual are milliseconds."""
+
+FRAMES = 1000
+"""What Python allows by default."""
 
 tried: Counter[str] = Counter()
 """Test → inputs."""
@@ -66,7 +71,7 @@ def fuzz(
         @functools.wraps(test)
         def counted(*arguments: Any, **named: Any) -> None:
             tried[test.__name__] += 1
-            with within(limit):
+            with within(limit), usual_depth():
                 test(*arguments, **named)
 
         return pytest.mark.slow(counted)
@@ -88,6 +93,17 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextmanager
+def usual_depth() -> Iterator[None]:
+    """As many frames as a command has: Hypothesis gives more, and nothing would be nested too deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(sum(1 for _ in walk_stack(None)) + FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def gpassk(*command: str | Path) -> tuple[int, str]:

@@ -11,17 +11,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import old_work_dir as old
-from drawn import mutated, values
+from drawn import deep, mutated, values
 from hosts import write_bench
 from hypothesis import strategies as st
 
 Files = dict[str, bytes]
 """Path below a folder → content."""
 
-ASKS = old.ASKS[::2]
-"""A question of each split and language."""
+ASKS = [old.ASKS[place] for place in (0, 3, 4, 7)]
+"""A question of each split and language; their answers are 6 and 7."""
 
-GIVEN = old.responses(ASKS, [2, 0, 1, 1], n=2)
+GIVEN = old.responses(ASKS, [2, 1, 1, 1], n=2)
 DATA = 'data'
 """The folder of questions, beside the work directory."""
 
@@ -59,7 +59,8 @@ KINDS = (
 
 
 @cache
-def _made(kind: int) -> Files:
+def whole_run(kind: int) -> Files:
+    """One of `KINDS`, and the questions."""
     rows, data, parts, times = KINDS[kind]
     with TemporaryDirectory() as folder:
         root = Path(folder, WORK_DIR)
@@ -106,13 +107,21 @@ def _config(draw: st.DrawFn, data: Mapping[str, Any]) -> bytes:
 
 FOLDERS = [
     'm', 'a', 'b', 'a_b', 'predictions', 'results', 'configs', 'logs', old.TIME, '20250105_120001', '2025',
-    '99999999_999999', 'é', ' ', '-', '~', '\n', '\x1b[2J', '\u202e', '\udcff', '<b>', '|', '=1', 'x' * 255,
+    '99999999_999999',
 ]  # fmt: skip
 STEMS = [
     old.NAME, 'LiveMathBench', f'{old.NAME}_0', f'{old.NAME}_1', f'{old.NAME}_2', f'{old.NAME}_7',
-    f'{old.NAME}_٣', f'{old.NAME}_²', f'{old.NAME}_', f'{old.NAME}_1000000', f'tmp_{old.NAME}_1', '', '.',
-    'x' * 250, '\x9b', '\udcff', '=1', 'gsm8k',
+    f'{old.NAME}_٣', f'{old.NAME}_²', f'{old.NAME}_', f'{old.NAME}_1000000', f'tmp_{old.NAME}_1', '', 'gsm8k',
 ]  # fmt: skip
+ODD = [
+    '\x1b[2J', '\x9b', '\u202e', '\udcff', '\n', 'é', ' ', '-', '~', '.', '<b>', '|', '=1', 'x' * 250,
+    'x' * 255,
+]  # fmt: skip
+folders = st.sampled_from(FOLDERS) | st.sampled_from(ODD)
+stems = st.sampled_from(STEMS) | st.sampled_from(ODD)
+
+
+PLACE = 'where something deep will be'
 
 
 @st.composite
@@ -130,11 +139,15 @@ def _changed_inside(draw: st.DrawFn, content: bytes) -> bytes:
         inner = holder[key]
     if holder is None:
         return json.dumps(draw(values)).encode()
-    if draw(st.booleans()):
+    change = draw(st.sampled_from(['value', 'value', 'gone', 'deep']))
+    if change == 'value':
         holder[key] = draw(values)
-    else:
+    elif change == 'gone':
         del holder[key]
-    return json.dumps(whole).encode()
+    else:
+        holder[key] = PLACE
+    text = json.dumps(whole)
+    return (text.replace(f'"{PLACE}"', draw(deep)) if change == 'deep' else text).encode()
 
 
 @st.composite
@@ -143,20 +156,20 @@ def _renamed(draw: st.DrawFn, path: str) -> str:
     parts = path.split('/')
     place = draw(st.integers(1, len(parts) - 1))
     if place < len(parts) - 1:
-        parts[place] = draw(st.sampled_from(FOLDERS))
+        parts[place] = draw(folders)
     else:
-        parts[place] = draw(st.sampled_from(STEMS)) + draw(st.sampled_from([Path(path).suffix, '', '.json']))
+        parts[place] = draw(stems) + draw(st.sampled_from([Path(path).suffix, '', '.json']))
     return '/'.join(parts)
 
 
-DAMAGES = ['bytes', 'value', 'value', 'config', 'config', 'move', 'copy', 'copy', 'folder']
+DAMAGES = ['bytes', 'value', 'value', 'config', 'config', 'move', 'copy', 'copy', 'folder', 'stray']
 
 
 @st.composite
 def old_runs(draw: st.DrawFn) -> Files:
     """A work directory and a folder of questions beside it, with none to three damages."""
     of = draw(st.integers(0, len(KINDS) - 1))
-    files = dict(_made(of))
+    files = dict(whole_run(of))
     for _ in range(draw(st.integers(0, 3))):
         damage = draw(st.sampled_from(DAMAGES))
         path = draw(st.sampled_from(_suited(files, damage)))
@@ -166,6 +179,9 @@ def old_runs(draw: st.DrawFn) -> Files:
             files[path] = draw(_changed_inside(files[path]))
         elif damage == 'config':
             files[path] = draw(_config(KINDS[of].data))
+        elif damage == 'stray':
+            time, model, stem = draw(folders), draw(folders), draw(stems)
+            files[f'{WORK_DIR}/{time}/predictions/{model}/{stem}.json'] = b'{}'
         elif damage == 'folder':
             files[f'{path}/x'] = files.pop(path)
         else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
-from old_runs import DATA, WORK_DIR, Files, old_runs, put
+from old_runs import DATA, KINDS, WORK_DIR, Files, old_runs, put, whole_run
 from old_work_dir import EXACT, contents
 
 from gpassk_opencompass.answers import final_answer
@@ -31,6 +30,17 @@ def place(folder: Path) -> Iterator[Path]:
         yield here
 
 
+@pytest.mark.parametrize('kind', range(len(KINDS)))
+def test_what_is_damaged_is_whole_before(folder: Path, kind: int) -> None:
+    """So that a refusal below is one of the damage."""
+    root = folder / 'undamaged'
+    put(root, whole_run(kind))
+    code, _ = rejudged(root, '--questions', root / DATA)
+    times = KINDS[kind].times
+    assert (code, len(written(root))) == (0, len(times))
+    assert [counts_in(path) for path in written(root)] == [{'6': (4, 3), '7': (4, 2)}] * len(times)
+
+
 @fuzz(old_runs(), share=2)
 def test_an_old_run_is_rejudged_whole_or_refused(folder: Path, files: Files) -> None:
     """The responses of each result are those of the files, and each is judged for itself."""
@@ -40,8 +50,7 @@ def test_an_old_run_is_rejudged_whole_or_refused(folder: Path, files: Files) -> 
     results = written(root)
     for path in results:
         read_result(path)
-        record = json.loads(path.read_bytes())
-        assert (record['gpassk']['samples'], sum(record['gpassk']['counts']['c'])) == in_files(record)
+        assert counts_in(path) == counts_in_predictions(path)
     if code == 0:
         assert len(results) == len(find_runs(root / WORK_DIR).runs)
 
@@ -81,16 +90,35 @@ def written(root: Path) -> list[Path]:
     return [path for path in (root / 'new').rglob('*') if path.suffix == '.json' and path.is_file()]
 
 
-def in_files(record: dict[str, Any]) -> tuple[int, int]:
-    """How many responses there are in the files that a record names, and how many are right."""
-    rows = [
-        row
-        for path in record['gpassk']['rejudged']['predictions']
-        for row in json.loads(Path(path).read_bytes()).values()
-    ]
-    pairs = [
-        (text, row['gold'])
+Counts = dict[str, tuple[int, int]]
+"""Reference answer → how many responses there are to its questions, and how many are right."""
+
+
+def counts_in(result: Path) -> Counts:
+    """By the record."""
+    record = json.loads(result.read_bytes())
+    counts, n = record['gpassk']['counts']['c'], record['gpassk']['n']
+    return counted(
+        (reference, right)
+        for reference, c in zip(record['details']['reference'], counts, strict=True)
+        for right in [True] * c + [False] * (n - c)
+    )
+
+
+def counts_in_predictions(result: Path) -> Counts:
+    """By the prediction files that the record names."""
+    parts = json.loads(result.read_bytes())['gpassk']['rejudged']['predictions']
+    rows = [row for part in parts for row in json.loads(Path(part).read_bytes()).values()]
+    return counted(
+        (row['gold'], final_answer(text).text == row['gold'])
         for row in rows
         for text in (row['prediction'] if isinstance(row['prediction'], list) else [row['prediction']])
-    ]
-    return len(pairs), sum(final_answer(text).text == gold for text, gold in pairs)
+    )
+
+
+def counted(judged: Iterable[tuple[str, bool]]) -> Counts:
+    found: Counts = {}
+    for reference, right in judged:
+        responses, correct = found.get(reference, (0, 0))
+        found[reference] = responses + 1, correct + right
+    return found
