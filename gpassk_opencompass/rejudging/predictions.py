@@ -13,7 +13,7 @@ from ..errors import IncompleteError, InputError
 from ..files import read_json
 from .old_runs import OldRun
 
-ASKED = frozenset({'HUMAN', 'user'})
+ASKED = ('HUMAN', 'user')  # no set: a role in a damaged file may be of any type
 """The role of what the model was asked, in the messages of OpenCompass and of chat servers."""
 
 

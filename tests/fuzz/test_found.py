@@ -168,6 +168,14 @@ def test_a_part_that_is_numbered_like_a_date_is_one_part(
     assert len(said) < 2000
 
 
+def test_a_role_of_another_type_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list was looked up in a set, which is a TypeError; now the question is unknown."""
+    prompt = [{'role': [], 'prompt': 'What is 1 + 5?'}]
+    root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': prompt} for row in old.rows()])
+    assert old.rejudge(root)[0] == 2
+    assert '8 questions are not in the prediction files' in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_text_of_openings_of_formulas_is_converted_in_seconds() -> None:
     r"""Without \] each \[ was looked after to the end of the text."""
