@@ -97,7 +97,7 @@ lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP) ## all speed benchmarks, about 25 minutes, into docs/benchmarks.md (SIZE=quick: about 5)
+bench: $(STAMP) ## all speed benchmarks, about 10 minutes, into docs/benchmarks.md (SIZE=quick: about 4)
 	$(BIN)/python -m benchmarks --size $(or $(SIZE),full) --page docs/benchmarks.md
 
 docs: $(STAMP) ## the documentation, to site/index.html

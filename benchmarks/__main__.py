@@ -1,7 +1,7 @@
 """All speed benchmarks, one after the other, and the page of what they found.
 
-    python -m benchmarks                                # about 25 minutes on two idle cores
-    python -m benchmarks --quick                        # about 5
+    python -m benchmarks                                # about 10 minutes on two idle cores
+    python -m benchmarks --quick                        # about 4
     python -m benchmarks rule_judge metric_stage        # these only; the page keeps the others' last results
     python -m benchmarks --page docs/benchmarks.md      # write the page's measured part too
 
