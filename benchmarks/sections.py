@@ -60,10 +60,10 @@ def main(measure: Measure, description: str | None) -> None:
 
 def add_size(parser: argparse.ArgumentParser) -> None:
     """--size and its short form."""
+    parser.add_argument('--size', choices=get_args(Size), default='full', help='default: full')
     parser.add_argument(
         '--quick', action='store_const', dest='size', const='quick', help='less of everything'
     )
-    parser.add_argument('--size', choices=get_args(Size), default='full', help='default: full')
 
 
 def read_section(found: dict[str, Any]) -> Section:

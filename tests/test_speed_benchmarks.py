@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from argparse import ArgumentParser
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from benchmarks.__main__ import LIMIT, SUITE, main, run
 from benchmarks.made import answer_of, made_pairs, made_responses, write_questions
 from benchmarks.measuring import command_cost, cost
 from benchmarks.page import BEGIN, END, measured_part, put_into
-from benchmarks.sections import duration, times
+from benchmarks.sections import add_size, duration, times
 from gpassk_opencompass.answers import final_answer
 
 pytestmark = pytest.mark.slow
@@ -104,6 +105,16 @@ def test_an_unknown_benchmark_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr('sys.argv', ['benchmarks', 'no_such'])
     with pytest.raises(SystemExit, match='2'):
         main()
+
+
+@pytest.mark.parametrize(
+    ('typed', 'size'), [([], 'full'), (['--quick'], 'quick'), (['--size', 'tiny'], 'tiny')]
+)
+def test_a_benchmark_without_options_is_the_full_one(typed: list[str], size: str) -> None:
+    """And has a shorter form."""
+    parser = ArgumentParser()
+    add_size(parser)
+    assert parser.parse_args(typed).size == size
 
 
 def test_results_go_between_the_marks_of_the_page(tmp_path: Path) -> None:
