@@ -197,14 +197,14 @@ PIECES = st.lists(st.sampled_from([*SIGNS, *COMMANDS, r'\{', r'\}', '{,}', '...'
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=400)
+@settings(derandomize=True, max_examples=400)
 @given(PIECES | st.text())
 def test_the_normal_form_of_a_normal_form_is_itself(answer: str) -> None:
     """Applying it twice changes nothing."""
     assert normal_form(normal_form(answer)) == normal_form(answer)
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(st.integers(), st.integers())
 def test_integers_have_one_normal_form_exactly_if_they_are_equal(one: int, other: int) -> None:
     """However they are dressed up."""
@@ -218,7 +218,7 @@ BALANCED = st.recursive(
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(st.lists(BALANCED).map(' '.join), st.text('ab {}', max_size=9))
 def test_any_balanced_content_is_found(content: str, before: str) -> None:
     """A box is read to its own closing brace, whatever is in it and whatever braces precede it."""

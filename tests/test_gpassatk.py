@@ -113,7 +113,7 @@ def test_errors_are_those_of_the_package() -> None:
         mg_pass_at_k(4, 1, 2, integral='both')  # type: ignore[call-overload]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     arrays(
         st.sampled_from([np.int64, np.uint8, np.int16]), array_shapes(min_dims=0), elements=st.integers(0, 12)
@@ -178,7 +178,7 @@ def test_tables_cannot_be_spoiled_for_the_next_caller() -> None:
     assert mg_pass_at_k(12, 12, 4) == 1.0
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 48), min_size=1), st.randoms())
 def test_means_are_those_of_the_values_in_any_order(counts: list[int], random: Any) -> None:
     """Counting how often each c occurs gives the mean of the values, and order does not matter."""
@@ -204,7 +204,7 @@ def test_one_question_gives_its_metrics_under_the_published_keys() -> None:
     assert json.loads(json.dumps(result)) == result
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from(['7', '8', '']), min_size=6, max_size=12), st.randoms())
 def test_order_of_predictions_does_not_matter(predictions: list[str], random: Any) -> None:
     """A question's metrics depend on how many predictions are correct, not on which."""

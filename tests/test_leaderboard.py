@@ -191,7 +191,7 @@ def test_a_judge_of_judges_is_named_with_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.integers(0, 4), min_size=24, max_size=24), min_size=1, max_size=5),
     st.lists(st.sampled_from(['rule', 'llm']), min_size=5, max_size=5),

@@ -197,7 +197,7 @@ def test_threshold_0_needs_one_correct_answer() -> None:
     assert g_pass_at_k(8, range(9), 4, 0.0).tolist() == pass_at_k(8, range(9), 4).tolist()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sizes(), st.floats(0, 1), st.floats(0, 1))
 def test_g_pass_rises_with_c_and_falls_with_the_threshold(
     size: tuple[int, int], one: float, two: float
@@ -210,7 +210,7 @@ def test_g_pass_rises_with_c_and_falls_with_the_threshold(
     assert (low[0], low[n]) == (0.0, 1.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sizes(largest=2_000))
 def test_mg_pass_lies_between_the_metrics_it_averages(size: tuple[int, int]) -> None:
     """G-Pass@k_1.0 ≤ exact integral ≤ G-Pass@k_0.5 ≤ pass@k, and published sum ≤ exact integral."""
@@ -224,7 +224,7 @@ def test_mg_pass_lies_between_the_metrics_it_averages(size: tuple[int, int]) -> 
     assert (published <= exact + 1e-12).all()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data())
 def test_estimates_are_unbiased(data: st.DataObject) -> None:
     """Averaged over all ways to keep n of N answers, the estimate from n is the one from N."""

@@ -19,7 +19,7 @@ from gpassk_opencompass.report.results import Result, read_result
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.tables import write_tables
 
-SOME = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SOME = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.slow

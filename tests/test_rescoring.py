@@ -68,7 +68,7 @@ def first_seen_winner(votes: Sequence[str]) -> str | None:
     return max(cast, key=lambda vote: (cast.count(vote), -cast.index(vote))) if cast else None
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
 def test_a_majority_is_that_of_every_ordered_draw(
     votes: list[str], right: set[str], data: st.DataObject
@@ -80,7 +80,7 @@ def test_a_majority_is_that_of_every_ordered_draw(
     assert majority(Ballot(tuple(votes), frozenset(right), 0), m) == pytest.approx(float(won), abs=1e-15)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(ANSWERS, st.sets(st.sampled_from('abc')), st.data())
 def test_a_majority_is_that_of_every_subset_with_ties_shared(
     votes: list[str], right: set[str], data: st.DataObject
@@ -96,7 +96,7 @@ def test_a_majority_is_that_of_every_subset_with_ties_shared(
     assert majority(Ballot(tuple(votes), frozenset(right), 0), m) == pytest.approx(expected, abs=1e-15)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(LETTERS), min_size=2, max_size=6), st.sets(st.sampled_from('abc')), st.data())
 def test_groups_of_a_majority_are_unbiased(votes: list[str], right: set[str], data: st.DataObject) -> None:
     """Averaged over all orders of the samples, the share of correct groups is maj@m."""
@@ -133,7 +133,7 @@ def test_answers_that_are_spelled_differently_vote_together() -> None:
     assert found.right == {r'\frac{1}{2}'}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(ANSWERS, st.data())
 def test_agreement_is_the_mean_over_all_subsets(votes: list[str], data: st.DataObject) -> None:
     """TARa@N, distinct answers and entropy by enumeration; a missing answer agrees with nothing."""
@@ -157,7 +157,7 @@ def test_total_agreement_is_the_share_of_questions_on_which_all_answers_agree() 
     assert line.score == pytest.approx(1 / 3)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.text('01', min_size=4, max_size=6), min_size=1, max_size=4), st.integers(1, 3), st.data())
 def test_all_subsets_of_a_size_give_the_score_itself(
     verdicts: list[str], k: int, data: st.DataObject
