@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +115,12 @@ def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> N
     for other in ('rule', Stranger, f'{__name__}.Stranger', 'no.such.Judge'):
         config = {'type': other, 'second': {'type': llm}}
         assert with_store(config, 'kept') == config
+
+
+def test_what_is_within_the_config_of_another_judge_is_not_imported_to_keep_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'judge_that_must_not_load.py').write_text('raise RuntimeError')
+    monkeypatch.syspath_prepend(tmp_path)
+    config = {'type': f'{__name__}.Stranger', 'data': {'type': 'judge_that_must_not_load.Data'}}
+    assert with_store(config, 'kept') == config

@@ -80,11 +80,12 @@ def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
     'verdicts'
     """
-    parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
-    full = {**config, **(parts if _is_ours('cascade', config) else {})}
     if _is_ours('llm', config):
-        full.setdefault('store', folder)
-    return full
+        return {**config, 'store': config.get('store', folder)}
+    if not _is_ours('cascade', config):  # what is within is none of ours, and not looked up
+        return dict(config)
+    parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
+    return {**config, **parts}
 
 
 def _is_ours(name: str, config: Mapping[str, Any]) -> bool:

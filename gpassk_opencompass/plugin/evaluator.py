@@ -131,7 +131,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
 
 def _results_above(out: Path) -> Path:
     """`<work_dir>/<time>/results`: a model with a `/` in its name has a folder in a folder there."""
-    return next((above for above in out.parents if above.name == 'results'), out.parents[1])
+    return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:

@@ -94,11 +94,15 @@ def test_an_llm_at_a_url_judges_and_its_verdicts_are_kept(tmp_path: Path) -> Non
     assert 'judge:llm-judge' in records[0]['gpassk']['signature']
 
 
-def test_a_model_with_a_slash_in_its_name_has_its_files_where_opencompass_puts_them(tmp_path: Path) -> None:
-    """A folder in a folder: changed predictions are found there, and verdicts lie beside those of others."""
+@pytest.mark.parametrize('model', ['org/model', 'results', 'org/results'])
+def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
+    tmp_path: Path, model: str
+) -> None:
+    """Of a name with a slash in a folder in a folder: changed predictions are found there, and verdicts lie
+    beside those of others."""
     rows = build_rows(tmp_path)
     time_dir = tmp_path / 'results' / '20260101_000000'
-    predictions = time_dir / 'predictions' / 'org' / 'model' / 'bench.json'
+    predictions = time_dir / 'predictions' / model / 'bench.json'
     predictions.parent.mkdir(parents=True)
     predictions.write_text('{}')
     seals = import_plugin('.seals')
@@ -108,7 +112,7 @@ def test_a_model_with_a_slash_in_its_name_has_its_files_where_opencompass_puts_t
     scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
         evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
-        evaluator._out_dir = str(time_dir / 'results' / 'org' / 'model' / 'bench')
+        evaluator._out_dir = str(time_dir / 'results' / model / 'bench')
         evaluator.evaluate(2, 2, rows, **scored)
         assert list((time_dir / 'verdicts').iterdir())
         predictions.write_text('{"0": {}}')
