@@ -74,7 +74,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
         """n: Lighteval asks for so many responses, and asks first, so the judge is tried out here."""
         settings = self.settings
         _try_out(json.dumps(settings.judge))
-        _warn_of_unread(tuple(unread(os.environ).items()))
+        _warn_of_unread(tuple(unread(os.environ, settings.judge).items()))
         return settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Results:

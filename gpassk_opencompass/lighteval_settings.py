@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -96,16 +96,28 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     return settings
 
 
-def unread(environment: Mapping[str, str]) -> dict[str, str]:
+def unread(environment: Mapping[str, str], judge: Mapping[str, Any]) -> dict[str, str]:
     """Variables that begin as ours do and that nothing here reads → the one that may be meant, or ''.
 
-    >>> unread({'GPASSK_THRESHOLD': '1', 'GPASSK_TAU': '1', 'GPASSK_K': '4', 'PATH': '/bin'})
+    Args:
+        judge: its config, which may name one: `api_key_env`.
+
+    >>> unread({'GPASSK_THRESHOLD': '1', 'GPASSK_TAU': '1', 'GPASSK_K': '4', 'PATH': '/bin'}, judge={})
     {'GPASSK_TAU': '', 'GPASSK_THRESHOLD': 'GPASSK_THRESHOLDS'}
     """
     known = {name.removeprefix(_PREFIX): name for name in _KNOWN}
-    names = sorted(name for name in environment if name.startswith(_PREFIX) and name not in _KNOWN)
+    read = {*_KNOWN, *_texts_in(judge)}
+    names = sorted(name for name in environment if name.startswith(_PREFIX) and name not in read)
     alike = {name: get_close_matches(name.removeprefix(_PREFIX), known, 1) for name in names}
     return {name: known[found[0]] if found else '' for name, found in alike.items()}
+
+
+def _texts_in(config: Mapping[str, Any]) -> Iterator[str]:
+    for value in config.values():
+        if isinstance(value, Mapping):
+            yield from _texts_in(value)
+        elif isinstance(value, str):
+            yield value
 
 
 def default_store(environment: Mapping[str, str]) -> str:

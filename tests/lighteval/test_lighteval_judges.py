@@ -247,6 +247,15 @@ def test_a_variable_that_nothing_reads_is_told_before_anything_is_generated(
     assert not any('$GPASSK_K:' in line for line in warnings_logged)
 
 
+def test_the_key_of_the_judge_may_have_a_name_that_begins_as_ours_do(
+    server: JudgeServer, warnings_logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('GPASSK_JUDGE_KEY', 'secret')
+    cascade = {**llm(server, api_key_env='GPASSK_JUDGE_KEY'), 'judge': 'cascade'}
+    assert metric_of(**cascade).sample_level_fn.num_samples() == 4
+    assert not any('GPASSK_JUDGE_KEY' in line for line in warnings_logged)
+
+
 def test_unjudged_answers_stop_the_run_and_the_next_one_asks_for_them_alone(server: JudgeServer) -> None:
     """Verdicts that came are kept; the responses are in Lighteval's own cache."""
     broken = JudgeServer(lambda asked: 'hard to say' if 'is 5?' in asked.prompt else equal(asked))
