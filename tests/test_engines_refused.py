@@ -19,6 +19,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'engine_config': {'tp': 2}}, 'write tp in llm_infos'),
         ({'temperatures': [2.5]}, 'at most 2'),
         ({'llm_infos': [{'path': 'a/m', 'tp': 0}]}, 'at least one GPU'),
+        ({'llm_infos': ['~no.such.user/m']}, '~no.such.user/m: there is no such home directory'),
         ({'model_kwargs': {}}, "model_kwargs is for engine 'vllm' or 'huggingface'"),
     ],
     'pytorch': [
@@ -49,6 +50,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'extra_body': {'top_p': 0.5}}, 'write them as axes'),
         ({'extra_body': {'stream': True}}, 'set for each request'),
         ({'llm_infos': [{'path': 'm', 'tp': 1}]}, 'needs no GPU'),
+        ({'tokenizer_path': '~no.such.user/m'}, 'there is no such home directory'),
     ],
     'lmdeploy_server': [
         ({'api_addr': 'http://node1:23333/v1'}, 'it is added to it'),
@@ -103,6 +105,19 @@ def test_an_engine_is_one_line_of_a_template(engine: str) -> None:
     """Nothing else has to change but the address of a server."""
     (config,) = expand(lines(engine, greedy=False)).values()
     assert config['models'][0]['type'].startswith('gpassk_opencompass.Seeded')
+
+
+@pytest.mark.parametrize('engine', REFUSED)
+def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine knows `~`; the name that a server knows its model by is left as it is."""
+    monkeypatch.setenv('HOME', '/home/me')
+    tokenizer = {'tokenizer_path': '~/t'} if engine == 'openai' else {}
+    (config,) = expand(lines(engine, llm_infos=['~/models/m'], greedy=False, **tokenizer)).values()
+    model = config['models'][0]
+    loads = engine in {'turbomind', 'pytorch', 'vllm', 'huggingface'}
+    assert model['path'] == ('/home/me/models/m' if loads else '~/models/m')
+    assert model['abbr'].startswith('m_t1-0')
+    assert model.get('tokenizer_path') == ('/home/me/t' if tokenizer else None)
 
 
 @pytest.mark.slow

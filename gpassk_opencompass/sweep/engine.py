@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ class Engine:
 
     `type` is the model class; `options` are the template variables (and keys of `llm_infos`) that reach it
     beside the sampling axes; `arguments` gives the engine's part of the constructor's arguments; `check`
-    raises TemplateError for what the class would not do as told. `default_seed` is the run's seed where a
+    raises TemplateError for what the class would not do as told. `loads`: the model is loaded here, so its
+    path may be a folder; else it is a name that a server knows. `default_seed` is the run's seed where a
     template has no `random_seeds`, None for no seeds; `may_be_unseeded` allows `random_seeds = None`.
     """
 
@@ -25,6 +27,7 @@ class Engine:
     options: frozenset[str]
     arguments: Callable[[Llm, Settings], dict[str, Any]]
     check: Callable[[Llm, Settings], None]
+    loads: bool = False
     needs_temperature: bool = True
     default_tp: int = 1
     default_seed: int | None = 42
@@ -43,12 +46,24 @@ def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:
     return {
         'type': engine.type,
         'abbr': str(name),
-        'path': llm.path,
+        'path': with_home(llm.path) if engine.loads else llm.path,
         **engine.arguments(llm, settings),
         'max_out_len': settings.max_out_len,
         'batch_size': llm.batch_size,
         'run_cfg': {'num_gpus': llm.tp},
     }
+
+
+def with_home(path: str) -> str:
+    """A path with the home directory for a leading `~`, which no engine knows.
+
+    Raises:
+        TemplateError: it is the home directory of nobody.
+    """
+    found = os.path.expanduser(path)
+    if found.startswith('~'):
+        raise TemplateError(f'{path}: there is no such home directory; write the whole path')
+    return found
 
 
 def passed(settings: Settings, *fields: str) -> dict[str, Any]:

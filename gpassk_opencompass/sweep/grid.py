@@ -95,12 +95,12 @@ def _runs_of(
             for k, n in sampling.runs(setting):
                 if not exclude.leaves_out(_facts(llm, benchmark, setting, k, n)):
                     name = RunName(ModelName(llm.name, setting), benchmark.name(k, n))
-                    dataset = datasets(name.dataset, setting.max_out_len)
+                    model, dataset = models(setting), datasets(name.dataset, setting.max_out_len)
                     yield Run(
                         file=check_file_name(str(name)),
-                        config={'models': models(setting), 'datasets': dataset, **parts},
+                        config={'models': model, 'datasets': dataset, **parts},
                         model=llm.name,
-                        path=llm.path,
+                        path=model[0]['path'],
                         benchmark=benchmark.label,
                         settings=_passed(setting),
                         k=k,

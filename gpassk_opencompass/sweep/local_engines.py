@@ -107,24 +107,28 @@ def _accept(llm: Llm, settings: Settings) -> None:
 
 TURBOMIND = Engine(
     type='gpassk_opencompass.SeededTurboMind',
+    loads=True,
     options=frozenset({'engine_config', 'max_seq_len'}),
     arguments=_turbomind,
     check=_check_turbomind,
 )
 PYTORCH = Engine(
     type='gpassk_opencompass.SeededTurboMind',
+    loads=True,
     options=frozenset({'engine_config', 'max_seq_len'}),
     arguments=_pytorch,
     check=_check_pytorch,
 )
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
+    loads=True,
     options=frozenset({'model_kwargs', 'max_seq_len', 'chat_template_kwargs'}),
     arguments=_vllm,
     check=_check_vllm,
 )
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
+    loads=True,
     options=frozenset({'model_kwargs', 'tokenizer_kwargs', 'max_seq_len'}),
     arguments=_huggingface,
     check=_accept,

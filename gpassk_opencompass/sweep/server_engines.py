@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import TemplateError
-from .engine import Engine, check_temperature, chosen, passed, refuse_keys
+from .engine import Engine, check_temperature, chosen, passed, refuse_keys, with_home
 from .llms import Llm
 from .lmdeploy_fields import CHAT_REQUEST, VERSION
 from .names import Settings
@@ -39,6 +39,9 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
     # Fields that the OpenAI client does not know reach a server in the body alone.
     body = {**llm.options.get('extra_body', {}), **passed(settings, 'top_k', 'repetition_penalty')}
     always = passed(settings, 'top_p', *(['temperature'] if _reasoning_part(llm) else []))
+    own = {name: value for name, value in llm.options.items() if name != 'extra_body'}
+    if 'tokenizer_path' in own:
+        own['tokenizer_path'] = with_home(own['tokenizer_path'])
     return {
         **({} if 'key_env' in llm.options else {'key': 'ENV'}),
         'meta_template': {'round': roles},
@@ -47,7 +50,7 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
         'max_seq_len': settings.max_out_len + PROMPT_ROOM,
         # Else as few requests at a time as the machine has cores.
         'max_workers': llm.batch_size,
-        **{name: value for name, value in llm.options.items() if name != 'extra_body'},
+        **own,
         **passed(settings, 'temperature'),
         **({'openai_extra_kwargs': always} if always else {}),
         **({'extra_body': body} if body else {}),
