@@ -2,7 +2,11 @@
 
 import sys
 
-from gpassk_opencompass.sweep import main
-
 if __name__ == '__main__':
-    sys.exit(main())
+    try:
+        from gpassk_opencompass.sweep import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print('dump_configs.py: stopped', file=sys.stderr)
+        sys.exit(130)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,17 +37,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Expand a template and say how many configs there are.
 
     Returns:
-        The exit code: 0, or 2 with one message on stderr if the template cannot be expanded. Then no file
-        was written or removed.
+        The exit code: 0; 1 if not all could be printed; 2 with one message on stderr if the template cannot
+        be expanded. Then no file was written or removed.
     """
     arguments = _parse(argv)
     try:
-        print(*_run(arguments), sep='\n', flush=True)
+        lines = _run(arguments)
     except GPassKError as error:
         print(f'{arguments.config_template_file}: {error}', file=sys.stderr)
         return 2
-    except BrokenPipeError:  # dump_configs.py … --list | head
+    return _print(lines)
+
+
+def _print(lines: Sequence[str]) -> int:
+    """Say it, to whom still reads; returns the exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')  # an encoding may lack … and 二
+    try:
+        print(*lines, sep='\n', flush=True)
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # dump_configs.py … --list | head
+            print(f'dump_configs.py: cannot write all of the output: {error.strerror}', file=sys.stderr)
+            return 1
     return 0
 
 
@@ -110,14 +123,14 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument(
         '-tc',
         '--config_template_file',
-        type=Path,
+        type=_path,
         required=True,
         metavar='TEMPLATE',
         help='a Python file with the settings, such as one of config_templates/',
     )
     parser.add_argument(
         '--output_dir',
-        type=Path,
+        type=_path,
         default=Path('opencompass_configs'),
         metavar='FOLDER',
         help='for the configs (default: %(default)s)',
@@ -139,6 +152,13 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
         help='remove the configs of an earlier expansion that the template no longer gives, unless edited',
     )
     return parser.parse_args(argv)
+
+
+def _path(text: str) -> Path:
+    """`~` is the home directory, also in `--output_dir=~/configs`, where shells leave it alone."""
+    if not text:  # as it were the folder that one is in
+        raise ArgumentTypeError("'': expected a path; is a variable empty?")
+    return Path(os.path.expanduser(text))
 
 
 def _report(arguments: Namespace, count: int, found: Changes) -> list[str]:
