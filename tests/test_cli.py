@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     [
         ('report --onyl page .', 'gpassk report [-h]', 'unrecognized arguments: --onyl'),
         ('-x report', 'gpassk [-h]', 'unrecognized arguments: -x'),
+        ('verdicts list --foo', 'gpassk verdicts list [-h]', 'unrecognized arguments: --foo'),
         ('run o --max-num-workers 8', 'gpassk run CONFIG', 'gpassk run … -- --max-num-workers 8'),
         (
             'score x --k 4,8',
@@ -161,6 +163,84 @@ def test_a_reader_that_reads_nothing_ends_help_quietly() -> None:
     os.close(writing)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (0, '')
+
+
+PLAN = ('plan', '--half-width', '2', '--beta', '0.3', '0.3')
+
+
+@pytest.mark.parametrize('buffered', [True, False])
+def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
+    """Whether it is met when something is printed or at the end."""
+    environment = {**os.environ, 'PYTHONUNBUFFERED': '' if buffered else '1'}
+    with open('/dev/full', 'w') as full:
+        process = start(*PLAN, stdout=full, env=environment)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said == 'gpassk plan: cannot write all of the output: No space left on device\n'
+
+
+def test_a_closed_standard_output_is_no_error() -> None:
+    """`gpassk … >&-` wants the exit code alone."""
+    line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_a_terminal_without_a_letter_shows_it_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PYTHONIOENCODING=ascii, or a locale of Latin letters alone."""
+    output = TextIOWrapper(BytesIO(), encoding='ascii')
+    monkeypatch.setattr(sys, 'stdout', output)
+    assert main(PLAN) == 0
+    assert b' for \\xb12 points at 95 %:' in written_to(output)
+
+
+def test_what_programs_read_is_utf8_whatever_the_terminal_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Escapes of Python are no JSON, and in CSV they would be other characters."""
+    store = VerdictStore(tmp_path)
+    store.put(verdict_key({}, 'k'), Verdict.CORRECT, {'answer': '½ 二 𝔽', 'question': '？'})
+    store.close()
+    for form in ('jsonl', 'csv'):
+        output = TextIOWrapper(BytesIO(), encoding='ascii')
+        monkeypatch.setattr(sys, 'stdout', output)
+        assert main(['verdicts', 'export', str(tmp_path), '--format', form]) == 0
+        assert '½ 二 𝔽' in written_to(output).decode('utf-8')
+
+
+def written_to(output: TextIOWrapper) -> bytes:
+    """All that was printed."""
+    output.flush()
+    buffer = output.buffer
+    assert isinstance(buffer, BytesIO)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ('command', 'name'),
+    [
+        ('report x --output=~/o.json', 'output'),
+        ('compare x --output=~/o.json', 'output'),
+        ('verdicts export x --output=~/o.json', 'output'),
+        ('score x --output=~/o.json', 'output'),
+        ('judge-errors --false-negative 0 --k 4 --output=~/o.json', 'output'),
+        ('judge-agreement x --output=~/o.json', 'output'),
+        ('judge-agreement x --disagreements=~/o.json', 'disagreements'),
+        ('rejudge x --output=~/o.json', 'output'),
+        ('run x --work-dir=~/o.json', 'work_dir'),
+    ],
+)
+def test_what_is_written_goes_to_the_home_directory_where_that_is_meant(
+    command: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Shells leave `~` alone behind `=`; and an empty variable is not the folder that one is in."""
+    monkeypatch.setenv('HOME', '/home/me')
+    words = command.split()
+    parser = parser_for(words[0])
+    assert getattr(parser.parse_args(words), name) == Path('/home/me/o.json')
+    with pytest.raises(SystemExit):
+        parser.parse_args([*words[:-1], words[-1].removesuffix('~/o.json')])
+    assert "'': expected a path; is a variable empty?" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_it_with_one_line() -> None:

@@ -109,6 +109,14 @@ def test_a_file_of_another_host_stands_beside(tmp_path: Path) -> None:
     assert '| elsewhere ' in (tmp_path / 'report' / 'leaderboard.md').read_text()
 
 
+def test_folders_taken_for_those_of_configs_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`gpassk report --configs configs outputs`: an option of several values takes all that follow."""
+    assert report('--configs', 'configs', 'outputs') == 2
+    assert '--configs took configs outputs: folders of results stand before it' in capsys.readouterr().err
+
+
 def test_k_and_level_are_those_asked_for(tmp_path: Path) -> None:
     """Any k up to n, from the counts."""
     write_three(tmp_path / 'outputs')

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from ..errors import GPassKError, IncompleteError
 from ..version import __version__
@@ -34,6 +36,9 @@ PASSES_ON = frozenset({'run'})
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What the system says of a disk, a quota or a limit that is reached, and of a terminal that is gone."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand.
@@ -45,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = arguments[0] if arguments else ''
     try:
+        _prepare_output()
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
         from .shown import printable  # only what fails needs it: the error may quote a file
@@ -56,8 +62,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'gpassk {name}: stopped', file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `gpassk verdicts list … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _drop_output()
+        print(f'gpassk {name}: cannot write all of the output: {error.strerror}', file=sys.stderr)
+        return INCOMPLETE
+
+
+def _prepare_output() -> None:
+    """What a closed standard output (`>&-`) would get is let go; what its encoding lacks is escaped."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), 'w')
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')
+
+
+def _drop_output() -> None:
+    """What stands in the buffer would be tried once more when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:

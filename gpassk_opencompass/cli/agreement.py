@@ -17,7 +17,7 @@ from ..judges.protocol import Verdict
 from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several
+from .options import Several, path
 from .shown import printable
 
 _EPILOG = """\
@@ -62,8 +62,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME',
         help='of --stores: judges with this in their name',
     )
-    parser.add_argument('--disagreements', metavar='FILE', help='write them there, a JSON object a line')
-    parser.add_argument('-o', '--output', metavar='FILE', help='write the table to FILE.csv or FILE.json')
+    parser.add_argument(
+        '--disagreements', type=path, metavar='FILE', help='write them there, a JSON object a line'
+    )
+    parser.add_argument(
+        '-o', '--output', type=path, metavar='FILE', help='write the table to FILE.csv or FILE.json'
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -77,10 +81,10 @@ def run(arguments: Namespace) -> int:
     print(as_markdown(cells))
     _say(cells, about)
     if arguments.output:
-        _write_table(Path(arguments.output), cells, about)
+        _write_table(arguments.output, cells, about)
     if arguments.disagreements:
         lines = [json.dumps(one, ensure_ascii=False) + '\n' for one in disagreements]
-        write_file(Path(arguments.disagreements), ''.join(lines))
+        write_file(arguments.disagreements, ''.join(lines))
     return 0 if any(row['agreement'] is not None for row in cells) else 1
 
 
@@ -98,9 +102,9 @@ def _check(arguments: Namespace) -> None:
             f'{", ".join(useless)} does not go with {"--stores" if arguments.stores else "PAIRS"}'
         )
     check_table_name(arguments.output)
-    for name in (arguments.output, arguments.disagreements):
-        if name and not Path(name).parent.is_dir():
-            raise InputError(f'there is no folder {Path(name).parent} to write {Path(name).name} to')
+    for file in (arguments.output, arguments.disagreements):
+        if file and not file.parent.is_dir():
+            raise InputError(f'there is no folder {file.parent} to write {file.name} to')
 
 
 def _labels(arguments: Namespace) -> Compared:

@@ -12,7 +12,8 @@ from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.state import Finding, State
-from .options import Several
+from .files import utf8_output
+from .options import Several, path
 from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
@@ -21,10 +22,10 @@ LOG_LINES = 5
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Where the results are, and what there should be."""
-    parser.add_argument('outputs', type=Path, help='the folder of the work directories, or one of them')
+    parser.add_argument('outputs', type=path, help='the folder of the work directories, or one of them')
     parser.add_argument(
         '--configs',
-        type=Path,
+        type=path,
         action=Several,
         metavar='CONFIG',
         help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
@@ -37,7 +38,7 @@ def run(arguments: Namespace) -> int:
     """Print the state of each run; 0 only if all are complete."""
     findings, notes = _found(arguments.outputs, arguments.configs)
     if arguments.json:
-        print(states_json(findings))
+        print(states_json(findings), file=utf8_output())
     else:
         _print(findings)
     for note in notes:

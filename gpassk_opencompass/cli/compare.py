@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .files import write_file
+from .options import path
 from .shown import printable
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'paths',
         nargs='+',
-        type=Path,
+        type=path,
         metavar='PATH',
         help='reports or folders of results, and last the published leaderboard (JSON), or none',
     )
@@ -58,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     models = 'correlation between two models on the same questions (default: 0.8)'
     add('--between-models', type=float, default=0.8, metavar='R', help=models)
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    parser.add_argument('-o', '--output', type=Path, metavar='FILE', help='write the comparison there (CSV)')
+    parser.add_argument('-o', '--output', type=path, metavar='FILE', help='write the comparison there (CSV)')
     parser.add_argument('--strict', action='store_true', help='exit with 1 where a score is outside')
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, TextIO
 
 from ..errors import InputError
 from ..judges.store import Line
-from .files import opened
+from .files import opened, utf8_output
 from .shown import UNSEEN, printable
 
 FORMATS = ('jsonl', 'csv')
@@ -41,7 +40,7 @@ def export(
     form = form or _form_of(output)
     if output is not None and output.resolve().parent in {store.resolve() for store in stores}:
         raise InputError(f'{output} would lie in the store that is read; choose another folder')
-    with nullcontext(sys.stdout) if output is None else opened(output) as file:
+    with nullcontext(utf8_output()) if output is None else opened(output) as file:
         return _write(file, form, (_record(line, source) for line in lines))
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from ..errors import InputError
 
 
-def check_table_name(output: str | None) -> None:
+def check_table_name(output: Path | None) -> None:
     """Refuse a table that is neither CSV nor JSON, before anything is computed; None is no table.
 
     Raises:
         InputError: the ending is another one.
     """
-    if output and Path(output).suffix not in {'.csv', '.json'}:
+    if output and output.suffix not in {'.csv', '.json'}:
         raise InputError(f'-o {output}: expected a name that ends in .csv or .json')
 
 
@@ -58,3 +60,10 @@ def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
         if draft:
             with suppress(OSError):  # it is in its place, or never was
                 draft.unlink()
+
+
+def utf8_output() -> TextIO:
+    """Standard output for what programs read: in UTF-8 as files are, whatever a terminal here would take."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding='utf-8', errors='backslashreplace')
+    return sys.stdout

@@ -15,7 +15,7 @@ from ..judge_errors import ErrorRates, by_answers, mean_reported, reported_of_be
 from ..metrics import mg_pass_name, pass_name
 from ..report.table import SHOWN_THRESHOLDS, Table
 from .files import check_table_name, write_file
-from .options import Several, listed
+from .options import Several, listed, path
 from .true_counts import Truth, read_truth
 
 _EPILOG = """\
@@ -67,6 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     truth = parser.add_mutually_exclusive_group()
     truth.add_argument(
         '--counts',
+        type=path,
         metavar='FILE',
         help='the truth: a result file, or rows {"n": …, "c": …} as JSON lines; without it and --beta a '
         'model that is always right',
@@ -79,7 +80,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='the truth: questions whose chance of success is Beta(A, B); below 1 is U-shaped',
     )
     parser.add_argument('--n', type=int, help='of --counts: answers a question, where rows do not say it')
-    parser.add_argument('-o', '--output', metavar='FILE', help='write the table to FILE.csv or FILE.json')
+    parser.add_argument(
+        '-o', '--output', type=path, metavar='FILE', help='write the table to FILE.csv or FILE.json'
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -90,7 +93,7 @@ def run(arguments: Namespace) -> int:
     table = _table(arguments)
     print(table.to_markdown())
     if arguments.output:
-        _write(Path(arguments.output), table)
+        _write(arguments.output, table)
     return 0
 
 
@@ -116,7 +119,7 @@ def _cases(arguments: Namespace) -> dict[str, Case]:
         a, b = arguments.beta
         population = partial(reported_of_beta, a, b, ks, thresholds=taus)
         return {'independent': population, 'together': partial(population, together=True)}
-    truth = read_truth(arguments.counts, arguments.n) if arguments.counts else _perfect(ks)
+    truth = read_truth(str(arguments.counts), arguments.n) if arguments.counts else _perfect(ks)
     counted = partial(mean_reported, truth.counts, ks, thresholds=taus)
     alike = partial(by_answers, truth.answers, truth.correct, ks, thresholds=taus)
     return {

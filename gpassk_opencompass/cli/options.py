@@ -1,9 +1,10 @@
-"""What options take: numbers, and several values."""
+"""What options take: numbers, paths, and several values."""
 
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 Number = TypeVar('Number', int, float)
@@ -18,6 +19,20 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
     return int(text)
+
+
+def path(text: str) -> Path:
+    """A file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it alone.
+
+    >>> path('outputs/') == path('outputs')
+    True
+    """
+    if not text:  # as it were the folder that one is in
+        raise ArgumentTypeError("'': expected a path; is a variable empty?")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise ArgumentTypeError(f'{text!r}: {error} Write the whole path') from error
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arguments import as_whole
 from ..errors import InputError
-from .options import Several, listed
+from .options import Several, listed, path
 
 if TYPE_CHECKING:
     from ..uncertainty import Kernel, Population
@@ -42,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
     hardness = parser.add_mutually_exclusive_group(required=True)
     hardness.add_argument(
-        '--pilot', type=Path, metavar='RESULT', help='a result file to take the hardness from'
+        '--pilot', type=path, metavar='RESULT', help='a result file to take the hardness from'
     )
     hardness.add_argument('--beta', type=float, nargs=2, metavar=('A', 'B'), help='the hardness')
     parser.add_argument('--questions', type=int, help='at hand: what half-width do they give?')

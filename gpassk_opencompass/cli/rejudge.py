@@ -15,7 +15,7 @@ from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed
+from .options import Several, listed, path
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
 from .shown import printable
 
@@ -41,10 +41,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument(
-        'work_dir', metavar='OLD_WORK_DIR', help='of OpenCompass: what was given to it with -w, or a part'
+        'work_dir',
+        type=path,
+        metavar='OLD_WORK_DIR',
+        help='of OpenCompass: what was given to it with -w, or a part',
     )
     add = parser.add_argument
-    add('-o', '--output', metavar='FOLDER', help='for new results (default: <OLD_WORK_DIR>.rejudged, here)')
+    add(
+        '-o',
+        '--output',
+        type=path,
+        metavar='FOLDER',
+        help='for new results (default: <OLD_WORK_DIR>.rejudged, here)',
+    )
     add('--check', action='store_true', help='only say what is there and what is wrong with it')
     add_judge_options(
         parser, 'as for gpassk judge-agreement (default: rule)', 'the verdicts (default: <-o>/verdicts)'
@@ -85,7 +94,7 @@ def run(arguments: Namespace) -> int:
     from ..rejudging.old_runs import find_runs
 
     choices, config = _choices(arguments), _judge_config(arguments)
-    old, out = Path(arguments.work_dir), _output(arguments)
+    old, out = arguments.work_dir, _output(arguments)
     found = find_runs(old)
     runs = _chosen(found, arguments)
     if not arguments.check:
@@ -164,7 +173,8 @@ def _judge_config(arguments: Namespace) -> dict[str, Any]:
 
 
 def _output(arguments: Namespace) -> Path:
-    return Path(arguments.output or f'{Path(arguments.work_dir).resolve().name}.rejudged')
+    given: Path | None = arguments.output
+    return given or Path(f'{arguments.work_dir.resolve().name}.rejudged')
 
 
 def _target(out: Path, run: OldRun) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
-from .options import Several
+from .options import Several, path
 from .shown import printable
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add('folders', nargs='*', type=Path, metavar='FOLDER', help='work directories, or folders above several')
+    add('folders', nargs='*', type=path, metavar='FOLDER', help='work directories, or folders above several')
     more = 'more results, as `gpassk score` writes them'
-    add('--file', action=Several, type=Path, default=[], metavar='FILE', help=more)
+    add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
-    add('--configs', action=Several, type=Path, default=[], metavar='FOLDER', help=manifests)
+    add('--configs', action=Several, type=path, default=[], metavar='FOLDER', help=manifests)
     beside = 'a published leaderboard, shown beside (aggregates only)'
-    add('--published', type=Path, metavar='FILE', help=beside)
-    add('-o', '--output', type=Path, default=Path('report'), metavar='FOLDER', help='default: report')
+    add('--published', type=path, metavar='FILE', help=beside)
+    add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
@@ -66,7 +66,9 @@ def run(arguments: Namespace) -> int:
     from ..report.scores import scores_of
 
     if not (arguments.folders or arguments.file or arguments.published):
-        raise InputError('give a folder of results, --file FILE or --published FILE')
+        taken = [*map(str, arguments.configs)]
+        hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
+        raise InputError(f'give a folder of results, --file FILE or --published FILE{hint}')
     published = read_published(arguments.published) if arguments.published else None
     with_answers = arguments.only in (None, 'page')
     found = collect(arguments.folders, arguments.file, arguments.configs, with_answers)

@@ -17,7 +17,7 @@ from ..runs.processes import Stop
 from ..runs.progress import step_of
 from ..runs.state import Finding, State
 from . import INTERRUPTED
-from .options import positive
+from .options import path, positive
 from .shown import printable
 from .states import log_lines, states_table, summary
 
@@ -33,12 +33,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         'after Ctrl-C, which leaves everything resumable.'
     )
     parser.add_argument(
-        'configs', type=Path, nargs='+', metavar='CONFIG', help='a config, or a folder of configs'
+        'configs', type=path, nargs='+', metavar='CONFIG', help='a config, or a folder of configs'
     )
     parser.add_argument(
         '-w',
         '--work-dir',
-        type=Path,
+        type=path,
         default=Path('outputs'),
         metavar='OUTPUTS',
         help='each config gets the work directory OUTPUTS/<its name>; default: outputs',

@@ -15,7 +15,7 @@ from ..report.table import SHOWN_THRESHOLDS
 from ..rescoring.fields import KINDS
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed
+from .options import Several, listed, path
 from .score_table import described, scores_table
 from .shown import printable
 
@@ -60,7 +60,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, 'of responses: as for gpassk judge-agreement (default: rule)', 'keeps the verdicts'
     )
     add = parser.add_argument
-    add('-o', '--output', metavar='OUT', help='write a result record to OUT.json, or the table to OUT.csv')
+    add(
+        '-o',
+        '--output',
+        type=path,
+        metavar='OUT',
+        help='write a result record to OUT.json, or the table to OUT.csv',
+    )
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
     add('--name', metavar='MODEL', help='of -o: what the model is called (default: as FILE)')
     add('--dataset', help='of -o: what the data set is called (default: samples)')
@@ -110,7 +116,7 @@ def _add_choice(parser: ArgumentParser) -> None:
     size.add_argument('--n', type=int, metavar='N', help='the mean over all subsets of N of its samples')
     add('--split', action=Several, default=[], help='only these splits')
     add('--language', action=Several, default=[], help='only these languages')
-    add('--uid', metavar='FILE', help='only the questions whose uids stand in FILE, one a line')
+    add('--uid', type=path, metavar='FILE', help='only the questions whose uids stand in FILE, one a line')
     meaning = 'what samples without a verdict count as (default: %(default)s)'
     add('--unjudged', choices=_POLICIES, default='wrong', help=meaning)
 
@@ -139,9 +145,9 @@ def run(arguments: Namespace) -> int:
         for text in described(lines, counts, ballots, settings):
             print(text)
         if arguments.output:
-            csv = scores_table(lines).to_csv() if arguments.output.endswith('.csv') else None
+            csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
             text = csv or _record(arguments, source, kept, settings, counts)
-            write_file(Path(arguments.output), text, make_folder=True)
+            write_file(arguments.output, text, make_folder=True)
     return 0
 
 
@@ -156,7 +162,7 @@ def _check(arguments: Namespace) -> None:
     for threshold in arguments.threshold:
         as_threshold(threshold)
     if arguments.output:
-        _check_output(arguments, Path(arguments.output))
+        _check_output(arguments, arguments.output)
 
 
 def _check_output(arguments: Namespace, output: Path) -> None:
@@ -188,7 +194,7 @@ def _selection(arguments: Namespace) -> Selection:
     uids = None
     if arguments.uid:
         try:
-            lines = Path(arguments.uid).read_text(encoding='utf-8-sig').splitlines()
+            lines = arguments.uid.read_text(encoding='utf-8-sig').splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f'--uid: cannot read {arguments.uid}: {error}') from error
         uids = {line.strip() for line in lines if line.strip()}
@@ -212,7 +218,7 @@ def _read(arguments: Namespace, source: Source, kept: list[Question]) -> tuple[C
     policy, tally = Unjudged(arguments.unjudged), Tally()
     ballots: list[Ballot] = []
     answers = bool(arguments.majority) or 'agreement' in arguments.also
-    keep = bool(arguments.output) and arguments.output.endswith('.json')
+    keep = arguments.output is not None and arguments.output.suffix == '.json'
     for question in source.questions:
         tally.add(question)
         if answers:

@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 from tabulate import tabulate
 
@@ -15,7 +14,7 @@ from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from .export import FORMATS, export
-from .options import positive
+from .options import path, positive
 from .shown import printable
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
@@ -28,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     counting = actions.add_parser('count', help='how many of which judge, and what is wrong with the store')
     exporting = actions.add_parser('export', help='all of each verdict, fit for `gpassk judge-agreement`')
     for action, work in ((listing, _list), (counting, _count), (exporting, _export)):
-        action.set_defaults(work=work)
+        action.set_defaults(work=work, refuse=action.error)
         action.add_argument(
             'stores',
             nargs='*',
@@ -37,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         )
     for action in (listing, exporting):
         _add_filters(action)
-    exporting.add_argument('-o', '--output', type=Path, metavar='FILE', help='default: standard output')
+    exporting.add_argument('-o', '--output', type=path, metavar='FILE', help='default: standard output')
     exporting.add_argument('--format', choices=FORMATS, help="default: by FILE's ending, else jsonl")
     exporting.add_argument('--source', metavar='NAME', help="the records' source; default: the judge's model")
 
