@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,9 @@ pytestmark = pytest.mark.slow
 
 MODEL_KEY, JUDGE_KEY = 'sk-marked-of-the-model-0123456789', 'sk-marked-of-the-judge-0123456789'
 MARK = re.compile(b'marked-of-the-(model|judge)')
+
+RECORDED = Path(__file__).parent / 'recorded' / 'lighteval'
+"""The results and details of a run."""
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -213,6 +217,62 @@ def test_a_key_in_a_judges_reply_is_stored_nowhere(tmp_path: Path, monkeypatch: 
     assert with_a_mark(tmp_path) == []
 
 
+def judging_commands(work: Path, here: Path, judge: str) -> list[list[str]]:
+    """Each command that asks a judge by itself; they write below `here`."""
+    (here / 'pairs.jsonl').write_text(
+        ''.join(
+            json.dumps({'question': f'{n} + 1?', 'reference': str(n + 1), 'answer': f'n{n}', 'label': n % 2})
+            + '\n'
+            for n in range(12)
+        )
+    )
+    (here / 'samples.jsonl').write_text(
+        json.dumps({'question': '1 + 1?', 'answer': '2', 'responses': ['\\boxed{two}', '\\boxed{II}']}) + '\n'
+    )
+    disagreements = ['--disagreements', str(here / 'differ.jsonl')]
+    return [
+        ['rejudge', str(work), '-o', str(here / 'rejudged'), '--judge', judge],
+        ['judge-agreement', 'pairs.jsonl', '--judge', judge, '-o', str(here / 'rates.json'), *disagreements],
+        ['score', 'samples.jsonl', '--judge', judge, '-o', str(here / 'samples.gpassk.json')],
+    ]
+
+
+@pytest.mark.parametrize('answers', [True, False])
+def test_a_key_is_in_no_file_of_a_command_that_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], answers: bool
+) -> None:
+    """Not that of a judge whose replies or errors quote it, nor one in the configs of an old run."""
+    monkeypatch.setenv('MARKED_JUDGE_KEY', JUDGE_KEY)
+    monkeypatch.delenv('GPASSK_VERDICTS', raising=False)
+    (here := tmp_path / 'here').mkdir()
+    monkeypatch.chdir(here)
+    data = old.dataset()
+    data['eval_cfg']['evaluator']['key'] = JUDGE_KEY
+    work = old.write(tmp_path / 'old', old.rows(), data, {'key': MODEL_KEY, 'headers': [MODEL_KEY]})
+
+    def behave(asked: Asked) -> Act:
+        said = f'Your key {asked.headers["Authorization"]} expires soon.'
+        return rf'{said} \boxed{{yes}}' if answers else Fail(401, {'error': said})
+
+    with JudgeServer(behave) as server:
+        judge = {'type': 'llm', 'model': 'judge', 'urls': [server.url], 'prompts': 'own'}
+        config = json.dumps({**judge, 'api_key_env': 'MARKED_JUDGE_KEY', 'concurrency': 1})
+        codes = [main(command) for command in judging_commands(work, here, config)]
+        assert main(['rejudge', str(work), '--check']) == 0
+        assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
+    said = ''.join(capfd.readouterr())
+    assert 'marked' not in said
+    assert with_a_mark(here) == []
+    if answers:
+        assert codes == [0, 0, 0]
+        assert (
+            'Your key Bearer *** expires' in (here / 'pairs.verdicts').glob('*.jsonl').__next__().read_text()
+        )
+    else:
+        assert 0 not in codes
+        assert 'Your key Bearer *** expires' in said
+
+
 ESCAPES = [
     '../../x',
     '/etc/x',
@@ -244,15 +304,37 @@ def test_a_report_stays_in_its_folder(tmp_path: Path, name: str) -> None:
     one['run'] = {'model': name, 'dataset': name, 'host': name}
     (tmp_path / 'in').mkdir()
     (tmp_path / 'in' / 'r.gpassk.json').write_text(json.dumps({'gpassk': one}))
+    report_within(tmp_path)
+
+
+def report_within(tmp_path: Path) -> None:
+    """Report on what is in `in`, and see what became of the folder above."""
     out = tmp_path / 'a' / 'b' / 'report'
     before = tree(tmp_path)
-    parts = ('tables', 'page')
-    for part in parts:
+    for part in ('tables', 'page'):
         assert main(['report', str(tmp_path / 'in'), '-o', str(out), '--only', part]) == 0
     new = tree(tmp_path) - before - {'a', 'a/b', 'a/b/report'}
     assert {path for path in new if not path.startswith('a/b/report/')} == set()
     assert all(path.isprintable() and len(os.fsencode(Path(path).name)) <= 255 for path in new)
     assert len(new) >= 7
+
+
+@pytest.mark.parametrize('name', ESCAPES[:8])
+def test_a_report_on_lighteval_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+    """Whatever its details call the task, the benchmark and the contests, and its results file the model."""
+    parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
+    pyarrow = pytest.importorskip('pyarrow')
+    shutil.copytree(RECORDED, tmp_path / 'in')
+    [details], [summary] = (tmp_path / 'in').rglob('*.parquet'), (tmp_path / 'in').rglob('results_*.json')
+    rows = parquet.ParquetFile(details).read().to_pylist()
+    for row in rows:
+        row['doc']['task_name'] = name
+        row['doc']['specific'].update(dict.fromkeys(('benchmark', 'split', 'language'), name))
+    parquet.write_table(pyarrow.Table.from_pylist(rows), details)
+    told = json.loads(summary.read_bytes())
+    told['config_general']['model_config']['model_name'] = name
+    summary.write_text(json.dumps(told))
+    report_within(tmp_path)
 
 
 def test_figures_of_hostile_names_are_plain_file_names() -> None:
@@ -374,3 +456,37 @@ def test_a_rejudged_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, m
     assert code in (0, 1, 2)
     assert all(path == 'new' or path.startswith('new/') for path in tree(tmp_path) - before)
     assert all(path.resolve().is_relative_to(out) for path in files_below(out))
+
+
+def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of what they lead to is changed, and nothing but predictions is shown."""
+    work, out = tmp_path / 'old', tmp_path / 'new'
+    elsewhere = old.write(tmp_path / 'elsewhere', old.rows()) / old.TIME
+    secret = old.put(tmp_path / 'secret' / f'{old.NAME}.json', 'root:secret')
+    old.put(tmp_path / 'secret' / 'c.py', 'password = "root:secret"\n')
+    old.write(work, old.rows())
+    for time, links in {
+        '20250105_120001': {'predictions': elsewhere / 'predictions', 'configs': elsewhere / 'configs'},
+        '20250105_120002': {'predictions/m': secret.parent, 'configs': elsewhere / 'configs'},
+        '20250105_120003': {f'predictions/m/{old.NAME}.json': secret, 'configs': elsewhere / 'configs'},
+        '20250105_120004': {'predictions': elsewhere / 'predictions', 'configs': secret.parent},
+        '20250105_120005': {'predictions': Path('predictions'), 'results': tmp_path, 'verdicts': tmp_path},
+    }.items():
+        for name, target in links.items():
+            (work / time / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / time / name).symlink_to(target)
+    (work / '20250105_120006').symlink_to(elsewhere)
+    (work / 'up').symlink_to(tmp_path)
+    before = {path: (tmp_path / path).lstat().st_mtime_ns for path in tree(tmp_path)}
+    files = old.contents(tmp_path)
+    code, _ = old.rejudge(work)
+    assert code == 1
+    assert {path for path in tree(tmp_path) - set(before) if not path.startswith('new')} == set()
+    assert {path: (tmp_path / path).lstat().st_mtime_ns for path in before} == before
+    assert {path: content for path, content in old.contents(tmp_path).items() if path in files} == files
+    assert (out / old.TIME / 'results' / 'm' / f'{old.NAME}.json').is_file()
+    assert not [path for path in out.rglob('*') if path.is_symlink()]
+    said = ''.join(capsys.readouterr())
+    assert 'root:' not in said + ''.join(path.read_text() for path in files_below(out))
