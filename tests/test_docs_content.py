@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from dataclasses import fields
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doc_pages import ROOT, Block, Page, page
+from test_package import ROOMS
 
 from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.cli import main
@@ -207,6 +210,32 @@ def test_the_map_has_every_room() -> None:
     rooms = {f'{path.parent.name}/' for path in PACKAGE.glob('*/__init__.py')}
     assert {name for name in named if name.endswith('/')} == rooms
     assert {name for name in named if not list(PACKAGE.glob(name))} == set()
+
+
+def reached(rooms: Iterable[str]) -> set[str]:
+    """These, and what they may import, and so on."""
+    found: set[str] = set()
+    ahead = set(rooms)
+    while ahead:
+        found |= ahead
+        ahead = {further for room in ahead for further in ROOMS[room]} - found
+    return found
+
+
+def test_the_map_allows_what_the_import_test_allows() -> None:
+    """Directly, or through a room that is named; rooms that import none (but the errors) are for all."""
+    small = {room for room, others in ROOMS.items() if others <= {'errors'}}
+    above: set[str] = set()
+    for holds, _, may in Page(ROOT / 'CONTRIBUTING.md').rows('room'):
+        names = [name.removesuffix('/').removesuffix('.py') for name in re.findall(r'`([^`]+)`', holds)]
+        here = {room for name in names for room in ROOMS if fnmatchcase(room, name)}
+        named = set(re.findall(r'`([^`]+)`', may)) & set(ROOMS)
+        if may in {'the rooms above', 'the rooms it calls'}:
+            named = above
+        for room in here:
+            assert ROOMS[room] <= reached(named) | small | here, f'{room} in CONTRIBUTING.md'
+        above |= here
+    assert above == set(ROOMS)
 
 
 def test_the_stages_of_a_run_are_where_the_page_says() -> None:
