@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import old_work_dir as old
@@ -22,7 +22,7 @@ from judging_run import pairs_of
 from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
-from gpassk_opencompass import InputError
+from gpassk_opencompass import GPassKError, InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.judges.exchange import Kind, Trouble
@@ -215,6 +215,25 @@ def test_a_key_in_a_judges_reply_is_stored_nowhere(tmp_path: Path, monkeypatch: 
     assert len(VerdictStore(tmp_path)) == 3
     assert all('Your key *** expires' in line.about['reply'] for line in VerdictStore(tmp_path).lines())
     assert with_a_mark(tmp_path) == []
+
+
+@pytest.mark.parametrize('status', [301, 302, 307, 308])
+def test_a_key_is_not_sent_on_to_where_a_server_points(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], status: int
+) -> None:
+    """By no judge and no ping: that server was given the key, the other one was not."""
+    monkeypatch.setenv('MARKED', JUDGE_KEY)
+    with JudgeServer(lambda asked: r'\boxed{yes}') as other:
+        there = {'Location': f'{other.url}/v1/chat/completions'}
+        with JudgeServer(lambda asked: Fail(status, headers=there)) as server:
+            judge = LLMJudge('judge', server.url, prompts=PROMPTS, api_key_env='MARKED', progress=False)
+            with pytest.raises(GPassKError), closing(judge):
+                judge.judge(pairs_of(0, 1))
+            ping = ['--model', 'judge', '--url', server.url, '--api-key-env', 'MARKED']
+            assert main(['judge-ping', *ping]) == 1
+            assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
+        assert other.asked == []
+    assert 'marked' not in ''.join(capfd.readouterr())
 
 
 def judging_commands(work: Path, here: Path, judge: str) -> list[list[str]]:
