@@ -179,6 +179,33 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
     assert said == 'gpassk plan: cannot write all of the output: No space left on device\n'
 
 
+@pytest.mark.parametrize(
+    'command',
+    [
+        'check',
+        'check . --configs',
+        'compare',
+        'judge-agreement',
+        'judge-agreement --stores',
+        'plan --half-width 2 --pilot',
+        'rejudge',
+        'report',
+        'report --file',
+        'run',
+        'score',
+        'verdicts list',
+    ],
+)
+def test_a_path_that_the_system_refuses_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here by too long a name; a folder of somebody else is refused in the same places, but not to root."""
+    words = command.split()
+    assert main([*words, 300 * 'a']) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f'gpassk {words[0]}: ')
+    assert 300 * 'a' + ': File name too long' in said
+    assert said.count('\n') == 1
+
+
 def test_a_closed_standard_output_is_no_error() -> None:
     """`gpassk … >&-` wants the exit code alone."""
     line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]

@@ -39,6 +39,9 @@ INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """What the system says of a disk, a quota or a limit that is reached, and of a terminal that is gone."""
 
+BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ESTALE})
+"""What it says of a path that leads nowhere for who asks; `Path.is_dir` and the like pass it on."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand.
@@ -65,11 +68,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return 0
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in FULL | BARRED:
             raise
+        return _barred(name, error)
+
+
+def _barred(name: str, error: OSError) -> int:
+    """One line for what the system refuses: a path, or, where none is named, standard output."""
+    from .shown import printable
+
+    if error.filename is None:
         _drop_output()
-        print(f'gpassk {name}: cannot write all of the output: {error.strerror}', file=sys.stderr)
-        return INCOMPLETE
+    what = 'cannot write all of the output' if error.filename is None else printable(error.filename)
+    print(f'gpassk {name}: {what}: {error.strerror}', file=sys.stderr)
+    return INCOMPLETE if error.errno in FULL else REFUSED
 
 
 def _prepare_output() -> None:
