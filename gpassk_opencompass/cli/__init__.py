@@ -36,8 +36,8 @@ PASSES_ON = frozenset({'run'})
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What the system says of a disk, a quota or a limit that is reached, and of a terminal that is gone."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says of a disk, a quota or a limit that is reached."""
 
 BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ESTALE})
 """What it says of a path that leads nowhere for who asks; `Path.is_dir` and the like pass it on."""
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return 0
     except OSError as error:
-        if error.errno not in FULL | BARRED:
+        if error.errno not in (FULL if error.filename is None else FULL | BARRED):
             raise
         return _barred(name, error)
 
