@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -422,6 +423,28 @@ def test_damage_is_said_and_never_a_crash(
     code, said = check(tmp_path, capsys)
     assert code == 1
     assert 'd-run.json cannot be read' in said
+
+
+def test_a_folder_that_may_not_be_looked_into_is_no_work_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs beside it are told all the same."""
+    made(tmp_path, results____json=record())
+    closed, stat = tmp_path / 'out' / 'theirs', os.stat
+    closed.mkdir()
+    for name, real in (('stat', os.stat), ('listdir', os.listdir), ('scandir', os.scandir)):
+
+        def look(path: Any = '.', *more: Any, real: Any = real, **options: Any) -> Any:
+            below = not isinstance(path, int) and closed in (Path(path), *Path(path).parents)
+            if below and (real is not stat or Path(path) != closed):
+                raise PermissionError(errno.EACCES, 'Permission denied', path)
+            return real(path, *more, **options)
+
+        monkeypatch.setattr(os, name, look)
+    code, said = check(tmp_path, capsys)
+    assert code == 0
+    assert 'complete' in said
+    assert 'theirs' in said
 
 
 @pytest.mark.parametrize('folder', ['nothing', 'empty'])

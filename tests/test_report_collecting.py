@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -47,6 +48,23 @@ def test_folders_that_vanish_meanwhile_are_passed_over(
 
     monkeypatch.setattr(os, 'scandir', scan)
     assert [result.path for result in collect([tmp_path]).results] == [whole.resolve()]
+
+
+def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of somebody else, of which nothing else would say that they are not in the table."""
+    whole = write_result(tmp_path, MODEL, THIRDS, work='z')
+    closed = write_result(tmp_path, ABBR.format(2), THIRDS, work='theirs').parent
+    for name, real in (('scandir', os.scandir), ('listdir', os.listdir)):
+
+        def look(path: Any = '.', real: Any = real) -> Any:
+            if Path(path) == closed:
+                raise PermissionError(errno.EACCES, 'Permission denied', path)
+            return real(path)
+
+        monkeypatch.setattr(os, name, look)
+    found = collect([tmp_path, tmp_path / 'theirs'])
+    assert [result.path for result in found.results] == [whole.resolve()]
+    assert found.passed_over == [f'{closed} cannot be read: Permission denied']
 
 
 def test_folders_that_are_links_within_results_count(tmp_path: Path) -> None:

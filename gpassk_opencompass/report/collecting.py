@@ -24,7 +24,7 @@ class Collected(NamedTuple):
 
     results: list[Result]
     passed_over: list[str]
-    """Files that are no complete result."""
+    """Files that are no complete result, and folders that cannot be read."""
     older: list[str]
     """Complete results that a newer one replaces."""
 
@@ -56,10 +56,11 @@ def collect(
         InputError: a folder or file is missing, or a manifest is damaged.
     """
     folders, explicit = list(folders), [_existing(path) for path in files]
-    found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder))
+    unreadable: dict[str, None] = {}
+    found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder, unreadable))
     summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
     paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
-    results, passed_over = [], list(lighteval.without_details(summaries, paths))
+    results, passed_over = [], [*unreadable, *lighteval.without_details(summaries, paths)]
     for path in paths:
         try:
             result = read_result(path)
@@ -98,13 +99,19 @@ def _names(result: Result) -> tuple[str, ...]:
     return result.host, result.model_abbr, result.dataset_abbr, result.whole_name
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
+    """What may be a result, by its name and place; a line is added for each folder that cannot be read."""
     if not folder.is_dir():
         raise InputError(
             f'{folder} is no folder; give a work directory of OpenCompass, one of Lighteval or one above, '
             'and single files with --file'
         )
-    for root, folders, names in os.walk(folder):
+
+    def tell(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
+            unreadable[f'{error.filename} cannot be read: {error.strerror}'] = None
+
+    for root, folders, names in os.walk(folder, onerror=tell):
         models = _within(Path(root, 'results')) if 'results' in folders else []
         found = [path for model in models for path in _within(model) if path.suffix == '.json']
         found += [Path(root, name) for name in names if _is_result(name)]
@@ -121,7 +128,7 @@ def _is_result(name: str) -> bool:
 
 
 def _within(folder: Path) -> list[Path]:
-    """What is in it; nothing in a file, or in a folder that a run at work has removed meanwhile."""
+    """What is in it; nothing in a file, or in a folder that cannot be read, of which `_below` tells."""
     try:
         return list(folder.iterdir())
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,7 @@ def discovered_runs(outputs: Path) -> Discovered:
 
 
 def _is_work_dir(path: Path) -> bool:
-    return bool(time_dirs(path)) or (path / NOTES).is_dir()
+    return bool(time_dirs(path)) or os.path.isdir(path / NOTES)  # Path.is_dir raises where one may not look
 
 
 def _runs_of(work_dir: Path) -> Iterator[tuple[Planned, Path]]:
