@@ -73,18 +73,23 @@ class Copy:
         return self._code
 
     def wait(self, seconds: float = PATIENCE) -> int:
-        """Its exit code, when it has one."""
+        """Its exit code, when it has one; a command that takes longer is killed."""
         deadline = time.monotonic() + seconds
         while (code := self.poll()) is None:
-            assert time.monotonic() < deadline, f'still at work: {self.said[-2000:]}'
+            if time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f'still at work: {self.said[-2000:]}')
             time.sleep(0.005)
         return code
 
     def kill(self) -> int:
-        """kill -9 of the command and of all else in its session."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-        return self.wait()
+        """kill -9 of the command and of all else in its session, which it opens a moment after its start."""
+        while True:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            if (code := self.poll()) is not None:
+                return code
+            time.sleep(0.005)
 
 
 class Forks:
@@ -97,14 +102,20 @@ class Forks:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is for the tests, which end it
         )
+        self._started: list[Copy] = []
         self.ask({'ready': True})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate()
+        for copy in self._started:
+            if copy.poll() is None:
+                copy.kill()
+        with self._process:  # to its end, not to that of all who have its pipes: a copy of a copy may hang
+            pass
 
     def ask(self, order: Mapping[str, Any]) -> Any:
         """Send an order, get its answer."""
@@ -112,7 +123,9 @@ class Forks:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order) + '\n')
         self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        answer = self._process.stdout.readline()
+        assert answer, 'the process that is copied has ended'
+        return json.loads(answer)
 
     def start(
         self,
@@ -124,7 +137,8 @@ class Forks:
         """A copy that runs a function of `fault_commands`, with arguments, in a folder."""
         command, *arguments = map(str, line)
         order = Order(command, arguments, str(folder), fault, _surroundings() | dict(variables or {}))
-        return Copy(self, self.ask(asdict(order)), folder / 'said')
+        self._started.append(Copy(self, self.ask(asdict(order)), folder / 'said'))
+        return self._started[-1]
 
     def opencompass(self, config: Path, work_dir: Path, *options: str) -> str:
         """`opencompass <config> -w <work_dir> …` to its end, in the folder of the config; what it said."""
