@@ -218,6 +218,34 @@ def test_a_key_of_a_judge_gets_advice_for_judges(
     assert 'sk-' not in message
 
 
+@pytest.mark.parametrize(
+    ('line', 'place'),
+    [
+        ("openai_api_base = 'https://host/v1?api-key=f00dfeed99'", 'openai_api_base'),
+        ("openai_api_base = 'https://host/v1?v=1&apiKey=f00dfeed99'", 'openai_api_base'),
+        ("openai_api_base = ['http://a/v1', 'http://b/v1?access_token=f00dfeed99']", 'openai_api_base[1]'),
+        ("extra_body = dict(headers={'x-api-key': 'f00dfeed99'})", 'extra_body.headers.x-api-key'),
+        ("extra_body = {'Authorization': 'f00dfeed99'}", 'extra_body.Authorization'),
+        (LLM + " urls='http://h', extra_body=dict(auth_token='f00dfeed99'))", 'judge.extra_body.auth_token'),
+    ],
+)
+def test_a_key_in_the_query_of_a_url_or_in_a_header_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, place: str
+) -> None:
+    """Whatever the key looks like."""
+    message = refused(tmp_path, capsys, f'{OPENAI}{line}\n')
+    assert f'{place} looks like a literal API key' in message
+    assert 'f00dfeed99' not in message
+
+
+def test_queries_and_tokens_that_are_no_keys_are_fine(tmp_path: Path) -> None:
+    """The version of an interface, and the special tokens of a tokenizer."""
+    url = 'https://host/v1?api-version=2024-02-01-preview&deployment=mathematics'
+    body = {'pad_token': '<|endoftext|>', 'max_tokens_per_key': 'unlimited'}
+    model = model_of(expanded(tmp_path, f'{OPENAI}openai_api_base = {url!r}\nextra_body = {body!r}\n'))
+    assert model['openai_api_base'] == url
+
+
 @pytest.mark.parametrize('prompts', ['auto', 'own', 'protocol'])
 def test_a_judge_is_checked_without_its_key_and_store(tmp_path: Path, prompts: str) -> None:
     """Configs may be written where neither is at hand, and nothing of the judge is begun."""

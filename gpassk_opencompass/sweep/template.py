@@ -20,10 +20,17 @@ SECRET = re.compile(
     r'|(?<![A-Za-z0-9])(?:hf_|AIza)[\w-]{16,}'
     r'|[Bb]earer\s+\S{8,}'
     r'|://[^/\s:@]*:[^/\s@]+@'
+    r'|[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}'
 )
-"""Keys of the usual providers, authorization headers, and URLs with a password."""
+"""Keys of the usual providers, authorization headers, and URLs with a password or a key."""
 
-KEY_FIELDS = frozenset({'key', 'api_key', 'openai_api_key', 'token', 'hf_token'})
+KEY_FIELDS = frozenset(
+    {
+        *('key', 'api_key', 'openai_api_key', 'x_api_key', 'access_key', 'secret_key', 'secret', 'password'),
+        *('token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization'),
+    }
+)
+"""As they are named in Python; headers have `-` for `_`. Not every token: pad_token='<pad>' is no key."""
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
 _JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
@@ -106,6 +113,6 @@ def _check_text(text: str, where: str) -> None:
 
 
 def _looks_secret(text: str, where: str) -> bool:
-    field = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2].lower()
+    field = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2].lower().replace('-', '_')
     is_key = field in KEY_FIELDS and text != '' and not ENVIRONMENT_NAME.fullmatch(text)
     return is_key or bool(SECRET.search(text))
