@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from judge_server import Asked, Hang, JudgeServer
+from result_files import write_three
 
 import gpassk_opencompass
 from gpassk_opencompass import InputError, Verdict
@@ -49,6 +50,7 @@ def test_help_lists_every_command_and_loads_none() -> None:
     assert own == [
         'gpassk_opencompass',
         'gpassk_opencompass.cli',
+        'gpassk_opencompass.cli.output',
         'gpassk_opencompass.errors',
         'gpassk_opencompass.version',
     ]
@@ -268,6 +270,33 @@ def test_what_is_written_goes_to_the_home_directory_where_that_is_meant(
     with pytest.raises(SystemExit):
         parser.parse_args([*words[:-1], words[-1].removesuffix('~/o.json')])
     assert "'': expected a path; is a variable empty?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('buffered', [True, False])
+def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: bool) -> None:
+    """`gpassk report … | head -1` writes the report, and of what failed the exit code is not 0."""
+    write_three(tmp_path / 'outputs')
+    environment = {**os.environ, 'PYTHONUNBUFFERED': '' if buffered else '1'}
+    report = ['report', str(tmp_path / 'outputs'), '--only', 'tables', '-o', str(tmp_path / 'report')]
+    for arguments, code in ((report, 0), (['check', str(tmp_path / 'none')], 2)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        process = start(*arguments, stdout=writing, stderr=writing, env=environment)
+        os.close(writing)
+        assert process.wait(timeout=60) == code
+    assert (tmp_path / 'report' / 'written.json').is_file()
+
+
+def test_a_folder_that_is_gone_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that the shell is in."""
+    gone = tmp_path / 'gone'
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(['run', 'configs']) == 2
+    assert capsys.readouterr().err.startswith('gpassk run: the folder that you are in is gone')
 
 
 def test_ctrl_c_ends_it_with_one_line() -> None:

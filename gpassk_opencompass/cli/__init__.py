@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
 
 from ..errors import GPassKError, IncompleteError
 from ..version import __version__
+from .output import drop_output, prepare_output
 
 COMMANDS = {
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
@@ -34,6 +33,9 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'run'})
 """Subcommands that find what follows `--` in `arguments.rest`."""
 
+LISTS = frozenset({'verdicts'})
+"""Subcommands that end when nobody reads on; the others have work to do, whoever hears of it."""
+
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -53,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = arguments[0] if arguments else ''
     try:
-        _prepare_output()
+        prepare_output(lasting=name in COMMANDS and name not in LISTS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
         from .shown import printable  # only what fails needs it: the error may quote a file
@@ -65,36 +67,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'gpassk {name}: stopped', file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `gpassk verdicts list … | head`
-        _drop_output()
+        drop_output()
         return 0
     except OSError as error:
-        if error.errno not in (FULL if error.filename is None else FULL | BARRED):
+        if error.errno not in (FULL | {errno.ENOENT} if error.filename is None else FULL | BARRED):
             raise
         return _barred(name, error)
 
 
 def _barred(name: str, error: OSError) -> int:
-    """One line for what the system refuses: a path, or, where none is named, standard output."""
+    """One line for what the system refuses: a path, or, where none is named, standard output or `getcwd`."""
     from .shown import printable
 
-    if error.filename is None:
-        _drop_output()
-    what = 'cannot write all of the output' if error.filename is None else printable(error.filename)
+    if error.filename is not None:
+        what = printable(error.filename)
+    elif error.errno == errno.ENOENT:
+        what = 'the folder that you are in is gone; go to another one'
+    else:
+        what = 'cannot write all of the output'
+        drop_output()
     print(f'gpassk {name}: {what}: {error.strerror}', file=sys.stderr)
     return INCOMPLETE if error.errno in FULL else REFUSED
-
-
-def _prepare_output() -> None:
-    """What a closed standard output (`>&-`) would get is let go; what its encoding lacks is escaped."""
-    if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), 'w')
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors='backslashreplace')
-
-
-def _drop_output() -> None:
-    """What stands in the buffer would be tried once more when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:
