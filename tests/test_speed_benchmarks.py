@@ -73,12 +73,18 @@ def test_work_that_fails_is_an_error_with_its_traceback() -> None:
         command_cost([sys.executable, '-c', 'raise SystemExit(1)'])
 
 
+def package(root: Path) -> None:
+    """A `benchmarks` that comes before the real one, also where PYTHONPATH names that."""
+    (root / 'benchmarks').mkdir()
+    (root / 'benchmarks' / '__init__.py').touch()
+
+
 def test_a_failing_benchmark_is_on_the_page_and_keeps_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page names it and why; its neighbour's section stays."""
     monkeypatch.setattr('benchmarks.__main__.ROOT', tmp_path)
-    (tmp_path / 'benchmarks').mkdir()
+    package(tmp_path)
     good = {'title': 'Good', 'about': 'a', 'heads': ['x'], 'rows': [['1']], 'notes': [], 'headlines': []}
     (tmp_path / 'benchmarks' / 'good.py').write_text(
         f'import sys\nopen(sys.argv[-1], "w").write({json.dumps(good)!r})\n'
@@ -94,7 +100,7 @@ def test_a_benchmark_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pyt
     """With all that it started, and the page says so."""
     monkeypatch.setattr('benchmarks.__main__.ROOT', tmp_path)
     monkeypatch.setitem(LIMIT, 'tiny', 0.3)
-    (tmp_path / 'benchmarks').mkdir()
+    package(tmp_path)
     (tmp_path / 'benchmarks' / 'endless.py').write_text('import signal\nsignal.pause()\n')
     assert not run('endless', 'tiny', tmp_path)
     assert 'stopped: not done within 0.3 s' in measured_part([tmp_path / 'endless.json'])
