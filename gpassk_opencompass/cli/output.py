@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+from typing import Any
 
 
 def prepare_output(*, lasting: bool) -> None:
@@ -36,7 +33,7 @@ def drop_output() -> None:
 class _Lasting(FileIO):
     """A file that outlives its reader."""
 
-    def write(self, data: ReadableBuffer) -> int:
+    def write(self, data: Any) -> int:
         """As told; once the reader is gone, nowhere."""
         try:
             return super().write(data)
