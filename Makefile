@@ -66,7 +66,7 @@ $(LIGHTEVAL): setup.py constraints/lighteval.txt
 	@echo "Installing Lighteval into $(LIGHTEVAL_VENV) (about 2 GB, a few minutes) ..."
 	$(PYTHON) -m venv $(LIGHTEVAL_VENV)
 	$(LIGHTEVAL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/lighteval.txt \
-		-e '.[lighteval]' 'lighteval[litellm]' pytest pytest-xdist hypothesis
+		-e '.[lighteval]' 'lighteval[litellm]' 'pytest<9.2' pytest-xdist hypothesis
 	$(LIGHTEVAL_VENV)/bin/python -c "import importlib.util as u, pathlib as p; \
 		(p.Path(u.find_spec('lighteval').origin).parent / 'tasks/tasks/tinyBenchmarks.pkl').touch()"
 	touch $@

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -22,14 +22,9 @@ settings.register_profile('any machine', deadline=None)
 settings.load_profile('any machine')
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[Any]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The long ones first, groups before all, so that no worker is left with one at the end."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ('e2e', 'xdist_group')])
-    for item in items:  # pytest-xdist 3.8 puts the group where pytest 9.2 does not look: none would be one
-        named = getattr(item, '_nodeid', item.nodeid)
-        if named != item.nodeid:
-            item._id = type(item.id).parse(named)
 
 
 @pytest.fixture(scope='session')
