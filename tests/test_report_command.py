@@ -66,6 +66,25 @@ def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.endswith(f'wrote 1 file to {tmp_path / "report"}: index.html\n')
 
 
+@pytest.mark.slow
+def test_files_that_cannot_grow_leave_the_earlier_report_whole(tmp_path: Path) -> None:
+    """A full disk or a quota: exit code 2, and no table or page is cut."""
+    outputs, folder = tmp_path / 'outputs', tmp_path / 'report'
+    write_three(outputs)
+    parts = [['--only', part, '-o', str(folder)] for part in ('tables', 'page')]
+    assert [main(['report', str(outputs), *part]) for part in parts] == [0, 0]
+    before = {path: path.read_bytes() for path in folder.rglob('*.*')}
+    write_result(outputs, 'another', THIRDS)
+    for part in parts:
+        line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(outputs), *part]
+        done = subprocess.run(
+            ['sh', '-c', 'ulimit -f 1; exec "$@"', 'sh', *line], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert 'File too large' in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob('*.*')} == before
+
+
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
     """Byte for byte: no time, no random number."""
     write_three(tmp_path / 'outputs')

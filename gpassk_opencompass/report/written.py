@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -53,8 +54,13 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     paths = [folder / name for name in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8', errors='backslashreplace')
+        write_file(path, text.encode('utf-8', 'backslashreplace'))
     return paths
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """One file of a report, in one step: on a full disk the earlier one stays whole."""
+    replace_file(path, content, draft=path.with_name(f'.writing-{os.getpid()}'))
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import MissingExtraError
+from ..written import write_file
 from .lettering import font_families
 
 if TYPE_CHECKING:
@@ -111,5 +112,5 @@ def save(drawing: Drawing, stem: Path, dpi: int = DPI) -> list[Path]:
         drawn = io.BytesIO()
         drawing.figure.savefig(drawn, format=form, dpi=dpi, metadata=metadata)
         paths.append(stem.with_name(f'{stem.name}.{form}'))
-        paths[-1].write_bytes(drawn.getvalue())
+        write_file(paths[-1], drawn.getvalue())
     return paths

@@ -10,7 +10,7 @@ from pathlib import Path
 from loguru import logger
 
 from ..leaderboard import Board
-from ..written import free_name
+from ..written import free_name, write_file
 from .curves import draws, thresholds
 from .drawing import Drawing, LeftOut
 from .formulas import formulas
@@ -61,7 +61,7 @@ def write_figures(boards: Sequence[Board], folder: Path, dpi: int = DPI) -> list
             told = {'title': one.title, 'caption': one.caption}
             index['figures'].append({**about, 'file': f'{prefix}-{one.name}', **told})
     paths.append(target / INDEX)
-    paths[-1].write_text(json.dumps(index, ensure_ascii=False, indent=1) + '\n', encoding='utf-8')
+    write_file(paths[-1], f'{json.dumps(index, ensure_ascii=False, indent=1)}\n'.encode())
     return paths
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import MissingExtraError
 from ..leaderboard import Board
 from ..published import Published
+from ..written import write_file
 from .content import page_content
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def write_page(boards: Sequence[Board], folder: Path, published: Published | Non
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / 'index.html'
-    path.write_text(page, encoding='utf-8', newline='\n')
+    write_file(path, page.encode())
     return [path]
 
 
