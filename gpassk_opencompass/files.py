@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.
+
+    Who may read and write it stays as it was.
 
     Args:
         draft: beside `path`, where the content is until it is whole; an error leaves none, a kill may.
@@ -27,11 +30,18 @@ def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """
     try:
         draft.write_bytes(content)
+        keep_mode(path, draft)
         draft.replace(path)
     except BaseException:  # Ctrl-C too
         with suppress(OSError):  # none was made, or what stands in its way is the error
             draft.unlink()
         raise
+
+
+def keep_mode(path: Path, draft: Path) -> None:
+    """Give the draft the permissions of the file that it will replace, if there is one."""
+    with suppress(FileNotFoundError):
+        shutil.copymode(path, draft)
 
 
 def digest(content: bytes) -> str:

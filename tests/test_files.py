@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gpassk_opencompass.cli.files import write_file
 from gpassk_opencompass.files import mapping, parse_json, read_json, replace_file
 
 DEEP = '[' * 100_000
@@ -28,6 +30,20 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
         with pytest.raises(OSError, match='no room'):
             replace_file(path, b'new', tmp_path / '.draft')
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [('table.csv', 'old')]
+
+
+@pytest.mark.parametrize(
+    'write',
+    [lambda path: replace_file(path, b'new', path.with_name('draft')), lambda path: write_file(path, 'new')],
+)
+def test_permissions_stay(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    """What only its owner could read is not open to all when it is replaced."""
+    path = tmp_path / 'table.csv'
+    for mode in (0o600, 0o640):
+        path.touch()
+        path.chmod(mode)
+        write(path)
+        assert (path.read_text(), path.stat().st_mode & 0o777) == ('new', mode)
 
 
 def test_what_cannot_be_written_to_is_the_error_that_is_told(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ..errors import InputError
+from ..files import keep_mode
 
 
 def check_table_name(output: Path | None) -> None:
@@ -51,6 +52,8 @@ def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
         if not path.is_symlink() and (path.is_file() or not path.exists()):
             draft = path.with_name(f'.writing-{os.getpid()}')
         with (draft or path).open('w', encoding='utf-8', errors='backslashreplace', newline='') as file:
+            if draft:
+                keep_mode(path, draft)
             yield file
         if draft:
             draft.replace(path)
