@@ -215,7 +215,7 @@ def test_a_result_of_another_judge_is_kept(work_dir: Path, capsys: pytest.Captur
     assert old.rejudge(work_dir)[0] == 0
 
 
-@pytest.mark.parametrize('content', ['', '{"gpassk": {"judge": "mine"}}', '[]'])
+@pytest.mark.parametrize('content', ['', '{"gpassk": {"judge": "mine"}}', '[]', '[' * 100_000])
 def test_what_is_no_result_gives_way_to_one(content: str, work_dir: Path) -> None:
     """A file of that name which a kill cut, or which somebody else wrote."""
     old.put(work_dir.parent / 'new' / old.TIME / 'results' / 'm' / f'{old.NAME}.json', content)

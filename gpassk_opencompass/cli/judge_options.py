@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import parse_json
 from ..judges.build import JUDGES, llm_or_cascade, with_store
 from .options import Several
 
@@ -51,8 +51,8 @@ def _from_json(text: str) -> dict[str, Any]:
             raise InputError(f'--judge {text}: expected {", ".join(JUDGES)}, a dotted path, a file or JSON')
         return {'type': text}
     try:
-        config = json.loads(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)
-    except (OSError, ValueError, RecursionError) as error:
+        config = parse_json(path.read_text(encoding='utf-8') if path.suffix == '.json' else text)
+    except (OSError, ValueError) as error:
         raise InputError(f'--judge {text}: cannot be read as JSON: {error}') from error
     if not isinstance(config, dict):
         raise InputError(f'--judge {text}: expected an object like {{"type": "rule"}}, got {config!r}')

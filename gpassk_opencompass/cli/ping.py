@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from tabulate import tabulate
 
+from ..files import parse_json
 from ..judges.ping import EASY, Echo, Health, ping
 from ..judges.protocol import Verdict
 from ..judges.request import MAX_TOKENS
@@ -56,8 +56,8 @@ def run(arguments: Namespace) -> int:
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text)
+    except ValueError as error:
         raise ArgumentTypeError(f'{text!r} is no JSON: {error}') from error
     if not isinstance(value, dict):
         raise ArgumentTypeError(f'{text!r}: expected an object like {{"seed": 1}}')

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
+from ..files import read_json
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, listed, path
@@ -228,7 +229,7 @@ def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
 def _check_same_judge(target: Path, identity: Mapping[str, object]) -> None:
     """That no result of another judge is lost."""
     try:
-        told = json.loads(target.read_bytes())['gpassk']['judge']
+        told = read_json(target)['gpassk']['judge']
         had = {name: value for name, value in told.items() if name != 'statistics'}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return  # there is none, or what is there is no result
