@@ -12,8 +12,9 @@ from typing import Any, TextIO
 
 from ..errors import InputError
 from ..judges.store import Line
+from ..unseen import UNSEEN
 from .files import opened, utf8_output
-from .shown import UNSEEN, printable
+from .shown import printable
 
 FORMATS = ('jsonl', 'csv')
 _FIELDS = ('question', 'reference', 'answer', 'language', 'source', 'label', 'judge', 'reply', 'time', 'key')

@@ -145,10 +145,7 @@ def _tables(
 
 def _figures(folder: Path, boards: Sequence[Board]) -> list[Path]:
     from ..report.figures import write_figures, write_formula_figures
-    from ..report.figures.style import house_style
 
-    with house_style():
-        pass  # where matplotlib is missing, this says so before there is an empty folder
     return [*write_figures(boards, folder), *write_formula_figures(folder / 'figures')]
 
 

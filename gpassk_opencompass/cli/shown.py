@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ..unseen import UNSEEN, escaped
-
-__all__ = ['UNSEEN', 'printable']
+from ..unseen import escaped
 
 
 def printable(text: object, width: int | None = None, keep: str = '') -> str:

@@ -23,7 +23,7 @@ from fuzzing import fuzz
 from hypothesis import strategies as st
 
 from gpassk_opencompass.answers import final_answer, normal_form
-from gpassk_opencompass.cli.shown import UNSEEN, printable
+from gpassk_opencompass.cli.shown import printable
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.candidate import Candidate, settle
 from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply, server_message
@@ -32,6 +32,7 @@ from gpassk_opencompass.judges.reply import read_verdict
 from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
 from gpassk_opencompass.report.table import one_line
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName
+from gpassk_opencompass.unseen import UNSEEN
 
 SIZE = 100_000
 
