@@ -1,4 +1,4 @@
-r"""The final answer of a response, and the form in which two answers are compared.
+r"""The final answer of a response.
 
 A response states its answer in a box (`\boxed{…}`, `\fbox{…}`) or in words ("the answer is …", "答案是…").
 The last box wins; without a box, the last spoken form; otherwise there is no answer. Whatever a model writes
@@ -10,10 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from .latex import ascii_latex, join_thousands, normal_form
-
-__all__ = ['FinalAnswer', 'ascii_latex', 'final_answer', 'join_thousands', 'normal_form']
 
 _THOUGHT = ('<think>', '</think>')
 
@@ -51,7 +47,7 @@ _UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\
 
 
 class FinalAnswer(NamedTuple):
-    """The final answer of a response, as written (use `normal_form` to compare it)."""
+    """The final answer of a response, as written (use `answers.normal_form` to compare it)."""
 
     text: str
     """The answer; '' where the response has none."""

@@ -1,0 +1,8 @@
+"""Answers as text: the final answer of a response, and the form in which two answers are compared."""
+
+from __future__ import annotations
+
+from .final import FinalAnswer, final_answer
+from .normal import ascii_latex, join_thousands, normal_form
+
+__all__ = ['FinalAnswer', 'ascii_latex', 'final_answer', 'join_thousands', 'normal_form']
