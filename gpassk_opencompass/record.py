@@ -46,9 +46,12 @@ class Questions:
 
 
 def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
-    """What was asked, in short: two runs with one hash have the same uids, questions and references."""
+    """Sum up what was asked: two runs with one hash have the same uids, questions and references.
+
+    In whichever order they lie in the files, which changes no number.
+    """
     digest = hashlib.sha256()
-    for texts in zip(uid, question, reference, strict=True):
+    for texts in sorted(zip(uid, question, reference, strict=True)):
         for text in texts:
             content = text.encode('utf-8', 'surrogatepass')
             digest.update(len(content).to_bytes(8, 'big') + content)

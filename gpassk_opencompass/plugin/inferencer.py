@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,12 @@ from opencompass.openicl.icl_inferencer import GenInferencer
 from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import InputError
+from ..files import read_json, replace_file
+from ..record import digest_of
+from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .journal import Journal
+from .provenance import claim, current_task, provenance_of
+from .seals import write_seal
 from .seeds import Sample
 
 
@@ -19,9 +26,11 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     """Generates like `GenInferencer` and announces (uid, replica) of each batch to a seeded model.
 
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
-    takes no seeds is used as it is. A run killed in the middle of a write resumes from the last whole
-    line instead of from nothing, and only with the samples that it was started with. Of two tasks with one
-    shard the later one goes on, and the predictions appear in one step (see `Journal`).
+    takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
+    and a fingerprint of all that it was drawn from. A run killed in the middle of a write resumes from the
+    last whole line instead of from nothing, and only with what it was started with: data, prompts, model,
+    settings. Of two tasks with one shard the later one goes on, and the predictions appear in one step (see
+    `Journal`).
     """
 
     def inference(
@@ -33,16 +42,41 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         output_json_filename: str | None = None,
     ) -> list[Any]:
         """See `GenInferencer.inference`."""
-        self._samples = _samples_of(retriever.dataset_reader.dataset['test'])
+        reader = retriever.dataset_reader
+        rows = reader.dataset['test']
+        self._samples = _samples_of(rows)
+        asked = asked_of(rows, rows[reader.output_column] if reader.output_column else None)
         folder = Path(output_json_filepath or self.output_json_filepath)
-        self._journal = Journal(folder / (output_json_filename or self.output_json_filename), self._samples)
+        predictions = folder / (output_json_filename or self.output_json_filename)
+        task = current_task(predictions.with_suffix(''), 'predictions')
+        inference = {} if task is None else task.inference_settings
+        settings = claim(folder, provenance_of(task, self.model)).digest(inference)
+        self._journal = Journal(predictions, digest_of([settings, list(asked)]), len(self._samples))
         result: list[Any] = []  # what is returned nobody reads
-        if not self._journal.claim():
+        if not self._journal.claim(partial(_compare, asked, predictions)):
             result = super().inference(
                 retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
             )
-        self._journal.publish()
+        self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         return result
+
+    def _seal(
+        self, predictions: Path, asked: Asked, settings: str, inference: Mapping[str, Any], draft: Path
+    ) -> None:
+        """Write into each row of the draft which sample it is, and note beside it what it holds."""
+        rows = read_json(draft)
+        seed_of = getattr(
+            getattr(self.model, 'seeds', None), 'seed_of', None
+        )  # a model of one's own may not say
+        for number, sample in enumerate(self._samples):
+            row = rows[str(number)]
+            seed = None if seed_of is None else seed_of(sample)
+            question = asked.texts[0][number] if asked.texts else ''
+            mark = fingerprint(question, row.get('gold'), row.get('origin_prompt'), settings, sample, seed)
+            row['sample'] = {**sample._asdict(), 'seed': seed, 'settings': settings, 'fingerprint': mark}
+        content = json.dumps(rows, indent=4, ensure_ascii=False).encode()
+        replace_file(draft, content, draft.with_name(f'{draft.name}.whole'))
+        write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
         """Batches of the rows still to do; they are the last ones of the shard."""
@@ -74,6 +108,15 @@ class _Announced:
             self._announce(self._samples[start : start + len(batch)])
             start += len(batch)
             yield batch
+
+
+def _compare(asked: Asked, predictions: Path, finished: Sequence[dict[str, Any]]) -> None:
+    """Raise an error that names the first rows of a resume file which were asked something else."""
+    numbers = [int(row['idx']) for row in finished if int(row['idx']) < len(asked.samples or ())]
+    texts = [[text[number] for number in numbers] for text in asked.texts]
+    references = None if asked.references is None else [asked.references[number] for number in numbers]
+    rows = finished[: len(numbers)]
+    check_rows(rows, Asked(texts, references, None), lambda at: f'{predictions.stem}, row {numbers[at]}')
 
 
 def _samples_of(rows: Any) -> list[Sample]:

@@ -1,0 +1,113 @@
+"""Are these predictions what the data set and the config ask for now?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from opencompass.utils import get_logger
+
+from ..errors import IncompleteError
+from .asked import CHANGES, asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
+from .provenance import NAME, Provenance, Task, current_task, difference, files_of, read_provenance
+from .seals import Predictions, read_predictions
+
+__all__ = ['CHANGES', 'check_provenance']
+
+
+def check_provenance(
+    predictions: Path, out: Path, rows: Any, references: Sequence[Any] | None, accepted: Sequence[str]
+) -> dict[str, Any]:
+    """Compare the predictions of a run with its data set, its config and its model's files as they are now.
+
+    Args:
+        predictions: `<work_dir>/<time>/predictions/<model>/<data set>.json`, or that of its shards.
+        out: `<work_dir>/<time>/results/<model>/<data set>`.
+        rows: the data set with all replicas, in the order of the predictions.
+        references: of each row; None where the evaluator asks for none.
+        accepted: of `CHANGES`.
+
+    Returns:
+        `provenance` for the block `gpassk` of the result: what the samples were drawn with and when, a digest
+        of their fingerprints, and warnings.
+
+    Raises:
+        IncompleteError: a file was changed since it was written, or something else differs; it says what.
+    """
+    found = read_predictions(predictions)
+    if not found.rows:  # the caller has responses from elsewhere
+        return {}
+    _check_count(found, rows, predictions)
+    task = current_task(out, 'results', kept=True)
+    asked = asked_of(rows, _references(task, rows, references))
+
+    def where(number: int) -> str:
+        path, own = found.places[number]
+        return f'{path.name}, row {own}'
+
+    warnings = check_rows(found.rows, asked, where, accepted)
+    check_fingerprints(found.rows, asked, where, accepted)
+    known = read_provenance(predictions.parent) if any(map(sample_of_row, found.rows)) else None
+    if known is None:
+        warnings.append('not known what model and settings the samples were drawn with')
+    else:
+        warnings += _check_settings(known, found, task, predictions, accepted)
+    for warning in warnings:
+        get_logger().warning(f'{predictions.stem}: {warning}')
+    return {'provenance': _told(known, found, warnings)}
+
+
+def _check_count(found: Predictions, rows: Any, predictions: Path) -> None:
+    if len(found.rows) != len(rows):
+        raise IncompleteError(
+            f'{predictions} (or its shards) holds {len(found.rows)} responses, and the data set {len(rows)} '
+            'rows: run the same command with -r and the --max-num-workers of the start to sample what is '
+            'missing'
+        )
+
+
+def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) -> Sequence[Any] | None:
+    if task is not None and task.postprocesses_references:
+        return None
+    if references is None and task is not None:
+        column = (task.dataset.get('reader_cfg') or {}).get('output_column')
+        return rows[column] if column in rows.column_names else None
+    return references
+
+
+def _check_settings(
+    known: Provenance, found: Predictions, task: Task | None, predictions: Path, accepted: Sequence[str]
+) -> list[str]:
+    """Compare what the samples were drawn with with the config and the files of now; returns warnings."""
+    inference = found.seals[0].inference if found.seals else {}
+    changed = ''
+    if task is not None and known.model:
+        changed = difference(known.model, task.model_settings)
+        changed = changed or (difference(inference, task.inference_settings) if inference else '')
+    if not changed:
+        now = files_of(known.model)
+        gone = [name for name in known.files if name not in now]
+        changed = difference({name: was for name, was in known.files.items() if name not in gone}, now)
+        changed = f'files{changed}' if changed else ''
+    if not changed:
+        return []
+    text = f'{predictions.parent / NAME}: the samples were drawn with {changed.lstrip(".")}'
+    if 'settings' not in accepted:
+        raise IncompleteError(
+            f'{text}. Go back to what they were drawn with, or sample anew in another work directory; to '
+            'score '
+            "them all the same: accept_changed=['settings'] of GPassKEvaluator"
+        )
+    return [f'{text}, as accept_changed says']
+
+
+def _told(known: Provenance | None, found: Predictions, warnings: Sequence[str]) -> dict[str, Any]:
+    told = {} if known is None else {**vars(known)}
+    first = sample_of_row(found.rows[0]) or {}
+    return {
+        **told,
+        'settings': first.get('settings'),
+        'samples': fingerprints_digest(found.rows),
+        'warnings': list(warnings),
+    }
