@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from opencompass.utils import dataset_abbr_from_cfg, get_logger, model_abbr_from
 from ..errors import IncompleteError, InputError
 from ..files import digest, read_json
 from ..record import digest_of
+from ..times import utc_now
 
 NAME = 'run.provenance'
 """The file beside the predictions of a model."""
@@ -176,7 +176,7 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
     return Provenance(
-        settings, {} if served else files_of(settings), {} if served else _engine_versions(), _now()
+        settings, {} if served else files_of(settings), {} if served else _engine_versions(), utc_now()
     )
 
 
@@ -360,10 +360,6 @@ def _engine_versions() -> dict[str, str]:
             with suppress(PackageNotFoundError):
                 versions[package] = version(package)
     return versions
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
 
 
 def _shown(value: Any) -> str:

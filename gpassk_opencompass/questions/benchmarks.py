@@ -53,7 +53,7 @@ def benchmark_rows(
             f'{path or questions.source}: {len(rows)} questions are of {questions.label}, expected '
             f'{questions.questions}: the data are of another benchmark, or not complete'
         )
-    return [{name: row[name] for name in row if name != 'where'} for row in rows]
+    return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
 
 
 class _Place(NamedTuple):
@@ -81,6 +81,7 @@ def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dic
                 'language': file.language,
                 'source': source,
                 'where': where,
+                'own': row.get('unique_id', where),
             }
         )
     uids: dict[str, Iterator[str]] = {}
@@ -165,9 +166,10 @@ def _names(series: str, split: str, language: str, index: int, row: Mapping[str,
 
 
 def _check_distinct(rows: list[dict[str, Any]]) -> None:
-    for name in ('uid', 'question'):
+    for name in ('own', 'question'):
         seen: dict[str, str] = {}
         for row in rows:
             other = seen.setdefault(row[name], row['where'])
             if other != row['where']:
-                raise InputError(f'{row["where"]}: the same {name} as in {other}: {row[name]!r:.80}')
+                called = 'unique_id' if name == 'own' else name
+                raise InputError(f'{row["where"]}: the same {called} as in {other}: {row[name]!r:.80}')
