@@ -215,7 +215,7 @@ def test_prompts_are_those_of_live_math_bench(folder: Path) -> None:
         ({'answer': None}, 'line 4: .*whole number'),
         ({'question': ' '}, "line 4: 'question' must be a text"),
         ({'question': 'What is 1 in 2024?'}, r'line 4: the same question as in .*line 2'),
-        ({'unique_id': 'x'}, r'line 5: the same uid as in .*line 4'),
+        ({'unique_id': 'x'}, r'line 5: the same unique_id as in .*line 4'),
     ],
 )
 def test_a_bad_line_is_named(folder: Path, change: dict[str, Any], message: str) -> None:

@@ -216,7 +216,7 @@ PACKAGES = {
     'lmdeploy': {'plugin'},
     'math_verify': {'judges'},
     'matplotlib': {'report'},
-    'mmengine': {'configs', 'sweep'},
+    'mmengine': {'configs', 'plugin', 'sweep'},
     'openai': {'plugin'},
     'opencompass': {'demo', 'plugin'},
     'pyarrow': {'report'},

@@ -33,18 +33,13 @@ NAME = 'run.provenance'
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
 
+LENGTHS = ('max_out_len', 'min_out_len')
+"""Fields of a model that a data set may overrule; they count with the data set."""
+
 OPERATIONAL = frozenset(
     {
-        # what OpenCompass keeps for itself, and what goes into `inference_settings`
-        *(
-            'abbr',
-            'summarizer_abbr',
-            'run_cfg',
-            'batch_size',
-            'pred_postprocessor',
-            'max_out_len',
-            'min_out_len',
-        ),
+        # what OpenCompass keeps for itself
+        *('abbr', 'summarizer_abbr', 'run_cfg', 'batch_size', 'pred_postprocessor'),
         # where and how fast a server is asked
         *(
             'openai_api_base',
@@ -71,7 +66,8 @@ OPERATIONAL = frozenset(
 """Fields of a model that do not choose its samples, at any depth: a run may be resumed with others."""
 
 _SECRET = re.compile(
-    r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?|(?:(?:auth|access|bearer|hf|api)[_-]?)?token',
+    r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?'
+    r'|(?:(?:auth|access|bearer|hf|api)[_-]?)?token',
     re.IGNORECASE,
 )
 _PARAMETERS = re.compile(r'.*_params\.py')
@@ -111,15 +107,15 @@ class Task:
     @property
     def model_settings(self) -> dict[str, Any]:
         """What of the model's entry chooses samples."""
-        return {name: value for name, value in _plain(self.model).items() if not _is_left_out(name)}
+        return {name: value for name, value in _plain(self.model).items() if name not in LENGTHS}
 
     @property
     def inference_settings(self) -> dict[str, Any]:
         """What of the data set's entry does: its prompts, and how long a response may be."""
         asked = _plain(self.dataset).get('infer_cfg') or {}
         inferencer = asked.get('inferencer') or {}
-        lengths = {name: self.model.get(name) for name in ('max_out_len', 'min_out_len')}
-        own = {name: value for name, value in inferencer.items() if name not in ('type', 'batch_size')}
+        lengths = {name: self.model.get(name) for name in LENGTHS}
+        own = {name: value for name, value in inferencer.items() if name != 'type'}
         templates = {
             name: asked[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in asked
         }
@@ -194,6 +190,7 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
     known = read_provenance(folder)
     if known is None:
         folder.mkdir(parents=True, exist_ok=True)
+        _refuse_earlier(folder)
         if _create(folder / NAME, json.dumps(asdict(mine), ensure_ascii=False, indent=1).encode()):
             return mine
         known = read_provenance(folder) or mine
@@ -206,6 +203,16 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
                 'directory'
             )
     return known
+
+
+def _refuse_earlier(folder: Path) -> None:
+    left = [*folder.glob('*.seal'), *folder.glob('tmp_*.samples')]
+    if left and read_provenance(folder) is None:  # else of a task that began meanwhile
+        raise IncompleteError(
+            f'{left[0]}: this run was begun with version 0.1.0, which kept no record of what it sampled '
+            'with: finish it with that version, evaluate what is finished (-m eval), or start anew, without '
+            '-r'
+        )
 
 
 def _create(path: Path, content: bytes) -> bool:

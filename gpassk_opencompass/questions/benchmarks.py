@@ -81,7 +81,7 @@ def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dic
                 'language': file.language,
                 'source': source,
                 'where': where,
-                'own': row.get('unique_id', where),
+                'own': row.get('unique_id') or where,
             }
         )
     uids: dict[str, Iterator[str]] = {}

@@ -171,7 +171,10 @@ def _read_paths(variables: Mapping[str, Any], keys: Sequence[str]) -> dict[str, 
     """Benchmark, or the beginning of its name up to a `-`: folder, file or hub name."""
     raw = variables.get('dataset_path', {})
     if isinstance(raw, dict):
-        return {_path_key(key): _read_path(path, f'dataset_path[{key!r}]') for key, path in raw.items()}
+        return {
+            _path_key(key, 'dataset_path'): _read_path(path, f'dataset_path[{key!r}]')
+            for key, path in raw.items()
+        }
     path = _read_path(raw, 'dataset_path')
     if path != LIVE_MATH_BENCH_HUB and not any(key.startswith(ANY_VERSION) for key in keys):
         raise TemplateError(
@@ -190,7 +193,7 @@ def _read_revisions(variables: Mapping[str, Any]) -> dict[str, str]:
             f'dataset_revision is {raw!r}; expected a commit, branch or tag of the hub data set of '
             'LiveMathBench, or a dict of them by benchmark'
         )
-    return {_path_key(key): revision for key, revision in given.items()}
+    return {_path_key(key, 'dataset_revision'): revision for key, revision in given.items()}
 
 
 def _read_path(path: Any, where: str) -> str:
@@ -202,10 +205,10 @@ def _read_path(path: Any, where: str) -> str:
     return os.fspath(path)
 
 
-def _path_key(key: Any) -> str:
+def _path_key(key: Any, where: str) -> str:
     known = {name.rsplit('-', cuts)[0] for name in NAMES for cuts in range(name.count('-') + 1)}
     if not isinstance(key, str) or key.lower() not in known:
-        raise unknown('benchmark in dataset_path or dataset_revision', key, sorted(known))
+        raise unknown(f'benchmark in {where}', key, sorted(known))
     return key.lower()
 
 
