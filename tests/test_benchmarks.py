@@ -16,7 +16,7 @@ from hosts import READER, SHARED, import_plugin
 from sweeping import BASE, dump, expanded
 
 import gpassk_opencompass.configs
-from gpassk_opencompass import InputError
+from gpassk_opencompass import InputError, TemplateError
 from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 from gpassk_opencompass.sweep import RunName
 from gpassk_opencompass.sweep.benchmark import NAMES, read_benchmarks
@@ -359,6 +359,18 @@ def test_a_template_says_where_each_benchmark_lies() -> None:
     assert [one.rows['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
     read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_path': '/l'})
     assert [one.rows['path'] for one in read] == ['/l', 'opencompass/aime2024']
+
+
+def test_a_template_pins_data_of_the_hub() -> None:
+    """A text is LiveMathBench's revision, a dict has one by benchmark; without, configs are as they were."""
+    read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_revision': 'v2'})
+    assert [one.rows.get('revision') for one in read] == ['v2', None]
+    assert 'revision' not in read[1].rows
+    read = read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': {'olymmath': 'abc'}})
+    assert read[0].rows['revision'] == 'abc'
+    for wrong in (7, {'olymmath': ''}, {'olympic': 'abc'}):
+        with pytest.raises(TemplateError, match='dataset_revision'):
+            read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': wrong})
 
 
 def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:
