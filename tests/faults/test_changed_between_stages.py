@@ -139,7 +139,8 @@ def is_open(run: Run) -> bool:
     run.logs = ''
     go_on(run, False)
     result = run.result()
-    return run.is_true(result) if result else any(f'/{DATASET}' in line for line in run.errors())
+    named = re.compile(rf'\b{DATASET}(_\d+)?\.json')
+    return run.is_true(result) if result else any(map(named.search, run.errors()))
 
 
 def go_on(run: Run, only: bool) -> None:
