@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,15 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from .asked import CHANGES, asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
-from .provenance import NAME, Provenance, Task, current_task, difference, files_of, read_provenance
+from .provenance import (
+    Provenance,
+    Task,
+    current_task,
+    difference,
+    files_of,
+    kept_tasks,
+    read_provenance,
+)
 from .seals import Predictions, read_predictions
 
 __all__ = ['CHANGES', 'check_provenance']
@@ -51,8 +59,10 @@ def check_provenance(
     known = read_provenance(predictions.parent) if any(map(sample_of_row, found.rows)) else None
     if known is None:
         warnings.append('not known what model and settings the samples were drawn with')
+        changed = '' if task is None else _changed_between(kept_tasks(out), task)
     else:
-        warnings += _check_settings(known, found, task, predictions, accepted)
+        changed = _changed_since(known, found, task)
+    warnings += _refuse_changed(changed, predictions, accepted)
     for warning in warnings:
         get_logger().warning(f'{predictions.stem}: {warning}')
     return {'provenance': _told(known, found, warnings)}
@@ -76,30 +86,40 @@ def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) 
     return references
 
 
-def _check_settings(
-    known: Provenance, found: Predictions, task: Task | None, predictions: Path, accepted: Sequence[str]
-) -> list[str]:
-    """Compare what the samples were drawn with with the config and the files of now; returns warnings."""
+def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> str:
+    """Say what differs between what the samples were drawn with and what config and files say now."""
     inference = found.seals[0].inference if found.seals else {}
-    changed = ''
     if task is not None and known.model:
         changed = difference(known.model, task.model_settings)
         changed = changed or (difference(inference, task.inference_settings) if inference else '')
-    if not changed:
-        now = files_of(known.model)
-        gone = [name for name in known.files if name not in now]
-        changed = difference({name: was for name, was in known.files.items() if name not in gone}, now)
-        changed = f'files{changed}' if changed else ''
+        if changed:
+            return changed
+    now = files_of(known.model)
+    local = {name: was for name, was in known.files.items() if name in now and 'commit' not in was}
+    changed = difference(local, {name: now[name] for name in local})
+    return f'.files{changed}' if changed else ''
+
+
+def _changed_between(kept: Mapping[str, Task], task: Task) -> str:
+    """Say what differs between the configs of a run, where nothing else tells what it drew with."""
+    for name, other in sorted(kept.items()):
+        changed = difference(other.model_settings, task.model_settings)
+        changed = changed or difference(other.inference_settings, task.inference_settings)
+        if changed:
+            return f'{changed} (the first in configs/{name})'
+    return ''
+
+
+def _refuse_changed(changed: str, predictions: Path, accepted: Sequence[str]) -> list[str]:
     if not changed:
         return []
-    text = f'{predictions.parent / NAME}: the samples were drawn with {changed.lstrip(".")}'
-    if 'settings' not in accepted:
-        raise IncompleteError(
-            f'{text}. Go back to what they were drawn with, or sample anew in another work directory; to '
-            'score '
-            "them all the same: accept_changed=['settings'] of GPassKEvaluator"
-        )
-    return [f'{text}, as accept_changed says']
+    text = f'{predictions.parent}: the samples were drawn with {changed.lstrip(".")}'
+    if 'settings' in accepted:
+        return [f'{text}, as accept_changed says']
+    raise IncompleteError(
+        f'{text}. Go back to what they were drawn with, or sample anew in another work directory; to score '
+        "them all the same: accept_changed=['settings'] of GPassKEvaluator"
+    )
 
 
 def _told(known: Provenance | None, found: Predictions, warnings: Sequence[str]) -> dict[str, Any]:

@@ -147,17 +147,28 @@ def current_task(below: Path, kind: str, *, kept: bool = False) -> Task | None:
     root = next((above for above in below.parents if above.name == kind), None)
     if root is None:
         return None
-    model, dataset = str(below.parent.relative_to(root)), below.name
-    for path in _configs(root.parent, kept):
-        try:
-            config = Config.fromfile(str(path), format_python_code=False)
-        except Exception as error:  # of Python code: anything
-            get_logger().warning(f'{path} cannot be read: {type(error).__name__}: {error}')
-            continue
-        found = _entry_of(config, model, dataset)
-        if found is not None:
-            return found
-    return None
+    found = (_task_in(path, root, below) for path in _configs(root.parent, kept))
+    return next((task for task in found if task is not None), None)
+
+
+def kept_tasks(out: Path) -> dict[str, Task]:
+    """Find what each config that OpenCompass has kept says of a model and a data set, by its file name.
+
+    Args:
+        out: `<work_dir>/<time>/results/<model>/<data set>`.
+    """
+    root = next((above for above in out.parents if above.name == 'results'), out)
+    found = {path.name: _task_in(path, root, out) for path in root.parent.glob('configs/*.py')}
+    return {name: task for name, task in found.items() if task is not None}
+
+
+def _task_in(path: Path, root: Path, below: Path) -> Task | None:
+    try:
+        config = Config.fromfile(str(path), format_python_code=False)
+    except Exception as error:  # of Python code: anything; a kill may have cut it
+        get_logger().warning(f'{path} cannot be read: {type(error).__name__}: {error}')
+        return None
+    return _entry_of(config, str(below.parent.relative_to(root)), below.name)
 
 
 def provenance_of(task: Task | None, model: Any) -> Provenance:
