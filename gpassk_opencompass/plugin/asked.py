@@ -79,7 +79,7 @@ def check_rows(
     """Compare each row of predictions with the row of the data set in its place.
 
     Args:
-        rows: of the predictions, in the order of the data set.
+        rows: of the predictions, in the order of the data set; too many or too few are none of its business.
         where: says where the row of a number stands.
         accepted: of `CHANGES`: differences that the user knows of.
 
@@ -101,8 +101,9 @@ def check_rows(
         if what not in accepted:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
-                'as they were sampled, or sample anew in another work directory; to score these responses by '
-                f'the data as they are now, on purpose: accept_changed={[what]} of GPassKEvaluator'
+                'as they were sampled, or move the file away and run the same command with -r to sample its '
+                'rows anew; to score these responses by the data as they are now, on purpose: '
+                f'accept_changed={[what]} of GPassKEvaluator'
             )
         warnings.append(f'scored although {what} changed since sampling, as accept_changed says: {lines}')
     return warnings
@@ -174,10 +175,10 @@ def _other_prompts(
         solid = [_solid(question) for question in text]
         missing = [
             number
-            for number, (prompt, question) in enumerate(zip(prompts, solid, strict=True))
+            for number, (prompt, question) in enumerate(zip(prompts, solid, strict=False))
             if question not in prompt
         ]
-        if len(missing) < len(prompts):
+        if len(missing) < min(len(prompts), len(solid)):
             break
     else:
         others = set(filter(None, solid))
@@ -193,7 +194,7 @@ def _other_prompts(
 def _other_references(rows: Sequence[Mapping[str, Any]], asked: Asked) -> Iterator[tuple[int, str]]:
     if asked.references is None:
         return
-    for number, (row, reference) in enumerate(zip(rows, asked.references, strict=True)):
+    for number, (row, reference) in enumerate(zip(rows, asked.references, strict=False)):
         gold = row.get('gold')  # OpenCompass leaves out what is empty or 0
         if gold is not None and gold != _as_json(reference):
             yield number, f'the reference was {gold!r:.60}, and is {reference!r:.60}'

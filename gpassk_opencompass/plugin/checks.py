@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,6 @@ def check_provenance(
     found = read_predictions(predictions)
     if not found.rows:  # the caller has responses from elsewhere
         return {}
-    _check_count(found, rows, predictions)
     task = current_task(out, 'results', kept=True)
     asked = asked_of(rows, _references(task, rows, references))
 
@@ -55,11 +55,13 @@ def check_provenance(
         return f'{path.name}, row {own}'
 
     warnings = check_rows(found.rows, asked, where, accepted)
+    _check_count(found, rows)
+    _check_seals(found)
     check_fingerprints(found.rows, asked, where, accepted)
     known = read_provenance(predictions.parent) if any(map(sample_of_row, found.rows)) else None
     if known is None:
         warnings.append('not known what model and settings the samples were drawn with')
-        changed = '' if task is None else _changed_between(kept_tasks(out), task)
+        changed = '' if task is None else _changed_between(kept_tasks(out, found.files), task)
     else:
         changed = _changed_since(known, found, task)
     warnings += _refuse_changed(changed, predictions, accepted)
@@ -68,13 +70,29 @@ def check_provenance(
     return {'provenance': _told(known, found, warnings)}
 
 
-def _check_count(found: Predictions, rows: Any, predictions: Path) -> None:
-    if len(found.rows) != len(rows):
-        raise IncompleteError(
-            f'{predictions} (or its shards) holds {len(found.rows)} responses, and the data set {len(rows)} '
-            'rows: run the same command with -r and the --max-num-workers of the start to sample what is '
-            'missing'
-        )
+def _check_count(found: Predictions, rows: Any) -> None:
+    if len(found.rows) == len(rows):
+        return
+    counts = Counter(path.name for path, _ in found.places)
+    held = ', '.join(f'{name} has {count}' for name, count in counts.items())
+    raise IncompleteError(
+        f'{len(found.rows)} predictions for {len(rows)} rows ({held}), so no result was written. If a shard '
+        'is missing, run the same command with -r and the --max-num-workers of the start. If there are too '
+        f'many, the data set was longer when {found.files[-1].name} was sampled: put it back, or move that '
+        'file away'
+    )
+
+
+def _check_seals(found: Predictions) -> None:
+    """Refuse shards that were drawn with other prompts or lengths than the first one."""
+    for path, seal in found.seals.items():
+        first, own = next(iter(found.seals.items()))
+        if changed := difference(own.inference, seal.inference):
+            raise IncompleteError(
+                f'{path.name} was drawn with other settings than {first.name}, which has '
+                f'{changed.lstrip(".")}: move the wrong one away, and run the same command with -r to sample '
+                'its rows anew'
+            )
 
 
 def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) -> Sequence[Any] | None:
@@ -88,7 +106,7 @@ def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) 
 
 def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> str:
     """Say what differs between what the samples were drawn with and what config and files say now."""
-    inference = found.seals[0].inference if found.seals else {}
+    inference = next((seal.inference for seal in found.seals.values()), {})
     if task is not None and known.model:
         changed = difference(known.model, task.model_settings)
         changed = changed or (difference(inference, task.inference_settings) if inference else '')

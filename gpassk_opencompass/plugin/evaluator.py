@@ -84,8 +84,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Called by OpenCompass with everything that `score` names."""
         predictions = score_kwargs['predictions']
-        _check_count(predictions, original_dataset)
         provenance = self._provenance(original_dataset, score_kwargs.get('references'))
+        _check_count(predictions, original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
             score_kwargs['predictions'] = self.pred_postprocess(predictions)
         versions = {package: version(package) for package in HOST_PACKAGES}

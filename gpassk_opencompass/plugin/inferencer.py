@@ -11,12 +11,12 @@ from typing import Any
 from opencompass.openicl.icl_inferencer import GenInferencer
 from opencompass.registry import ICL_INFERENCERS
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
 from ..record import digest_of
 from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .journal import Journal
-from .provenance import claim, current_task, provenance_of
+from .provenance import claim, current_task, difference, provenance_of
 from .seals import write_seal
 from .seeds import Sample
 
@@ -51,9 +51,10 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         task = current_task(predictions.with_suffix(''), 'predictions')
         inference = {} if task is None else task.inference_settings
         settings = claim(folder, provenance_of(task, self.model)).digest(inference)
-        self._journal = Journal(predictions, digest_of([settings, list(asked)]), len(self._samples))
+        drawn_from = digest_of([settings, list(asked)])
+        self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         result: list[Any] = []  # what is returned nobody reads
-        if not self._journal.claim(partial(_compare, asked, predictions)):
+        if not self._journal.claim(partial(_compare, asked, inference, predictions)):
             result = super().inference(
                 retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
             )
@@ -110,8 +111,19 @@ class _Announced:
             yield batch
 
 
-def _compare(asked: Asked, predictions: Path, finished: Sequence[dict[str, Any]]) -> None:
-    """Raise an error that names the first rows of a resume file which were asked something else."""
+def _compare(
+    asked: Asked,
+    inference: Mapping[str, Any],
+    predictions: Path,
+    finished: Sequence[dict[str, Any]],
+    told: Mapping[str, Any],
+) -> None:
+    """Raise an error that names the setting, or the first rows of a resume file, that are other ones now."""
+    if told and (changed := difference(told, inference)):
+        raise IncompleteError(
+            f'{predictions.stem}: this run began with {changed.lstrip(".")}: go back to what it began with, '
+            'or start anew, without -r or in another work directory'
+        )
     numbers = [int(row['idx']) for row in finished if int(row['idx']) < len(asked.samples or ())]
     texts = [[text[number] for number in numbers] for text in asked.texts]
     references = None if asked.references is None else [asked.references[number] for number in numbers]

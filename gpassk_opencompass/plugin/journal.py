@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,17 @@ class Journal:
         predictions: the file that the finished shard will have, `…/<abbr>.json`.
         drawn_from: a digest of all that the samples of the shard are drawn from, in their order.
         count: how many they are.
+        told: what of it shall be told if it changes.
     """
 
-    def __init__(self, predictions: Path, drawn_from: str, count: int) -> None:
+    def __init__(
+        self, predictions: Path, drawn_from: str, count: int, told: Mapping[str, Any] | None = None
+    ) -> None:
         self._predictions = predictions
         self._owner = secrets.token_hex(3)
         self._count = count
         self._noted, self._sum = 0, 0
-        self._digest = drawn_from
+        self._digest, self._told = drawn_from, dict(told or {})
         self._finished = predictions.with_name('tmp_' + predictions.name).with_suffix('.jsonl')
         self._mark = self._finished.with_suffix('.samples')
 
@@ -46,15 +50,15 @@ class Journal:
         """Where OpenCompass shall write the predictions; its resume file has the same name for any draft."""
         return self._predictions.with_suffix('.part' + self._owner)
 
-    def claim(self, compare: Callable[[Sequence[dict[str, Any]]], object] = list) -> bool:
+    def claim(self, compare: Callable[[Sequence[dict[str, Any]], Any], object] | None = None) -> bool:
         """Take the shard over, with what is finished of it.
 
         OpenCompass resumes by position. With another number of workers a shard of the same name has other
         rows, and the finished ones would silently stand for them.
 
         Args:
-            compare: is given the finished rows where they were drawn from something else; an error that it
-                raises tells more than this one's.
+            compare: is given the finished rows, and what was told then, where they were drawn from something
+                else; an error that it raises tells more than this one's.
 
         Returns:
             Whether nothing is left to do: a task died between its last response and the predictions.
@@ -66,7 +70,8 @@ class Journal:
             self._drop_changed()
             drop_damage(self._finished)
         if self._finished.exists() and self._marked()[:1] != [self._digest]:
-            compare(list(map(parse_json, self._finished.read_bytes().splitlines())))
+            if compare is not None:
+                compare(list(map(parse_json, self._finished.read_bytes().splitlines())), self._told_then())
             raise IncompleteError(
                 f'{self._finished} holds responses to other samples than this shard has: resume with the '
                 'data set, prompts, lengths and --max-num-workers of the start, or delete the file to lose '
@@ -125,10 +130,19 @@ class Journal:
     def _write_mark(self) -> None:
         """In one step: a mark that a kill or a full disk left empty would lock the samples away."""
         draft = self._mark.with_suffix('.mark' + self._owner)
-        replace_file(self._mark, f'{self._digest} {self._owner}\n'.encode(), draft)
+        told = json.dumps(self._told, ensure_ascii=True)
+        replace_file(self._mark, f'{self._digest} {self._owner} {told}\n'.encode(), draft)
 
     def _marked(self) -> list[str]:
-        return next((line.split() for line in self._lines()), [])
+        """Digest and owner."""
+        return next((line.split(maxsplit=2)[:2] for line in self._lines()), [])
+
+    def _told_then(self) -> Any:
+        first = next(iter(self._lines()), '').split(maxsplit=2)
+        try:
+            return parse_json(first[2])
+        except (IndexError, ValueError):
+            return {}
 
     def _lines(self) -> list[str]:
         return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()

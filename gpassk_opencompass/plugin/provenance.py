@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -151,14 +151,20 @@ def current_task(below: Path, kind: str, *, kept: bool = False) -> Task | None:
     return next((task for task in found if task is not None), None)
 
 
-def kept_tasks(out: Path) -> dict[str, Task]:
-    """Find what each config that OpenCompass has kept says of a model and a data set, by its file name.
+def kept_tasks(out: Path, predictions: Sequence[Path]) -> dict[str, Task]:
+    """Find what the configs that may have drawn predictions say of a model and a data set, by file name.
+
+    OpenCompass keeps the config of each start. One that is younger than the predictions has drawn none.
 
     Args:
         out: `<work_dir>/<time>/results/<model>/<data set>`.
+        predictions: the files; where no config is older, as in a copy that lost its times, all configs count.
     """
     root = next((above for above in out.parents if above.name == 'results'), out)
-    found = {path.name: _task_in(path, root, out) for path in root.parent.glob('configs/*.py')}
+    finished = max(path.stat().st_mtime for path in predictions)
+    configs = list(root.parent.glob('configs/*.py'))
+    before = [path for path in configs if path.stat().st_mtime <= finished]
+    found = {path.name: _task_in(path, root, out) for path in before or configs}
     return {name: task for name, task in found.items() if task is not None}
 
 

@@ -33,7 +33,8 @@ class Predictions(NamedTuple):
     rows: list[dict[str, Any]]
     places: list[tuple[Path, int]]
     """(file, number in it) of each row."""
-    seals: list[Seal]
+    files: list[Path]
+    seals: dict[Path, Seal]
     """Of the files that have one."""
 
 
@@ -58,18 +59,19 @@ def read_predictions(predictions: Path) -> Predictions:
     Raises:
         IncompleteError: a file was changed, or cannot be read.
     """
-    rows, places, seals = [], [], []
-    for path in _files(predictions):
+    rows, places, seals = [], [], {}
+    files = list(_files(predictions))
+    for path in files:
         content = path.read_bytes()
         seal = _read(seal_of(path))
         if seal is not None:
-            seals.append(seal)
+            seals[path] = seal
             if seal.content != digest(content):
                 raise IncompleteError(_message(path, 'is not as it was written'))
         own = _rows(path, content)
         rows += own
         places += [(path, number) for number in range(len(own))]
-    return Predictions(rows, places, seals)
+    return Predictions(rows, places, files, seals)
 
 
 def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:
