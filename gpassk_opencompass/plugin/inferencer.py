@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
+from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
 from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import InputError
+from ..unseen import json_text
 from .journal import Journal
 from .seeds import Sample
 
@@ -38,9 +41,10 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._journal = Journal(folder / (output_json_filename or self.output_json_filename), self._samples)
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim():
-            result = super().inference(
-                retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
-            )
+            with _any_response_written():
+                result = super().inference(
+                    retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
+                )
         self._journal.publish()
         return result
 
@@ -55,6 +59,37 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 seeds.announce(samples)
 
         return _Announced(batches, self._samples[len(self._samples) - len(datalist) :], announce)
+
+
+class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
+    """Writes the resume file and the predictions of OpenCompass, whatever characters a response has.
+
+    Its own handler stops at half a character (`\\ud800`, which an engine may read from JSON), at every try
+    again; and when it resumes it takes U+2028 and others for line breaks, and generates everything anew.
+    """
+
+    def write_to_jsonl(self, save_dir: str, filename: str) -> None:
+        """Add the rows that are new; their JSON has no character that ends a line."""
+        new = [idx for idx in self.results_dict if idx not in self.dumped_indices]
+        lines = [json_text({'idx': idx, **self.results_dict[idx]}) for idx in new]
+        with (Path(save_dir) / filename).open('a', encoding='utf-8') as file:
+            file.write(''.join(f'{line}\n' for line in lines))
+        self.dumped_indices.update(new)
+
+    def write_to_json(self, save_dir: str, filename: str) -> None:
+        """Write all rows, in the layout of OpenCompass."""
+        (Path(save_dir) / filename).write_text(json_text(self.results_dict, indent=4), encoding='utf-8')
+
+
+@contextmanager
+def _any_response_written() -> Iterator[None]:
+    """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
+    own = icl_gen_inferencer.GenInferencerOutputHandler
+    icl_gen_inferencer.GenInferencerOutputHandler = ResponseFiles
+    try:
+        yield
+    finally:
+        icl_gen_inferencer.GenInferencerOutputHandler = own
 
 
 class _Announced:
