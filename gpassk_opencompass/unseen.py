@@ -23,7 +23,7 @@ def escaped(text: str, keep: str = '') -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    r"""Return a value as JSON in which `UNSEEN` characters are escaped, so that any file and terminal takes it.
+    r"""Return a value as JSON that any file and terminal takes: `UNSEEN` characters are escaped.
 
     Nothing is lost: who reads the JSON has the characters back, halves of characters too. No line break is
     in it but those of `indent`.
