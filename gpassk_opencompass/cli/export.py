@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +12,6 @@ from ..errors import InputError
 from ..judges.store import Line
 from ..unseen import json_text
 from .files import opened, utf8_output
-from .shown import printable
 
 FORMATS = ('jsonl', 'csv')
 _FIELDS = ('question', 'reference', 'answer', 'language', 'source', 'label', 'judge', 'reply', 'time', 'key')
@@ -78,8 +76,6 @@ def _record(line: Line, source: str | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    """CSV has no escapes: those of Python stand for all but line breaks and tabs; no text is a formula."""
     from ..report.table import csv_cell
 
-    text = csv_cell(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return printable(text, keep='\n\t')
+    return str(csv_cell(value if isinstance(value, str) else json_text(value)))
