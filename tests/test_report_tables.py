@@ -183,8 +183,8 @@ def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
 
 @given(st.text(alphabet="'=+-@\t\rx"))
 def test_every_text_comes_back_from_a_csv_cell(text: str) -> None:
-    """Whatever apostrophes it begins with."""
-    assert read_csv_cell(csv_cell(text)) == text
+    """Whatever apostrophes it begins with; a carriage return is an escape by then."""
+    assert read_csv_cell(csv_cell(text)) == text.replace('\r', r'\r')
     assert csv_cell(text)[:1] not in tuple('=+-@\t\r')
 
 

@@ -289,7 +289,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _line(key: str, verdict: Verdict, about: Mapping[str, Any]) -> bytes:
     text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)
-    content = text.encode('utf-8', 'replace')[:-1]
+    content = text.encode('utf-8', 'backslashreplace')[:-1]  # a half of a character: as JSON escapes it
     return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
 
 

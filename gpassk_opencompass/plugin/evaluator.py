@@ -15,6 +15,7 @@ from ..errors import IncompleteError, InputError
 from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..scoring import score, score_judged
+from ..unseen import with_whole_characters
 from .checks import CHANGES, check_provenance
 from .rows import any_samples, samples_of, uids_of
 from .wrapped import WrappedEvaluator
@@ -82,7 +83,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
     ) -> dict[str, Any]:
-        """Called by OpenCompass with everything that `score` names."""
+        """Called by OpenCompass with everything that `score` names; what it returns any file can hold."""
+        return dict(with_whole_characters(self._evaluate(k, n, original_dataset, score_kwargs)))
+
+    def _evaluate(
+        self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
         predictions = score_kwargs['predictions']
         provenance = self._provenance(original_dataset, score_kwargs.get('references'))
         _check_count(predictions, original_dataset)
@@ -121,6 +127,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         settings: Mapping[str, Any],
     ) -> dict[str, Any]:
+        # An evaluator of somebody else may write them to files that hold no half of a character.
+        score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
         samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'))
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
+from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
 from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
 from ..record import digest_of
+from ..unseen import json_text
 from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .journal import Journal
 from .provenance import claim, current_task, difference, provenance_of
@@ -55,9 +57,10 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
-            result = super().inference(
-                retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
-            )
+            with _any_response_written():
+                result = super().inference(
+                    retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
+                )
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         return result
 
@@ -75,8 +78,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             question = asked.texts[0][number] if asked.texts else ''
             mark = fingerprint(question, row.get('gold'), row.get('origin_prompt'), settings, sample, seed)
             row['sample'] = {**sample._asdict(), 'seed': seed, 'settings': settings, 'fingerprint': mark}
-        content = json.dumps(rows, indent=4, ensure_ascii=False).encode()
-        replace_file(draft, content, draft.with_name(f'{draft.name}.whole'))
+        replace_file(draft, json_text(rows, indent=4).encode(), draft.with_name(f'{draft.name}.whole'))
         write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
@@ -90,6 +92,37 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 seeds.announce(samples)
 
         return _Announced(batches, self._samples[len(self._samples) - len(datalist) :], announce)
+
+
+class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
+    """Writes the resume file and the predictions of OpenCompass, whatever characters a response has.
+
+    Its own handler stops at half a character (`\\ud800`, which an engine may read from JSON), at every try
+    again; and when it resumes it takes U+2028 and others for line breaks, and generates everything anew.
+    """
+
+    def write_to_jsonl(self, save_dir: str, filename: str) -> None:
+        """Add the rows that are new; their JSON has no character that ends a line."""
+        new = [idx for idx in self.results_dict if idx not in self.dumped_indices]
+        lines = [json_text({'idx': idx, **self.results_dict[idx]}) for idx in new]
+        with (Path(save_dir) / filename).open('a', encoding='utf-8') as file:
+            file.write(''.join(f'{line}\n' for line in lines))
+        self.dumped_indices.update(new)
+
+    def write_to_json(self, save_dir: str, filename: str) -> None:
+        """Write all rows, in the layout of OpenCompass."""
+        (Path(save_dir) / filename).write_text(json_text(self.results_dict, indent=4), encoding='utf-8')
+
+
+@contextmanager
+def _any_response_written() -> Iterator[None]:
+    """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
+    own = icl_gen_inferencer.GenInferencerOutputHandler
+    icl_gen_inferencer.GenInferencerOutputHandler = ResponseFiles
+    try:
+        yield
+    finally:
+        icl_gen_inferencer.GenInferencerOutputHandler = own
 
 
 class _Announced:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ..unseen import json_text
 from .layout import NOTHING, TextTable
 from .leaderboard import Board
 from .overview import overview_table
 from .published import as_published
 from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
-from .table import markdown_line
+from .table import markdown_line, one_line
 from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
@@ -51,8 +51,8 @@ def write_scored(
     files = {
         'leaderboard.md': _markdown(scored, notes, average),
         SCORES_FILE: scores_csv(one for _, rows in scored for row in rows for one in row.values()),
-        'results.json': json.dumps(as_published(scored), ensure_ascii=False, indent=4) + '\n',
-        'signatures.txt': ''.join(f'{line}\n' for line in signatures(board for board, _ in scored)),
+        'results.json': json_text(as_published(scored), indent=4) + '\n',
+        'signatures.txt': ''.join(f'{one_line(line)}\n' for line in signatures(board for board, _ in scored)),
         **dict(_latex(scored, average)),
     }
     return write_texts(folder, files)

@@ -9,7 +9,8 @@ from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
 from ..record import SYMBOLS
 from ..scoring import Samples, judge_rows
-from .rows import About, Sampled
+from .rows import About, Counted, Sampled
+from .tally import Counts, Tally
 
 LANGUAGE = 'en'
 """Of a question whose row names none: the language in which a judge is asked."""
@@ -44,6 +45,17 @@ class Responses:
         self.questions.append(question)
         self.references.append(reference)
         self.responses.append(responses)
+
+    def counts(self) -> Counts:
+        """Return the counts as if every sample were incorrect: how many there are is known before a verdict.
+
+        Raises:
+            InputError: two rows have one uid.
+        """
+        tally = Tally()
+        for about, responses in zip(self.abouts, self.responses, strict=True):
+            tally.add(Counted(about, len(responses), 0, 0))
+        return tally.counts()
 
     def judged_by(self, judge: Judge) -> Judged:
         """Judge each different final answer to a question once."""

@@ -14,8 +14,21 @@ from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
-from .rows import About, Counted, Question, Sampled, about, counted, labelled, text, texts
+from .rows import (
+    About,
+    Counted,
+    Question,
+    Sampled,
+    about,
+    counted,
+    labelled,
+    refuse_contradictions,
+    responses,
+    text,
+    texts,
+)
 from .selection import Selection
+from .tally import Counts
 
 Items = Iterator[tuple[int, Row]]
 
@@ -39,7 +52,7 @@ class Source:
 
 
 def open_source(
-    path: str, naming: Naming, selection: Selection, judge: Callable[[], Judge] | None = None
+    path: str, naming: Naming, selection: Selection, judge: Callable[[Counts], Judge] | None = None
 ) -> Source:
     """Look at the first row of a file, and offer all of them.
 
@@ -47,7 +60,8 @@ def open_source(
         path: see `JsonRows`; rows as `FIELDS` says, or the result file of an evaluation.
         naming: finds the fields of the rows, and holds their kind.
         selection: the questions and samples that count; others are neither checked nor judged.
-        judge: makes the judge of responses, when it is needed.
+        judge: makes the judge of responses; it is given their counts while none is correct, and may refuse
+            what could not be scored before anything is judged.
 
     Raises:
         InputError: here and while reading; names the file and the row.
@@ -69,7 +83,8 @@ def open_source(
         return Source(kind, _questions(rows, items, naming, selection))
     if judge is None:
         raise InputError(f'{path} holds responses, which need a judge')
-    judged = _responses(rows, items, naming, selection).judged_by(judge())
+    found = _responses(rows, items, naming, selection)
+    judged = found.judged_by(judge(found.counts()))
     return Source(kind, iter(judged.questions), judged.judge.identity(), judged=judged)
 
 
@@ -110,10 +125,12 @@ def _add(found: Responses, number: int, row: Row, names: Mapping[str, str], sele
     if not selection.takes(asked):
         return
     question, reference = (text(names[key], row[names[key]]) for key in ('question', 'reference'))
-    responses = texts(names['responses'], row[names['responses']])
-    if not responses:
-        raise InputError(f'{names["responses"]} is empty; expected the responses to the question')
-    found.add(asked, question, reference, selection.head(responses))
+    name = names['responses']
+    given = responses(name, row[name])
+    if not given:
+        raise InputError(f'{name} is empty; expected the responses to the question')
+    refuse_contradictions(row, names, name, {'n': len(given)})
+    found.add(asked, question, reference, selection.head(given))
 
 
 def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Source:
