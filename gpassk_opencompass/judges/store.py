@@ -8,6 +8,8 @@ person, and ends in a checksum.
 What survives: each verdict is handed to the operating system in one write before the next one is received, so
 a `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine
 loses at most the last `SYNC_INTERVAL` seconds.
+
+Between the verdicts stand notes: what a judge found out about its servers, for the next one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from .protocol import Verdict
@@ -35,6 +37,7 @@ SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
+_NOTE = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "note": ')
 _SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
 _HEAD_LENGTH = len(b'{"key": "", "verdict": "incorrect", ') + 32
 _SUM_LENGTH = len(b', "sum": "01234567"}')
@@ -86,6 +89,8 @@ class VerdictStore:
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else store_folder(folder)
         self._verdicts: dict[bytes, Verdict] = {}
+        self.notes: dict[str, Any] = {}
+        """What was noted, by key; of several notes under one key the first."""
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
         self._torn: set[Path] = set()
@@ -120,7 +125,22 @@ class VerdictStore:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is not None:
-            self._own_writer(self.folder).write(_line(key, verdict, about))
+            self._own_writer(self.folder).write(_line({'key': key, 'verdict': verdict.value, **about}))
+
+    def note(self, key: str, note: Mapping[str, Any]) -> None:
+        """Keep what is no verdict, in `notes`.
+
+        Args:
+            key: as for a verdict.
+            note: JSON-able.
+
+        Raises:
+            InputError, IncompleteError: as `put`.
+        """
+        if key not in self.notes:
+            self.notes[key] = note
+            if self.folder is not None:
+                self._own_writer(self.folder).write(_line({'key': key, 'note': note}))
 
     def refresh(self) -> None:
         """Read what others have added since the last look; raises InputError where it cannot be read."""
@@ -165,6 +185,8 @@ class VerdictStore:
         head = _HEAD.match(line)
         if head and _is_whole(line):
             self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
+        elif (noted := _noted(line)) is not None:
+            self.notes.setdefault(*noted)
         elif line.strip():
             self._bad_lines += 1
 
@@ -204,27 +226,34 @@ def reading(file: Path) -> Iterator[None]:
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
-    """Each line of a store's file; None for one that is damaged, of another kind or torn at the end."""
+    """Each verdict of a store's file; None for a line that is damaged, of another kind or torn at the end."""
     end = 0
     for raw in _complete_lines(file):
         end += len(raw) + 1
-        if raw.strip():
+        if raw.strip() and _noted(raw) is None:
             yield _parsed(raw)
     if file.stat().st_size > end:
         yield None
 
 
 def begins_sound(file: Path) -> bool:
-    """Whether the first line of a file is a sound verdict; of another file, however big, little is read."""
+    """Whether the first line of a file, notes aside, is a sound verdict; of another file little is read."""
     try:
         if not file.is_file():  # a pipe would never end
             return False
         with file.open('rb') as content:
-            head = content.read(_HEAD_LENGTH)
-            line = head + content.readline() if _HEAD.match(head) else b''
+            line = _begun(content)
+            while line.endswith(b'\n') and _noted(line[:-1]) is not None:
+                line = _begun(content)
     except OSError:
         return False
     return line.endswith(b'\n') and _parsed(line[:-1]) is not None
+
+
+def _begun(content: BinaryIO) -> bytes:
+    """The next line if it begins like one of a store, else b''."""
+    head = content.read(_HEAD_LENGTH)
+    return head + content.readline() if _HEAD.match(head) or _NOTE.match(head) else b''
 
 
 class _Writer:
@@ -287,8 +316,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _line(key: str, verdict: Verdict, about: Mapping[str, Any]) -> bytes:
-    text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)
+def _line(fields: Mapping[str, Any]) -> bytes:
+    text = json.dumps(fields, ensure_ascii=False)
     content = text.encode('utf-8', 'replace')[:-1]
     return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
 
@@ -305,6 +334,18 @@ def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
 def _is_whole(line: bytes) -> bool:
     end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
     return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
+
+
+def _noted(line: bytes) -> tuple[str, Any] | None:
+    """Key and note of a line that is a sound one."""
+    head = _NOTE.match(line)
+    if not (head and _is_whole(line)):
+        return None
+    try:
+        note = json.loads(line)['note']
+    except (ValueError, RecursionError, LookupError):  # not written by this class
+        return None
+    return head['key'].decode(), note
 
 
 def _parsed(line: bytes) -> Line | None:
