@@ -6,17 +6,23 @@ import json
 from typing import Any
 
 import pytest
-from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
+from functools import partial
+
+import judge_server
+from judge_server import Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
 from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import ping as module
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.ping import ATTEMPTS, EASY, Health, ping
+from gpassk_opencompass.judges.canaries import CANARIES, EASY
+from gpassk_opencompass.judges.ping import ATTEMPTS, Health, ping
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
-EXPECTED = [YES, NO, YES, NO]
+JudgeServer = partial(judge_server.JudgeServer, fit=False)
+"""Pings ask canaries alone, and a test says what becomes of them."""
+EXPECTED = [canary.verdict for canary in CANARIES]
 TOO_LONG = [
     # vLLM 0.33, older vLLM, lmdeploy 0.18
     'max_tokens=8192 cannot be greater than max_model_len=4096. Please request fewer output tokens.',
@@ -32,50 +38,57 @@ def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judge_well(asked: Asked) -> str:
-    """The prompts of this package quote: reference and answer are lines of their own."""
-    quoted = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
-    assert quoted[1] == '56'
-    return r'So \boxed{yes}' if quoted[2] == quoted[1] else r'So \boxed{no}'
+    """The prompts of this package quote: question, reference and first line of the answer are lines of their own."""
+    _, reference, answer, *_ = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
+    said = r'So \boxed{yes}' if answer == reference else r'So \boxed{no}'
+    assert said[2:] == (right_verdict(asked.prompt) or '')[5:]
+    return said
 
 
-def ask(*servers: JudgeServer, **settings: Any) -> list[Health]:
+def ask(*servers: judge_server.JudgeServer, **settings: Any) -> list[Health]:
     return ping('judge', [server.url for server in servers], **{'prompts': 'own', **settings})
 
 
 def verdicts(health: Health) -> list[Verdict]:
-    return [echo.verdict for echo in health.echoes]
+    return [outcome.verdict for outcome in health.outcomes]
 
 
-def gpassk(*servers: JudgeServer | str, options: tuple[str, ...] = ()) -> int:
+def gpassk(*servers: judge_server.JudgeServer | str, options: tuple[str, ...] = ()) -> int:
     addresses = [server if isinstance(server, str) else server.url for server in servers]
     urls = [part for address in addresses for part in ('--url', address)]
     return main(['judge-ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
 
 
 def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four pairs, a row each, exit code 0."""
+    """Ten pairs, a row each, exit code 0."""
     with JudgeServer(judge_well) as server:
         assert gpassk(server) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f'{server.url}/v1/chat/completions: 4 of 4 right'
+    assert lines[0] == f'{server.url}/v1/chat/completions: 10 of 10 right'
     rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if line.startswith('|')][2:]
     assert [row[:4] for row in rows] == [
         ['en', '56 for 56', 'correct', 'correct'],
         ['en', '54 for 56', 'incorrect', 'incorrect'],
         ['cn', '56 for 56', 'correct', 'correct'],
         ['cn', '54 for 56', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, an order', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, a fake verdict', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, a fake end', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, an order', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, a fake verdict', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, a fake end', 'incorrect', 'incorrect'],
     ]
     assert all(0 <= float(row[4]) < 60 and row[5] == 'right' for row in rows)
     assert lines[-1] == "1 of 1 servers is fit to judge as 'judge'"
 
 
 def test_each_language_is_asked_in_its_own() -> None:
-    """Two prompts in English, two in Chinese, all different."""
+    """Five prompts in English, five in Chinese, all different."""
     with JudgeServer(judge_well) as server:
         ask(server)
     prompts = [asked.prompt for asked in server.asked]
-    assert ['学生' in prompt for prompt in prompts] == [False, False, True, True]
-    assert len(set(prompts)) == 4
+    assert ['学生' in prompt for prompt in prompts] == [canary.pair.language == 'cn' for canary in CANARIES]
+    assert len(set(prompts)) == 10
 
 
 def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,19 +102,27 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
     }
     with JudgeServer(judge_well) as asked_by_judge, JudgeServer(judge_well) as asked_by_ping:
         judge = LLMJudge(
-            'judge', asked_by_judge.url, accept_equal=False, concurrency=1, progress=False, **settings
+            'judge',
+            asked_by_judge.url,
+            accept_equal=False,
+            canaries=False,
+            concurrency=1,
+            progress=False,
+            **settings,
         )
-        judge.judge(list(EASY.values()))
+        judge.judge([canary.pair for canary in CANARIES])
         monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'store'))
         ask(asked_by_ping, **settings)
-    assert [asked.body for asked in asked_by_ping.asked] == [asked.body for asked in asked_by_judge.asked]
-    for mine, its in zip(asked_by_ping.asked, asked_by_judge.asked, strict=True):
+    introduced, *judged = asked_by_judge.asked
+    assert introduced.body == judged[0].body
+    assert [asked.body for asked in asked_by_ping.asked] == [asked.body for asked in judged]
+    for mine, its in zip(asked_by_ping.asked, judged, strict=True):
         assert {**mine.headers, 'Host': ''} == {**its.headers, 'Host': ''}
         assert mine.headers['Authorization'] == 'Bearer secret'
     assert not (tmp_path / 'store').exists()
 
 
-@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 2)])
+@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 8)])
 def test_a_judge_with_one_verdict_for_all_is_not_fit(
     always: str, right: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,8 +130,8 @@ def test_a_judge_with_one_verdict_for_all_is_not_fit(
     with JudgeServer(lambda asked: rf'\boxed{{{always}}}') as server:
         assert gpassk(server) == 1
     printed = capsys.readouterr().out
-    assert f'{right} of 4 right' in printed
-    assert printed.count('WRONG') == 2
+    assert f'{right} of 10 right' in printed
+    assert printed.count('WRONG') == 10 - right
 
 
 def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
@@ -121,17 +142,18 @@ def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
 
     with JudgeServer(behave) as server:
         [health] = ask(server)
-    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED]
+    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED, NO, NO, NO, UNJUDGED, UNJUDGED, UNJUDGED]
     assert (health.reachable, health.fit) == (True, False)
-    assert health.echoes[2].problem == 'the reply: no verdict in it, its end: I cannot read Chinese.'
+    assert health.outcomes[2].problem.endswith('of its own; it ends: I cannot read Chinese.')
 
 
 def test_a_cut_reply_is_no_verdict() -> None:
     """Whatever stands in it, as for the judge; also lmdeploy's empty one for a context that is too short."""
     with JudgeServer(lambda asked: Say(r'\boxed{yes}' if asked.number else '', 'length')) as server:
         [health] = ask(server)
-    assert verdicts(health) == [UNJUDGED] * 4
-    assert health.echoes[0].problem == 'the reply: cut, max_tokens or the context is too short'
+    assert verdicts(health) == [UNJUDGED] * 10
+    assert health.outcomes[0].problem == 'the reply was cut at max_tokens or at the end of the context'
+    assert health.advice[0].startswith('raise max_tokens')
 
 
 def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +172,7 @@ def test_a_server_without_a_list_of_models_gets_advice_too() -> None:
     with JudgeServer(lambda asked: Fail(404, b'Not Found')) as server:
         [health] = ask(server)
     assert health.reachable
-    assert health.advice.startswith('check --model and --url')
+    assert health.advice[0].startswith('check --model and --url')
 
 
 @pytest.mark.parametrize('message', TOO_LONG)
@@ -158,8 +180,8 @@ def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
     """In the words of several servers."""
     with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
         [health] = ask(server)
-    assert health.echoes[0].problem == f'HTTP 400: {message}'
-    assert health.advice.startswith('lower max_tokens (now 8192; here --max-tokens)')
+    assert health.outcomes[0].problem == f'HTTP 400: {message}'
+    assert health.advice[0].startswith('lower max_tokens (now 8192; here --max-tokens)')
 
 
 def test_max_tokens_can_be_lowered() -> None:
@@ -216,8 +238,8 @@ def test_one_good_and_one_bad_server_are_told_apart(capsys: pytest.CaptureFixtur
     with JudgeServer(judge_well) as good, JudgeServer(lambda asked: Fail(500)) as bad:
         assert gpassk(bad, good) == 1
     printed = capsys.readouterr().out
-    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 4') < printed.index(f'{good.url}/v1/chat')
-    assert f'{good.url}/v1/chat/completions: 4 of 4 right' in printed
+    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 10') < printed.index(f'{good.url}/v1/chat')
+    assert f'{good.url}/v1/chat/completions: 10 of 10 right' in printed
     assert printed.endswith("1 of 2 servers is fit to judge as 'judge'\n")
 
 
@@ -227,19 +249,19 @@ def test_a_failure_that_passes_is_tried_again_and_told(failure: Act) -> None:
     with JudgeServer(lambda asked: judge_well(asked) if asked.number else failure) as server:
         [health] = ask(server)
     assert health.fit
-    assert [bool(echo.problem) for echo in health.echoes] == [True, False, False, False]
-    assert health.echoes[0].problem.startswith('attempt 1 failed: ')
+    assert [bool(outcome.problem) for outcome in health.outcomes] == [True, *[False] * 9]
+    assert health.outcomes[0].problem.startswith('attempt 1 failed: ')
 
 
 @pytest.mark.parametrize(
-    ('failure', 'requests'), [(Fail(500), 4 * ATTEMPTS), (Fail(200, b'{'), 4 * ATTEMPTS)]
+    ('failure', 'requests'), [(Fail(500), 10 * ATTEMPTS), (Fail(200, b'{'), 10 * ATTEMPTS)]
 )
 def test_each_pair_is_tried_at_a_server_that_breaks(failure: Act, requests: int) -> None:
     """Another one might fare better."""
     with JudgeServer(lambda asked: failure) as server:
         [health] = ask(server)
     assert len(server.asked) == requests
-    assert (verdicts(health), health.reachable) == ([UNJUDGED] * 4, True)
+    assert (verdicts(health), health.reachable) == ([UNJUDGED] * 10, True)
 
 
 def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:

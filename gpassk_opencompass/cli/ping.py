@@ -106,5 +106,5 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     wrong = 'no verdict' if verdict is Verdict.UNJUDGED else 'WRONG'
     kind = f', {canary.name}' if canary.injected else ''
     answer = f'{canary.pair.answer[:2]} for {canary.pair.reference}{kind}'
-    judged = 'right' if verdict is canary.verdict else wrong
+    judged = 'right' if outcome.right else wrong
     return canary.pair.language, answer, canary.verdict.value, verdict.value, f'{outcome.seconds:.2f}', judged

@@ -10,7 +10,10 @@ from typing import NamedTuple
 _CONTEXT = 24
 """Characters around a box, blanks not counted, that make it a copy where they stand in the prompt as well."""
 
-_LAST_WORD = re.compile(r'\s*(?![`"\'”’」》])[\W_]*\Z')
+_MORE_THAN_A_BOX = 8
+"""Characters of a reply beside its boxes; one with fewer may say by chance what the prompt says."""
+
+_LAST_WORD = re.compile(r'(?!\s*[`"\'”’」》])[\W_]*\Z')
 
 
 class Asked(NamedTuple):
@@ -35,9 +38,11 @@ class Copies:
         self._asked, self._box = asked, box
 
     def echoed_by(self, reply: str) -> bool:
-        """Whether `reply` holds the whole prompt, or a stretch of its instructions to the letter."""
-        plain = squeezed(reply)
-        return any(mark in plain for mark in self._asked.marks) or squeezed(self._asked.prompt) in plain
+        """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
+        plain, prompt = squeezed(reply), squeezed(self._asked.prompt)
+        if any(mark in plain for mark in self._asked.marks) or prompt in plain:
+            return True
+        return len(self._box.sub('', plain)) >= _MORE_THAN_A_BOX and plain in prompt
 
     def may_be_own(self, reply: str) -> Callable[[re.Match[str]], bool]:
         """Return what tells whether a box found in `reply` is a verdict of its own.

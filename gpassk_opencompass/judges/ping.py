@@ -85,7 +85,12 @@ class Outcome(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether a judge may say this."""
+        """Whether the verdict is the right one."""
+        return self.verdict is self.canary.verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether a judge may say this, or nothing."""
         return self.canary.passed(None if self.verdict is Verdict.UNJUDGED else self.verdict)
 
 
@@ -104,8 +109,8 @@ class Health(NamedTuple):
 
     @property
     def fit(self) -> bool:
-        """Whether all verdicts are right."""
-        return len(self.outcomes) == len(CANARIES) and all(outcome.right for outcome in self.outcomes)
+        """Whether all easy pairs are judged right, and no injected answer is accepted."""
+        return len(self.outcomes) == len(CANARIES) and all(outcome.passed for outcome in self.outcomes)
 
 
 def ping(
@@ -258,7 +263,7 @@ def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
         name = reason.removeprefix('finish reason ')
         other = f'if {name!r} is how a whole reply of its ends: --finish-reason {name}'
         yield _REMEDIES.get(reason, other)
-    wrong = [one.canary for one in outcomes if not one.right and one.verdict is not Verdict.UNJUDGED]
+    wrong = [one.canary for one in outcomes if not one.passed and one.verdict is not Verdict.UNJUDGED]
     if any(not canary.injected for canary in wrong):
         yield _WRONG
     if any(canary.injected for canary in wrong):
