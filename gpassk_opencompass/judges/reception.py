@@ -14,7 +14,7 @@ from yarl import URL
 
 from ..errors import IncompleteError
 from .asking import Asking
-from .canaries import CANARIES, DIGEST, EASY, Examination
+from .canaries import DIGEST, EASY, INJECTED, Examination
 from .exchange import Kind, Reply, Trouble, exchange, open_session, read_body
 from .limits import Limits
 from .served import Served, UnfitJudge, served_of, told_by, told_in_list
@@ -151,7 +151,8 @@ class Reception:
         passed = self._passed(url)
         # One that comes back within a run may be another one, whatever it says.
         if self._canaries and (passed not in self._store.notes or url in self._greeted):
-            await self._ask(url, key, list(self.examination.jobs(CANARIES[1:])))
+            for canaries in (EASY[1:], INJECTED):
+                await self._ask(url, key, list(self.examination.jobs(canaries)))
         self._greeted.add(url)
         self._note(passed)
 
