@@ -85,7 +85,7 @@ class JudgeServer:
     Args:
         behave: called in the server's thread with each request; a string is a reply.
         models: the names that `/v1/models` lists, or their cards; None: there is no such address.
-        fit: judge canaries right and keep them from `behave` and `asked`, so that a test counts its own pairs;
+        fit: judge canaries right and keep them from `behave` and `asked`, for a test to count its own pairs:
             always, never, or whenever it says so.
     """
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
-import pytest
-from functools import partial
-
 import judge_server
+import pytest
 from judge_server import Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
 from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import ping as module
+from gpassk_opencompass.judges.canaries import CANARIES
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.canaries import CANARIES, EASY
 from gpassk_opencompass.judges.ping import ATTEMPTS, Health, ping
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
@@ -38,7 +37,7 @@ def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judge_well(asked: Asked) -> str:
-    """The prompts of this package quote: question, reference and first line of the answer are lines of their own."""
+    """The prompts of this package quote: reference and answer are lines of their own."""
     _, reference, answer, *_ = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
     said = r'So \boxed{yes}' if answer == reference else r'So \boxed{no}'
     assert said[2:] == (right_verdict(asked.prompt) or '')[5:]

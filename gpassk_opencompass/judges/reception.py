@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from .traffic import Job, Traffic, hopeless, refusal
 from .waits import Clock, WallClock, backoff
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
+_GRACE = 1.0
 _LIST_TIMEOUT = 15.0
 
 
@@ -60,8 +62,8 @@ class Reception:
         self._clock = clock or WallClock()
         self.examination = Examination(asking, counts)
         self.served: Served | None = None
-        """What the first server said; None as long as none was asked."""
-        self._said = Served()  # by any of them
+        """What those said who were there first; None as long as none was asked."""
+        self._said = Served()  # by any of them, so far
         self._said_by = ''
         self._met: set[URL] = set()
         self._greeted: set[URL] = set()
@@ -93,7 +95,8 @@ class Reception:
         start, rounds = self._clock.now(), 0
         while True:
             troubles = await self._meet_any(key)
-            if troubles is None:
+            if not troubles:
+                self.served = self._said
                 return True
             rounds += 1
             for url, trouble in troubles.items():
@@ -115,28 +118,39 @@ class Reception:
         asked_for = [trouble.wait for trouble in troubles.values() if trouble.wait is not None]
         return min(asked_for, default=backoff(rounds, _FIRST_WAIT, _LONGEST_WAIT))
 
-    async def _meet_any(self, key: str) -> dict[URL, Trouble] | None:
-        """None as soon as one has answered, else what went wrong with each."""
-        troubles: dict[URL, Trouble] = {}
+    async def _meet_any(self, key: str) -> dict[URL, Trouble]:
+        """What went wrong with each server; nothing if one has answered.
 
-        async def meet(url: URL) -> bool:
+        After the first, the others have as long again to answer, so that those who do are compared at once.
+        """
+        troubles: dict[URL, Trouble] = {}
+        answered = asyncio.Event()
+
+        async def meet(url: URL) -> None:
             try:
                 await self._introduce(url, key)
             except Trouble as trouble:
                 troubles[url] = trouble
-                return False
-            return True
+            else:
+                answered.set()
 
-        tasks = [asyncio.ensure_future(meet(url)) for url in self._urls]
+        async def late() -> None:
+            start = time.monotonic()
+            await answered.wait()
+            await asyncio.sleep(time.monotonic() - start + _GRACE)
+
+        everybody = asyncio.gather(*map(meet, self._urls))
+        deadline = asyncio.ensure_future(late())
+        both: list[asyncio.Future[Any]] = [everybody, deadline]
         try:
-            for first in asyncio.as_completed(tasks):
-                if await first:
-                    return None
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if everybody.done():
+                everybody.result()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        return troubles
+            everybody.cancel()
+            deadline.cancel()
+            await asyncio.gather(everybody, deadline, return_exceptions=True)
+        return {} if answered.is_set() else troubles
 
     async def greet(self, key: str, url: URL) -> None:
         """Get to know a server that is to judge.
@@ -200,8 +214,7 @@ class Reception:
         return self.examination.received(job, reply)
 
     def _agree(self, url: str, says: Served) -> None:
-        if self.served is None:
-            self.served, self._said_by = says, url
+        self._said_by = self._said_by or url
         if difference := self._said.differs(says):
             before = f'{self._said_by} said' if url != self._said_by else 'it said before'
             raise UnfitJudge(
