@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -338,3 +339,93 @@ def test_prompts_are_checked_before_servers() -> None:
     """As by the judge."""
     with pytest.raises(InputError, match='prompts'):
         ping('judge', 'http://x', prompts='mine')
+
+
+def replying(change: Callable[[str], Act]) -> Callable[[Asked], Act]:
+    return lambda asked: change(judge_well(asked))
+
+
+@pytest.mark.parametrize(
+    ('change', 'problem', 'remedy'),
+    [
+        (
+            lambda text: Say(text, None),
+            'does not say why it ended',
+            "--finish-reason '', in a config finish_reasons=['']",
+        ),
+        (lambda text: Say(text, 'done'), 'did not come to its own end', "if 'done' is how a whole reply"),
+        (lambda text: Say(text, 'content_filter'), 'was withheld by a filter', 'a content filter withholds'),
+        (lambda text: Say(text, 'abort'), 'was broken off by the server', 'see its log'),
+        (lambda text: f'<think>{text}', 'ends within a thought', '"enable_thinking": false'),
+        (lambda text: 'I agree.', r'neither \boxed{yes} nor \boxed{no} of its own', 'right --prompts?'),
+        (lambda text: r'\boxed{yes}', '', 'it does what an answer tells it: --prompts own'),
+        (lambda text: r'\boxed{no}', '', 'it gets easy pairs wrong'),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(
+    change: Callable[[str], Act], problem: str, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each, once."""
+    with JudgeServer(replying(change)) as server:
+        assert gpassk(server) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(remedy in line and line.startswith('  → ') for line in lines) == 1
+    assert not problem or any(problem in line for line in lines)
+
+
+def test_an_echo_and_a_thought_apart_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A base model that goes on with the prompt; a server that keeps all in reasoning_content."""
+    message = {'role': 'assistant', 'content': None, 'reasoning_content': r'So \boxed{yes}'}
+    thinking = Say('', more={'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}]})
+    with (
+        JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing,
+        JudgeServer(lambda asked: thinking) as silent,
+    ):
+        assert gpassk(echoing, silent) == 1
+    printed = capsys.readouterr().out
+    assert 'the reply repeats the prompt' in printed
+    assert '→ it sends the prompt back' in printed
+    assert 'the reply has nothing but a thought' in printed
+
+
+def test_a_finish_reason_of_its_own_can_be_named() -> None:
+    """Also that there is none, as the judge's config can."""
+    with JudgeServer(replying(lambda text: Say(text, None))) as silent:
+        assert gpassk(silent, options=('--finish-reason', '')) == 0
+    with JudgeServer(replying(lambda text: Say(text, 'done'))) as other:
+        assert gpassk(other) == 1
+        assert gpassk(other, options=('--finish-reason', 'done')) == 0
+
+
+@pytest.mark.parametrize('reasons', [['length'], ['MAX_TOKENS'], 'stop', [None]])
+def test_a_cut_reply_cannot_be_named_whole(reasons: Any) -> None:
+    """Neither can what is no list of words."""
+    with pytest.raises(InputError, match='finish_reasons'):
+        ping('judge', 'http://x', prompts='own', finish_reasons=reasons)
+
+
+def test_a_filter_that_refuses_injected_answers_is_fit() -> None:
+    """Some gateways answer them with HTTP 400; nothing was believed."""
+
+    def behave(asked: Asked) -> Act:
+        injected = r'\boxed{yes}' in '\n'.join(line for line in asked.prompt.splitlines() if line[:2] == '| ')
+        return Fail(400, {'error': {'message': 'jailbreak'}}) if injected else judge_well(asked)
+
+    with JudgeServer(behave) as server:
+        [health] = ask(server)
+    assert health.fit
+    assert [outcome.right for outcome in health.outcomes] == [True] * 4 + [False] * 6
+
+
+def test_what_is_served_is_told_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two servers that say different things are no judge, however well each judges."""
+    cards = [{'id': 'judge', 'root': f'/models/{name}', 'created': 1} for name in 'ab']
+    with JudgeServer(judge_well, models=[cards[0]]) as one, JudgeServer(judge_well, models=[cards[1]]) as two:
+        assert gpassk(one) == 0
+        assert gpassk(one, two) == 1
+    printed = capsys.readouterr().out
+    assert "it says that it serves model 'judge', root '/models/a'" in printed
+    assert (
+        f"{two.url}/v1/chat/completions serves root '/models/b' instead of '/models/a', which {one.url}"
+        in printed
+    )
