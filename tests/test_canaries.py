@@ -236,6 +236,16 @@ def test_a_resumed_run_asks_one_canary(tmp_path: Path) -> None:
     assert (judge.statistics()['asked'], judge.statistics()['requests']) == (0, 1)
 
 
+def test_a_judge_that_is_called_again_asks_no_canary_again() -> None:
+    """In one process, without a store."""
+    with JudgeServer(good, fit=False) as server:
+        judge = judge_at(server)
+        for first in (0, 10, 20):
+            judge.judge(pairs_of(first, 10))
+    assert judge.statistics()['canaries'] == len(CANARIES)
+    assert len(server.asked) == 30 + len(CANARIES)
+
+
 def test_canaries_can_be_switched_off() -> None:
     """The judge is another one then, and its record says so; each server is still asked what it serves."""
     with JudgeServer(says_yes_to_all, fit=False) as server:

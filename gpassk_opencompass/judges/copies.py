@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 _CONTEXT = 24
@@ -12,6 +10,9 @@ _CONTEXT = 24
 
 _MORE_THAN_A_BOX = 8
 """Characters of a reply beside its boxes; one with fewer may say by chance what the prompt says."""
+
+_MOST_BOXES = 100
+"""Boxes of a reply that are looked at, from its end."""
 
 _LAST_WORD = re.compile(r'(?!\s*[`"\'”’」》])[\W_]*\Z')
 
@@ -36,55 +37,42 @@ class Copies:
 
     def __init__(self, asked: Asked, box: re.Pattern[str]) -> None:
         self._asked, self._box = asked, box
+        self._prompt = squeezed(asked.prompt)
 
     def echoed_by(self, reply: str) -> bool:
         """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
-        plain, prompt = squeezed(reply), squeezed(self._asked.prompt)
-        if any(mark in plain for mark in self._asked.marks) or prompt in plain:
+        plain = squeezed(reply)
+        if any(mark in plain for mark in self._asked.marks) or self._prompt in plain:
             return True
-        return len(self._box.sub('', plain)) >= _MORE_THAN_A_BOX and plain in prompt
+        return plain in self._prompt and len(self._box.sub('', plain)) >= _MORE_THAN_A_BOX
 
-    def may_be_own(self, reply: str) -> Callable[[re.Match[str]], bool]:
-        """Return what tells whether a box found in `reply` is a verdict of its own.
+    def last_own(self, reply: str) -> re.Match[str] | None:
+        """Return the last box of the reply that is a verdict of its own.
 
         It is none inside a verbatim copy of the prompt: with `_CONTEXT` characters beside it that stand
         beside such a box in the prompt. Where the question, the reference or the answer holds such a box, a
         shorter quotation could carry it: there the box must be the last word of the reply.
         """
-        if not self._windows:  # the prompt has no box
-            return lambda box: True
-        quotable = self._box.search(self._asked.slots) is not None
+        boxes = list(self._box.finditer(reply))[-_MOST_BOXES:]
+        if self._box.search(self._asked.slots):
+            boxes = [box for box in boxes[-1:] if _LAST_WORD.match(reply, box.end())]
+        return next((box for box in reversed(boxes) if not self._is_copied(reply, box)), None)
 
-        def is_own(box: re.Match[str]) -> bool:
-            if quotable and not _LAST_WORD.match(reply, box.end()):
-                return False
-            # More than the context, for its blanks; not all of the reply, for each of its boxes.
-            reach = 4 * _CONTEXT
-            before = reply[max(0, box.start() - reach) : box.start()]
-            after = reply[box.end() : box.end() + reach]
-            around = squeezed(before), squeezed(box[0]), squeezed(after)
-            return not any(window in self._windows for window in _windows(*around))
-
-        return is_own
-
-    @cached_property
-    def _windows(self) -> frozenset[str]:
-        """Each box of the prompt with `_CONTEXT` characters before and behind it, in every split."""
-        plain = squeezed(self._asked.prompt)
-        return frozenset(
-            window
-            for box in self._box.finditer(plain)
-            for window in _windows(plain[: box.start()][-_CONTEXT:], box[0], plain[box.end() :][:_CONTEXT])
+    def _is_copied(self, reply: str, box: re.Match[str]) -> bool:
+        # More than the context, for its blanks; not all of the reply, for each of its boxes.
+        reach = 4 * _CONTEXT
+        before = squeezed(reply[max(0, box.start() - reach) : box.start()])[-_CONTEXT:]
+        after = squeezed(reply[box.end() : box.end() + reach])[:_CONTEXT]
+        said, half = squeezed(box[0]), _CONTEXT // 2
+        # One half of the context at least is on one side.
+        if before[-half:] + said not in self._prompt and said + after[:half] not in self._prompt:
+            return False
+        return any(
+            before[len(before) - share :] + said + after[: _CONTEXT - share] in self._prompt
+            for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)
         )
 
 
 def squeezed(text: str) -> str:
     """Return the text without blanks, which servers and models change at will."""
     return ''.join(text.split())
-
-
-def _windows(before: str, box: str, after: str) -> Iterator[str]:
-    for share in range(_CONTEXT + 1):
-        rest = _CONTEXT - share
-        if len(before) >= share and len(after) >= rest:
-            yield f'{before[len(before) - share :]}{box}{after[:rest]}'

@@ -152,19 +152,21 @@ class Reception:
             await asyncio.gather(everybody, deadline, return_exceptions=True)
         return {} if answered.is_set() else troubles
 
-    async def greet(self, key: str, url: URL) -> None:
-        """Get to know a server that is to judge.
+    async def greet(self, key: str, url: URL, came_back: bool) -> None:
+        """Get to know a server that is to judge, once, or anew if it comes back after a failure.
+
+        One that comes back may be another one, whatever it says: it is asked all canaries.
 
         Raises:
             Trouble: it does not answer.
             UnfitJudge: it serves another model than the others, or fails the canaries.
         """
-        if url not in self._met:
+        if url in self._greeted and not came_back:
+            return
+        if url not in self._met or came_back:
             await self._introduce(url, key)
-        self._met.discard(url)
         passed = self._passed(url)
-        # One that comes back within a run may be another one, whatever it says.
-        if self._canaries and (passed not in self._store.notes or url in self._greeted):
+        if self._canaries and (came_back or passed not in self._store.notes):
             for canaries in (EASY[1:], INJECTED):
                 await self._ask(url, key, list(self.examination.jobs(canaries)))
         self._greeted.add(url)

@@ -3,7 +3,7 @@ r"""The verdict in an LLM's reply: its own last `\boxed{yes}` or `\boxed{no}`; o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import NamedTuple
 
 from .copies import Asked, Copies
@@ -105,8 +105,8 @@ def hear(reply: Reply, asked: Asked, also_whole: Collection[str] = ()) -> Heard:
     copies = Copies(asked, BOX)
     if copies.echoed_by(said):
         return Heard(None, 'echo')
-    box = _last_box(said, copies.may_be_own(said))
-    return Heard(_MEANING[box]) if box else Heard(None, 'unparsable')
+    box = copies.last_own(said)
+    return Heard(_meaning(box)) if box else Heard(None, 'unparsable')
 
 
 def explained(reason: str) -> str:
@@ -132,8 +132,8 @@ def read_verdict(reply: str) -> Verdict | None:
     True
     """
     said = _behind_thoughts(reply, '')
-    box = None if said is None else _last_box(said, lambda found: True)
-    return _MEANING[box] if box else None
+    boxes = [] if said is None else list(BOX.finditer(said))
+    return _meaning(boxes[-1]) if boxes else None
 
 
 def _not_whole(finish: str) -> str:
@@ -163,8 +163,5 @@ def _is_quoted(text: str, tag: re.Match[str]) -> bool:
     return before in _QUOTES and after in _QUOTES
 
 
-def _last_box(text: str, is_own: Callable[[re.Match[str]], bool]) -> str | None:
-    for box in reversed(list(BOX.finditer(text))):
-        if is_own(box):
-            return box['said'].casefold()  # casefold: in any case, ſ is an s
-    return None
+def _meaning(box: re.Match[str]) -> Verdict:
+    return _MEANING[box['said'].casefold()]  # casefold: in any case, ſ is an s

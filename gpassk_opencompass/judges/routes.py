@@ -73,6 +73,8 @@ class Route:
 
     def __init__(self, url: URL, concurrency: int, rate: float | None = None, known: bool = True) -> None:
         self._known, self._greets, self._greeting = known, not known, False
+        self.came_back = False
+        """Whether it was set aside since it was greeted first."""
         self.url = url
         self.window = self._concurrency = concurrency
         self._interval = 1.0 / rate if rate else 0.0
@@ -157,7 +159,8 @@ class Route:
     def _set_aside(self, trouble: Trouble, now: float) -> None:
         if not self._aside:
             self._aside = True
-            self._known = not self._greets  # another model may come back
+            self._known = not self._greets
+            self.came_back = True  # perhaps with another model
             logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
         if self.resume_at <= now:  # once for all that were on their way together
             self.window = 1

@@ -9,7 +9,7 @@ What survives: each verdict is handed to the operating system in one write befor
 a `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine
 loses at most the last `SYNC_INTERVAL` seconds.
 
-Between the verdicts stand notes: what a judge found out about its servers, for the next one.
+What a judge found out about its servers is noted beside the verdicts, in `*.notes` files of the same kind.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from .protocol import Verdict
@@ -95,6 +95,7 @@ class VerdictStore:
         self._bad_lines = 0
         self._torn: set[Path] = set()
         self._writer: _Writer | None = None
+        self._notes_writer: _Writer | None = None
         self.refresh()
 
     def __len__(self) -> int:
@@ -125,10 +126,11 @@ class VerdictStore:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is not None:
-            self._own_writer(self.folder).write(_line({'key': key, 'verdict': verdict.value, **about}))
+            self._writer = _own(self._writer, self.folder, '.jsonl')
+            self._writer.write(_line({'key': key, 'verdict': verdict.value, **about}))
 
     def note(self, key: str, note: Mapping[str, Any]) -> None:
-        """Keep what is no verdict, in `notes`.
+        """Keep in `notes` what is no verdict; of several under one key the first.
 
         Args:
             key: as for a verdict.
@@ -137,10 +139,12 @@ class VerdictStore:
         Raises:
             InputError, IncompleteError: as `put`.
         """
-        if key not in self.notes:
-            self.notes[key] = note
-            if self.folder is not None:
-                self._own_writer(self.folder).write(_line({'key': key, 'note': note}))
+        if key in self.notes:
+            return
+        self.notes[key] = note
+        if self.folder is not None:
+            self._notes_writer = _own(self._notes_writer, self.folder, '.notes')
+            self._notes_writer.write(_line({'key': key, 'note': note}))
 
     def refresh(self) -> None:
         """Read what others have added since the last look; raises InputError where it cannot be read."""
@@ -148,6 +152,9 @@ class VerdictStore:
             if self._writer is None or file != self._writer.file:
                 with reading(file):
                     self._read(file)
+        for file in [] if self.folder is None else sorted(self.folder.glob('*.notes')):
+            with reading(file):
+                self._read_notes(file)
 
     def lines(self) -> Iterator[Line]:
         """Every sound line of the folder, those under the same key too, in the order in which they count."""
@@ -155,23 +162,20 @@ class VerdictStore:
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
-        if self._writer is not None:
-            self._writer.sync()
+        for writer in (self._writer, self._notes_writer):
+            if writer is not None:
+                writer.sync()
 
     def close(self) -> None:
-        """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        """Flush and let go of the files; a later `put` begins a new one. May be called twice."""
+        writers = [writer for writer in (self._notes_writer, self._writer) if writer is not None]
+        self._notes_writer = self._writer = None
+        with ExitStack() as closing:
+            for writer in writers:
+                closing.callback(writer.close)
 
     def _files(self) -> list[Path]:
         return [] if self.folder is None else store_files(self.folder)
-
-    def _own_writer(self, folder: Path) -> _Writer:
-        # A fork must not write to its parent's file.
-        if self._writer is None or self._writer.process != os.getpid():
-            self._writer = _Writer(folder)
-        return self._writer
 
     def _read(self, file: Path) -> None:
         end = self._read_to.get(file, 0)
@@ -181,14 +185,27 @@ class VerdictStore:
         self._read_to[file] = end
         (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
 
+    def _read_notes(self, file: Path) -> None:
+        """All of them again: there are few."""
+        if not file.is_file():  # a pipe would never end
+            return
+        for line in _complete_lines(file):
+            head = _NOTE.match(line)
+            if head and _is_whole(line):
+                with suppress(ValueError, RecursionError, LookupError):  # not written by this class
+                    self.notes.setdefault(head['key'].decode(), json.loads(line)['note'])
+
     def _add(self, line: bytes) -> None:
         head = _HEAD.match(line)
         if head and _is_whole(line):
             self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
-        elif (noted := _noted(line)) is not None:
-            self.notes.setdefault(*noted)
         elif line.strip():
             self._bad_lines += 1
+
+
+def _own(writer: _Writer | None, folder: Path, ending: str) -> _Writer:
+    """The writer, or a new one: a fork must not write to its parent's file."""
+    return writer if writer is not None and writer.process == os.getpid() else _Writer(folder, ending)
 
 
 def store_folder(place: str | os.PathLike[str]) -> Path:
@@ -226,44 +243,37 @@ def reading(file: Path) -> Iterator[None]:
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
-    """Each verdict of a store's file; None for a line that is damaged, of another kind or torn at the end."""
+    """Each line of a store's file; None for one that is damaged, of another kind or torn at the end."""
     end = 0
     for raw in _complete_lines(file):
         end += len(raw) + 1
-        if raw.strip() and _noted(raw) is None:
+        if raw.strip():
             yield _parsed(raw)
     if file.stat().st_size > end:
         yield None
 
 
 def begins_sound(file: Path) -> bool:
-    """Whether the first line of a file, notes aside, is a sound verdict; of another file little is read."""
+    """Whether the first line of a file is a sound verdict; of another file, however big, little is read."""
     try:
         if not file.is_file():  # a pipe would never end
             return False
         with file.open('rb') as content:
-            line = _begun(content)
-            while line.endswith(b'\n') and _noted(line[:-1]) is not None:
-                line = _begun(content)
+            head = content.read(_HEAD_LENGTH)
+            line = head + content.readline() if _HEAD.match(head) else b''
     except OSError:
         return False
     return line.endswith(b'\n') and _parsed(line[:-1]) is not None
 
 
-def _begun(content: BinaryIO) -> bytes:
-    """The next line if it begins like one of a store, else b''."""
-    head = content.read(_HEAD_LENGTH)
-    return head + content.readline() if _HEAD.match(head) or _NOTE.match(head) else b''
-
-
 class _Writer:
-    """The file of this process."""
+    """A file of this process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ending: str) -> None:
         self.process = os.getpid()
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
         moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}.jsonl'
+        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}{ending}'
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
@@ -334,18 +344,6 @@ def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
 def _is_whole(line: bytes) -> bool:
     end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
     return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
-
-
-def _noted(line: bytes) -> tuple[str, Any] | None:
-    """Key and note of a line that is a sound one."""
-    head = _NOTE.match(line)
-    if not (head and _is_whole(line)):
-        return None
-    try:
-        note = json.loads(line)['note']
-    except (ValueError, RecursionError, LookupError):  # not written by this class
-        return None
-    return head['key'].decode(), note
 
 
 def _parsed(line: bytes) -> Line | None:

@@ -60,8 +60,8 @@ Received = Callable[[Job, Reply], bool]
 """Takes a reply; says False to ask the same once more."""
 Abandoned = Callable[[Job, str], None]
 """Takes a job that was given up, and the reason in a few words."""
-Greet = Callable[[URL], Awaitable[None]]
-"""Gets to know a server; raises Trouble where it does not answer."""
+Greet = Callable[[URL, bool], Awaitable[None]]
+"""Gets to know a server, or one that is back after it was set aside; raises Trouble if it does not answer."""
 
 
 class Traffic:
@@ -170,7 +170,7 @@ class Traffic:
 
     async def _greeting(self, greet: Greet, route: Route) -> None:
         try:
-            await greet(route.url)
+            await greet(route.url, route.came_back)
         except Trouble as trouble:
             route.end_greeting(known=False)
             self._no_reply(route, trouble, refused=trouble.kind is Kind.REFUSED)
