@@ -68,9 +68,13 @@ class Route:
         url: its endpoint.
         concurrency: the largest window.
         rate: requests a second, None for no limit.
+        known: whether it needs no greeting before it gets requests.
     """
 
-    def __init__(self, url: URL, concurrency: int, rate: float | None = None) -> None:
+    def __init__(self, url: URL, concurrency: int, rate: float | None = None, known: bool = True) -> None:
+        self._known, self._greets, self._greeting = known, not known, False
+        self.came_back = False
+        """Whether it was set aside since it was greeted first."""
         self.url = url
         self.window = self._concurrency = concurrency
         self._interval = 1.0 / rate if rate else 0.0
@@ -99,7 +103,20 @@ class Route:
 
     def is_free(self, now: float) -> bool:
         """Whether it can be given a request at this time."""
-        return self.in_flight < self.window and self.resume_at <= now
+        return self._known and self.in_flight < self.window and self.resume_at <= now
+
+    def is_stranger(self, now: float) -> bool:
+        """Whether it is to be greeted now, before it gets a request."""
+        return not (self._known or self._greeting) and self.resume_at <= now
+
+    def begin_greeting(self, now: float) -> None:
+        """The greeting is on its way; it counts as a request."""
+        self._greeting = True
+        self.start(now)
+
+    def end_greeting(self, known: bool) -> None:
+        """Say how it went, before `succeeded` or `failed`."""
+        self._greeting, self._known = False, known
 
     def start(self, now: float) -> None:
         """A request is on its way."""
@@ -129,6 +146,8 @@ class Route:
             self._pause(now + trouble.wait)
         elif self.failing and trouble.kind in _SETS_ASIDE:
             self._set_aside(trouble, now)
+        elif not self._known:
+            self._pause(now + backoff(max(1, self.failures), _FIRST_PAUSE, _LONGEST_PAUSE))
 
     def _slow_down(self, trouble: Trouble, now: float) -> None:
         if self.resume_at <= now:  # once for all that were on their way together
@@ -140,6 +159,8 @@ class Route:
     def _set_aside(self, trouble: Trouble, now: float) -> None:
         if not self._aside:
             self._aside = True
+            self._known = not self._greets
+            self.came_back = True  # perhaps with another model
             logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
         if self.resume_at <= now:  # once for all that were on their way together
             self.window = 1
