@@ -85,6 +85,23 @@ def test_a_worker_that_neither_works_nor_answers_is_killed_by_the_clock() -> Non
     stopped.close()
 
 
+def test_a_job_that_a_busy_machine_holds_up_is_not_timed_out() -> None:
+    """It has 0.5 s of processor time and needs 0.3, for which it waits more than four times 0.5 s."""
+    slow = make(timeout=0.5)
+    started = time.monotonic()
+    assert slow.run([{'do': 'work slowly', 'seconds': 0.3, 'share': 0.1}]) == [Outcome.YES]
+    assert time.monotonic() - started > 4 * 0.5
+    slow.close()
+
+
+def test_a_rehearsal_is_not_charged_to_the_first_job() -> None:
+    """Nor does it matter what becomes of it."""
+    rehearsed = make(timeout=0.2, rehearsals=[{'do': 'raise'}, {'do': 'load', 'seconds': 0.6}])
+    assert rehearsed.run([{'do': 'load', 'seconds': 0.6}, NO]) == [Outcome.YES, Outcome.NO]
+    assert make(timeout=0.2).run([{'do': 'load', 'seconds': 0.6}]) == [Outcome.TIMEOUT]
+    rehearsed.close()
+
+
 def test_workers_are_started_when_needed_and_kept(workers: Workers) -> None:
     """No job, no process; a few jobs, one process; the next run uses it again."""
     lazy = make(count=4)

@@ -144,6 +144,8 @@ def run(arguments: Namespace) -> int:
         print(f'{_described(arguments.file, source, counts)}\n')
         for text in described(lines, counts, ballots, settings):
             print(text)
+        for text in source.remarks:
+            print(printable(text))
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
             text = csv or _record(arguments, source, kept, settings, counts)

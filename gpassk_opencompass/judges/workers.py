@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 from multiprocessing.connection import wait
+from pathlib import Path
 from threading import Lock
 
 from ..errors import IncompleteError
@@ -30,6 +31,8 @@ _CRASHES_A_JOB = 2
 _FAILED_STARTS = 3
 _START_SECONDS = 120.0
 _WALL_FACTOR = 4.0
+_LEAST_PROGRESS = 0.02
+"""Of the processor time of a job: who gets less of it while the clock runs out is stuck, not slow."""
 
 
 class Outcome(str, Enum):
@@ -41,6 +44,9 @@ class Outcome(str, Enum):
     MEMORY = 'memory'
     CRASH = 'crash'
 
+
+FAILURES = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.CRASH})
+"""Outcomes that say nothing of the job's answer."""
 
 _OUTCOMES = {
     worker_process.YES: Outcome.YES,
@@ -65,10 +71,12 @@ class _Worker:
         self.ready = False
         self.job: int | None = None
         self.deadline = time.monotonic() + _START_SECONDS
+        self._seconds = self._spent = 0.0
 
     def give(self, job: int, line: bytes, seconds: float) -> None:
         self.job = job
         self.deadline = time.monotonic() + seconds
+        self._seconds, self._spent = seconds, self._processor_time()
         with suppress(BrokenPipeError):  # it died; its output has ended, and the job will be given to another
             self._jobs.write(line)
             self._jobs.flush()
@@ -76,6 +84,24 @@ class _Worker:
     def answer(self) -> bytes:
         """One byte, or nothing if the process has ended."""
         return os.read(self.answers, 1)
+
+    def is_overdue(self) -> bool:
+        """Return whether the deadline has passed; a job that only a busy machine holds up gets a new one."""
+        if self.deadline >= time.monotonic():
+            return False
+        before, self._spent = self._spent, self._processor_time()
+        if self.job is None or self._spent - before < _LEAST_PROGRESS * self._seconds / _WALL_FACTOR:
+            return True
+        self.deadline = time.monotonic() + self._seconds
+        return False
+
+    def _processor_time(self) -> float:
+        """Return the seconds that the process has worked; 0 where the system does not tell."""
+        try:
+            fields = Path(f'/proc/{self._process.pid}/stat').read_text().rpartition(')')[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
     def rest(self) -> None:
         self.ready = True
@@ -95,17 +121,21 @@ class Workers:
     """At most `count` processes that apply the function `target` ("module:function") to jobs.
 
     `timeout` is the processor time in seconds that a job may take, so that a busy machine does not change
-    outcomes; a job that takes four times as long by the clock is ended too. `memory_mb` limits the address
-    space of a worker. Workers are started when there are jobs for them and kept until `close`.
+    outcomes; a job that takes four times as long by the clock and hardly works meanwhile is ended too.
+    `memory_mb` limits the address space of a worker. `rehearsals` are jobs that each worker does first, for
+    nothing and without a limit. Workers are started when there are jobs for them and kept until `close`.
     """
 
-    def __init__(self, target: str, *, count: int, timeout: float, memory_mb: int) -> None:
+    def __init__(
+        self, target: str, *, count: int, timeout: float, memory_mb: int, rehearsals: Sequence[object] = ()
+    ) -> None:
         path = [os.fspath(entry) for entry in sys.path]
         # The signal first: Ctrl-C reaches the whole process group, and the parent ends its workers itself.
         program = (
             'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
             f'import sys; sys.path[:] = {path!r}; '
-            f'from {worker_process.__name__} import main; main({target!r}, {timeout!r}, {memory_mb!r})'
+            f'from {worker_process.__name__} import main; '
+            f'main({target!r}, {timeout!r}, {memory_mb!r}, {[json.dumps(job) for job in rehearsals]!r})'
         )
         self._command = [sys.executable, '-c', program]
         self._count = count
@@ -156,7 +186,7 @@ class Workers:
         for place in wait(list(busy), max(seconds, 0)):
             self._receive(busy[place], queue)  # type: ignore[index]
         for worker in busy.values():
-            if worker.deadline < time.monotonic():
+            if worker.is_overdue():
                 self._dismiss(worker, queue, overdue=True)
 
     def _receive(self, worker: _Worker, queue: _Queue) -> None:

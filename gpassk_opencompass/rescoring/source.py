@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
+from ..record import undecided_notes
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
 from .rows import About, Counted, Question, Sampled, about, counted, labelled, text, texts
@@ -36,6 +37,8 @@ class Source:
     """What a result file calls its model and its data set."""
     judged: Judged | None = None
     """Of responses: what became of each."""
+    remarks: Sequence[str] = ()
+    """Sentences on verdicts that the judge could not give."""
 
 
 def open_source(
@@ -70,7 +73,9 @@ def open_source(
     if judge is None:
         raise InputError(f'{path} holds responses, which need a judge')
     judged = _responses(rows, items, naming, selection).judged_by(judge())
-    return Source(kind, iter(judged.questions), judged.judge.identity(), judged=judged)
+    return Source(
+        kind, iter(judged.questions), judged.judge.identity(), judged=judged, remarks=judged.remarks
+    )
 
 
 def _responses(rows: JsonRows, items: Items, naming: Naming, selection: Selection) -> Responses:
@@ -127,7 +132,10 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
         if not all(type(k) is int and k > 0 for k in block['k']):
             raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
-        return Source(RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block))
+        remarks = undecided_notes(block)
+        return Source(
+            RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block), remarks=remarks
+        )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

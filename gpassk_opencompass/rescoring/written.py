@@ -33,7 +33,10 @@ def result_record(
     """
     columns = _columns(questions, measures.n, run.get('dataset', ''))
     created = datetime.now(timezone.utc).isoformat(timespec='microseconds')
-    more = {'run': {**run, 'host': 'file', 'created': created}, 'versions': versions_with({})}
+    more: dict[str, Any] = {
+        'run': {**run, 'host': 'file', 'created': created},
+        'versions': versions_with({}),
+    }
     if judged is not None:
         return _of_judged(judged, columns, measures, more)
     counts = np.array([_counts(question) for question in questions])
