@@ -259,15 +259,12 @@ def test_a_second_try_gives_the_verdict_that_the_first_missed(monkeypatch: pytes
 @pytest.mark.slow
 def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
-    monkeypatch.setattr(rule_module, 'BUDGET', 1)
+    monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
     with RuleJudge(workers=2, timeout=0.3) as hasty:
         answers = [f'(x+{number})^{{2024}}' for number in range(1, 7)]
         judgements = hasty.judge([Pair('?', '5', answer) for answer in answers])
     assert {said.verdict for said in judgements} == {WRONG}
-    reasons = [said.reason for said in judgements]
-    assert set(reasons) == {'timeout', 'timeout, tried once'}
-    assert reasons == sorted(reasons)
-    assert reasons.count('timeout') < 3
+    assert [said.reason for said in judgements] == ['timeout', *['timeout, tried once'] * 5]
 
 
 @pytest.mark.slow

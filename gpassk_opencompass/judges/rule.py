@@ -11,11 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
+from loguru import logger
+
 from ..answers import final_answer, normal_form
 from ..errors import InputError
 from .powers import too_large
 from .protocol import Judgement, Pair, Verdict
-from .second_tries import BUDGET, SecondTries
 from .wording import agree
 from .workers import FAILURES, Outcome, Workers
 
@@ -40,6 +41,7 @@ _JUDGEMENTS = {
 _FIRST_TRY = 0.2  # of the time of a pair; of 1,581 honest ones the slowest took 1 s, a hostile one takes all
 _REHEARSALS = [['x^2+1', '(x+1)^2-2x'], [r'\frac{1}{2}', '0.51']]
 _TRIVIAL = '0'
+_SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 _BOX = re.compile(r'\\(?:boxed|fbox)')
 
@@ -53,10 +55,10 @@ class RuleJudge:
     math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`).
 
     A pair that runs out of time or memory there, or crashes, is tried a second time: after all others, alone
-    in a fresh process, with five times the time, as long as the processor time for that suffices (that of
-    120 pairs for all that this judge is ever given). If it fails again it is incorrect, with what happened as
-    reason; so is an answer like 2^{2^{2024}}, which is not tried. Where the *reference* is of absurd size, or
-    cannot be compared with 0 either, the pair is unjudged.
+    in a fresh process, with five times the time; at most 120 of all that this judge is ever given. If it
+    fails again it is incorrect, with what happened as reason; so is an answer like 2^{2^{2024}}, which is
+    not tried. Where the *reference* is of absurd size, or cannot be compared with 0 either, the pair is
+    unjudged.
 
     A reference or answer given as a whole response counts by its final answer; the question does not count.
     Safe to use from several threads, one call at a time; a context manager.
@@ -90,8 +92,8 @@ class RuleJudge:
         self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = _pool(_processors() if workers is None else workers, timeout * _FIRST_TRY, memory_mb)
-        self._alone = _pool(1, timeout, memory_mb)
-        self._second_tries = SecondTries(self._alone, timeout * BUDGET)
+        self._alone = _pool(1, timeout, memory_mb, fresh=True)
+        self._tries_left = _SECOND_TRIES
         self._counts: Counter[str] = Counter()
         self._closed = False
 
@@ -134,7 +136,7 @@ class RuleJudge:
         """End the worker processes. May be called twice; nothing can be judged afterwards."""
         self._closed = True
         self._workers.close()
-        self._second_tries.close()
+        self._alone.close()
 
     def __enter__(self) -> RuleJudge:
         return self
@@ -171,22 +173,25 @@ class RuleJudge:
         judgements = [_JUDGEMENTS[outcome] for outcome in self._workers.run(pairs)]
         failed = [place for place, judgement in enumerate(judgements) if judgement.reason]
         faults = self._faults({pairs[place][0] for place in failed})
-        again = [place for place in failed if pairs[place][0] not in faults]
         for place in failed:
-            judgements[place] = faults.get(pairs[place][0], judgements[place])
-        self._counts['second tries'] += len(again)
-        for place, outcome in zip(
-            again, self._second_tries.run([pairs[place] for place in again]), strict=True
-        ):
-            judgements[place] = _once(judgements[place]) if outcome is None else _JUDGEMENTS[outcome]
+            judgements[place] = faults.get(pairs[place][0]) or _once(judgements[place])
+        tried = [place for place in failed if pairs[place][0] not in faults]
+        again = _in_turn(tried, [pairs[place][0] for place in tried])[: self._tries_left]
+        for place, outcome in zip(again, self._try_again([pairs[place] for place in again]), strict=True):
+            judgements[place] = _JUDGEMENTS[outcome]
         return judgements
+
+    def _try_again(self, pairs: Sequence[tuple[str, str]]) -> list[Outcome]:
+        if pairs:
+            logger.info(f'{len(pairs)} answers took too much time or memory; each is tried once more, alone')
+            self._tries_left -= len(pairs)
+            self._counts['second tries'] += len(pairs)
+        return self._alone.run(pairs)
 
     def _faults(self, references: Collection[str]) -> dict[str, Judgement]:
         """Return what to say of pairs whose reference cannot be compared with anything."""
-        outcomes = {
-            reference: self._alone.run([(reference, _TRIVIAL)])[0] for reference in sorted(references)
-        }
-        self._alone.close()  # what follows gets a fresh process
+        texts = sorted(references)
+        outcomes = dict(zip(texts, self._alone.run([(text, _TRIVIAL) for text in texts]), strict=True))
         return {
             reference: Judgement(Verdict.UNJUDGED, 'math-verify', f'reference: {outcome.value}')
             for reference, outcome in outcomes.items()
@@ -216,17 +221,34 @@ def _if_too_large(reference: str, answer: str) -> Judgement | None:
     return _TOO_LARGE if too_large(answer) else None
 
 
+def _in_turn(places: Sequence[int], references: Sequence[str]) -> list[int]:
+    """Return the places, the first one of each reference before the second one of any.
+
+    So no reference uses up the tries of the others.
+
+    >>> _in_turn([5, 6, 7, 8], ['a', 'a', 'b', 'a'])
+    [5, 7, 6, 8]
+    """
+    seen: Counter[str] = Counter()
+    turns = {}
+    for place, reference in zip(places, references, strict=True):
+        turns[place] = seen[reference], place
+        seen[reference] += 1
+    return sorted(places, key=turns.__getitem__)
+
+
 def _once(judgement: Judgement) -> Judgement:
     return judgement._replace(reason=f'{judgement.reason}, tried once')
 
 
-def _pool(count: int, timeout: float, memory_mb: int) -> Workers:
+def _pool(count: int, timeout: float, memory_mb: int, *, fresh: bool = False) -> Workers:
     return Workers(
         'gpassk_opencompass.judges.verifier:equivalent',
         count=count,
         timeout=timeout,
         memory_mb=memory_mb,
         rehearsals=_REHEARSALS,
+        fresh=fresh,
     )
 
 

@@ -2,7 +2,8 @@
 
 Each worker is a plain child process with a pipe each way; it imports what its function needs and nothing of
 the program that judges, whatever threads or libraries that holds. A job is a line of JSON, its answer is
-one byte. A worker that overruns its time or dies loses its own job alone and is replaced.
+one byte. A worker that overruns its time or dies loses its own job alone and is replaced; to be replaced
+quickly, the process that has imported all that is needed only makes copies of itself, which do the work.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ _OUTCOMES = {
     worker_process.NO: Outcome.NO,
     worker_process.FAILED: Outcome.CRASH,
     worker_process.OUT_OF_MEMORY: Outcome.MEMORY,
+    worker_process.TIMED_OUT: Outcome.TIMEOUT,
 }
 
 
@@ -61,7 +63,11 @@ class _Worker:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that it can be ended with its copy
         )
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
@@ -96,25 +102,28 @@ class _Worker:
         return False
 
     def _processor_time(self) -> float:
-        """Return the seconds that the process has worked; 0 where the system does not tell."""
+        """Return the seconds that the process and its copy have worked; 0 where the system does not tell."""
+        process = Path(f'/proc/{self._process.pid}')
         try:
-            fields = Path(f'/proc/{self._process.pid}/stat').read_text().rpartition(')')[2].split()
+            copies = (process / 'task' / process.name / 'children').read_text().split()
+            times = [Path(f'/proc/{one}/stat').read_text().rpartition(')')[2] for one in copies]
         except OSError:
             return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+        return sum(float(ticks) for told in times for ticks in told.split()[11:13]) / os.sysconf('SC_CLK_TCK')
 
     def rest(self) -> None:
         self.ready = True
         self.job = None
         self.deadline = math.inf
 
-    def end(self) -> int:
-        """End the process; its exit status."""
-        self._process.kill()
+    def end(self) -> None:
+        """End the process and its copy."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._answers.close()
         with suppress(BrokenPipeError):
             self._jobs.close()
-        return self._process.wait()
+        self._process.wait()
 
 
 class Workers:
@@ -123,11 +132,19 @@ class Workers:
     `timeout` is the processor time in seconds that a job may take, so that a busy machine does not change
     outcomes; a job that takes four times as long by the clock and hardly works meanwhile is ended too.
     `memory_mb` limits the address space of a worker. `rehearsals` are jobs that each worker does first, for
-    nothing and without a limit. Workers are started when there are jobs for them and kept until `close`.
+    nothing and without a limit. With `fresh` each job has a process in which no other one was before.
+    Workers are started when there are jobs for them and kept until `close`.
     """
 
     def __init__(
-        self, target: str, *, count: int, timeout: float, memory_mb: int, rehearsals: Sequence[object] = ()
+        self,
+        target: str,
+        *,
+        count: int,
+        timeout: float,
+        memory_mb: int,
+        rehearsals: Sequence[object] = (),
+        fresh: bool = False,
     ) -> None:
         path = [os.fspath(entry) for entry in sys.path]
         # The signal first: Ctrl-C reaches the whole process group, and the parent ends its workers itself.
@@ -135,7 +152,7 @@ class Workers:
             'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
             f'import sys; sys.path[:] = {path!r}; '
             f'from {worker_process.__name__} import main; '
-            f'main({target!r}, {timeout!r}, {memory_mb!r}, {[json.dumps(job) for job in rehearsals]!r})'
+            f'main({target!r}, {timeout!r}, {memory_mb!r}, {list(map(json.dumps, rehearsals))!r}, {fresh})'
         )
         self._command = [sys.executable, '-c', program]
         self._count = count
@@ -199,16 +216,14 @@ class Workers:
         else:
             queue.settle(worker.job, _OUTCOMES[answer])
             worker.rest()
-            if answer == worker_process.OUT_OF_MEMORY:
-                self._dismiss(worker, queue)
 
     def _dismiss(self, worker: _Worker, queue: _Queue, *, overdue: bool = False) -> None:
         """Take a worker that is dead or overdue off the list, and its job off its hands."""
         self._workers.remove(worker)
-        status = worker.end()
+        worker.end()
         worker.deadline = math.inf
         if worker.job is not None:
-            if overdue or status == -signal.SIGPROF:
+            if overdue:
                 queue.settle(worker.job, Outcome.TIMEOUT)
             else:
                 queue.crashed(worker.job)
