@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
+from ..keys import hidden
 from .waits import retry_after
 
 _CONNECT_TIMEOUT = 15.0
@@ -56,7 +57,7 @@ class Trouble(Exception):
 
     def hide(self, secret: str) -> None:
         """Take a secret out of the whole message, which may quote the request."""
-        self.message = _without(secret, self.message)
+        self.message = hidden(self.message, secret)
 
 
 class Reply(NamedTuple):
@@ -68,7 +69,7 @@ class Reply(NamedTuple):
 
     def hiding(self, secret: str) -> Reply:
         """Without the secret: some gateways send their errors, which may quote it, as replies."""
-        return self._replace(text=_without(secret, self.text))
+        return self._replace(text=hidden(self.text, secret))
 
 
 def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
@@ -136,10 +137,6 @@ def server_message(content: bytes) -> str:
     except (ValueError, RecursionError):
         pass
     return ' '.join(str(message).split())
-
-
-def _without(secret: str, text: str) -> str:
-    return text.replace(secret, '***') if secret else text
 
 
 def _text(content: Any) -> str:
