@@ -144,7 +144,8 @@ def _found(view: View, key: str, length: int) -> Iterator[tuple[int, int]]:
 
 
 def _masked(text: str, spans: list[tuple[int, int]]) -> str:
-    parts, end = [], 0
+    parts: list[str] = []
+    end = 0
     for start, stop in spans:
         if start > end or not parts:
             parts += text[end:start], MASK

@@ -20,10 +20,10 @@ _USER_OF_URL = re.compile(
 _QUERY = re.compile(r'[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}')
 
 _TOKEN = re.compile(r'[A-Za-z0-9_+=-]{24,}')
-_NOT_SECRET = re.compile(  # hashes, commits and UUIDs are written in hexadecimal digits
-    r'(?<![A-Za-z0-9])(?:[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])'
+_NOT_SECRET = re.compile(  # hashes, commits and UUIDs are written in hexadecimal digits, images in base64
+    r'[A-Za-z0-9+/]{1000,}'
+    r'|(?<![A-Za-z0-9])(?:[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])'
 )
-_LONGEST = 1000  # of a random token: more are data, such as an image
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+|[0-9]+')
 _SEPARATOR = re.compile('[^A-Za-z0-9]')
 _LEAST_LETTERS_A_WORD = 2.5
@@ -48,7 +48,7 @@ def looks_like_key(text: str) -> bool:
 def _is_random(token: str) -> bool:
     """Return whether a token has hardly any words: a name has some, and more separators than a key."""
     content = _SEPARATOR.sub('', token)
-    if not 24 <= len(content) <= _LONGEST or len(token) - len(content) > len(token) // 10:
+    if len(content) < 24 or len(token) - len(content) > len(token) // 10:
         return False
     kinds = [any(map(kind, content)) for kind in (str.isdigit, str.islower, str.isupper)]
     letters_a_word = len(content) / len(_WORD.findall(content))

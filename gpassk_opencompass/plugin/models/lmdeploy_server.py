@@ -119,7 +119,9 @@ class ChatClient:
             )
         thought = getattr(choice.message, 'reasoning_content', None)
         text = choice.message.content or ''
-        yield {'choices': [{'text': f'{thought}</think>{text}' if thought else text}]}
+        whole = f'{thought}</think>{text}' if thought else text
+        # Some gateways send their errors, which may quote the key, as answers.
+        yield {'choices': [{'text': hidden(whole, self._key)}]}
 
     def _asked(self, model: str, prompt: str, settings: dict[str, Any]) -> Any:
         from openai import OpenAIError

@@ -11,7 +11,7 @@ from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST
 from opencompass.registry import MODELS
 
 from ...errors import InputError
-from ...keys import read_key
+from ...keys import hidden, read_key
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
@@ -65,7 +65,8 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
 
     def _generate(self, input: Any, *args: Any, **kwargs: Any) -> str:
         if not isinstance(input, Request):
-            return str(super()._generate(input, *args, **kwargs))
+            # Some gateways send their errors, which may quote the key, as answers.
+            return hidden(str(super()._generate(input, *args, **kwargs)), *self.keys)
         # The settings of a request lie on the model, which many threads share: each takes its own copy.
         one = copy.copy(self)
         one.openai_extra_kwargs = {**(self.openai_extra_kwargs or {}), 'seed': input.seed}
