@@ -130,7 +130,6 @@ def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
     assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
     logs = b''.join(path.read_bytes() for path in files_below(tmp_path) if path.suffix == '.out')
     assert b'Incorrect API key provided: ***' in logs
-    assert logs.count(b'Incorrect API key provided: ***') > 3
     kept = b''.join(path.read_bytes() for path in (tmp_path / 'out').rglob('predictions/*/*.json'))
     assert b'Incorrect API key provided: ***' in kept
     assert len(files_below(tmp_path)) > 20
