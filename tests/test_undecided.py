@@ -97,11 +97,14 @@ def test_the_page_has_it_among_the_warnings_of_a_run(tmp_path: Path) -> None:
 
 
 def test_gpassk_score_says_it_of_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the table."""
+    """Below the table; and the record that it writes has the same bounds."""
     path = tmp_path / 'r.gpassk.json'
     path.write_text(json.dumps(record_of_24()))
-    assert main(['score', str(path)]) == 0
+    assert main(['score', str(path), '-o', str(tmp_path / 'again.gpassk.json')]) == 0
     assert SENTENCE in capsys.readouterr().out
+    block = json.loads((tmp_path / 'again.gpassk.json').read_text())['gpassk']
+    assert block['counts']['undecided'] == [0] * 23 + [1]
+    assert block['bounds']['accuracy'] == pytest.approx([100 * 47 / 48, 100.0])
 
 
 @pytest.mark.slow

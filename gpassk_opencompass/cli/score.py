@@ -271,6 +271,7 @@ def _record(
         judge,
         run,
         source.judged,
+        source.undecided,
     )
     return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
 

@@ -39,6 +39,8 @@ class Source:
     """Of responses: what became of each."""
     remarks: Sequence[str] = ()
     """Sentences on verdicts that the judge could not give."""
+    undecided: Mapping[str, int] | None = None
+    """Samples of each uid that the judge gave up on; None where it is not known, as of a part of them."""
 
 
 def open_source(
@@ -134,7 +136,13 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
             raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
         remarks = undecided_notes(block)
         return Source(
-            RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block), remarks=remarks
+            RESULT,
+            iter(questions),
+            judge,
+            tuple(block['k']),
+            _run(Path(path), block),
+            remarks=remarks,
+            undecided=_undecided(block) if selection.first is None else None,
         )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
@@ -142,6 +150,19 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         raise InputError(
             f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
         ) from error
+
+
+def _undecided(block: Mapping[str, Any]) -> dict[str, int] | None:
+    counts = block['counts']
+    if 'undecided' not in counts:
+        return None
+    found = dict(zip(counts['uid'], counts['undecided'], strict=True))
+    most = dict(zip(counts['uid'], (block['n'] - c for c in counts['c']), strict=True))
+    if wrong := [
+        uid for uid, count in found.items() if type(count) is not int or not 0 <= count <= most[uid]
+    ]:
+        raise InputError(f'damaged: counts.undecided of {wrong[0]!s:.60} is {found[wrong[0]]!r:.60}')
+    return found
 
 
 def _run(path: Path, block: Mapping[str, Any]) -> dict[str, str]:
