@@ -5,6 +5,7 @@ responses ─▶ final answers ─▶ unique pairs ─▶ judge ─▶ verdicts 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,9 +16,16 @@ from numpy.typing import NDArray
 
 from .answers import FinalAnswer, final_answer, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair
+from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
-from .record import Measures, Questions, unjudged_reasons, versions_with, write_record
+from .record import (
+    Measures,
+    Questions,
+    undecided_notes,
+    unjudged_reasons,
+    versions_with,
+    write_record,
+)
 from .replicas import describe_replicas
 
 
@@ -81,8 +89,8 @@ def score(
     questions = _questions_of(samples, n)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
-    _refuse_unjudged(judgements, unjudged_tolerance)
-    return write_record(
+    _refuse_unjudged(samples, judgements, unjudged_tolerance)
+    record = write_record(
         questions,
         measures,
         judgements,
@@ -91,6 +99,9 @@ def score(
         **answer_counts(answers),
         **_known(samples, questions, versions),
     )
+    for note in undecided_notes(record['gpassk']):
+        logger.warning(f'{note}; `gpassk.bounds` has each score with all of them right')
+    return record
 
 
 def score_judged(
@@ -119,7 +130,7 @@ def score_judged(
         raise InputError(f'samples, judgements and answers need one entry a row, got lengths {lengths}')
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
-    _refuse_unjudged(judgements, unjudged_tolerance)
+    _refuse_unjudged(samples, judgements, unjudged_tolerance)
     return write_record(
         questions,
         measures,
@@ -227,14 +238,18 @@ def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
                 )
 
 
-def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
+def _refuse_unjudged(samples: Samples, judgements: Sequence[Judgement], tolerance: float) -> None:
     reasons = unjudged_reasons(judgements)
     share = reasons.total() / len(judgements)
     if share > tolerance:
+        open_rows = (row for row, said in enumerate(judgements) if said.verdict is Verdict.UNJUDGED)
+        most = Counter((samples.uid[row], samples.reference[row]) for row in open_rows).most_common(3)
+        where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
         raise IncompleteError(
             f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
-            f'more than the tolerated {tolerance:.1%}; no result was written. Mend the judge and run the '
-            'evaluation again (OpenCompass: with -r), or raise unjudged_tolerance.'
+            f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. Mend '
+            'the judge, or the references that it names, and run the evaluation again (OpenCompass: with '
+            '-r), or raise unjudged_tolerance.'
         )
 
 

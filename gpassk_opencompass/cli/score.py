@@ -146,6 +146,8 @@ def run(arguments: Namespace) -> int:
         print(f'{_described(arguments.file, source, counts)}\n')
         for text in described(lines, counts, ballots, settings):
             print(text)
+        for text in source.remarks:
+            print(printable(text))
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
             text = csv or _record(arguments, source, kept, settings, counts)
@@ -278,6 +280,7 @@ def _record(
         judge,
         run,
         source.judged,
+        source.undecided,
     )
     return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
+from ..keys import hidden
 from .waits import retry_after
 
 _CONNECT_TIMEOUT = 15.0
@@ -64,7 +65,7 @@ class Trouble(Exception):
 
     def hide(self, secret: str) -> None:
         """Take a secret out of the whole message, which may quote the request."""
-        self.message = _without(secret, self.message)
+        self.message = hidden(self.message, secret)
 
 
 class Reply(NamedTuple):
@@ -84,7 +85,7 @@ class Reply(NamedTuple):
     def hiding(self, secret: str) -> Reply:
         """Without the secret: some gateways send their errors, which may quote it, as replies."""
         texts = (self.text, self.finish, self.model, self.fingerprint)
-        text, finish, model, fingerprint = (_without(secret, text) for text in texts)
+        text, finish, model, fingerprint = (hidden(text, secret) for text in texts)
         return Reply(text, finish, model, fingerprint, self.thought)
 
 
@@ -203,10 +204,6 @@ def server_message(content: bytes) -> str:
     except (ValueError, RecursionError):
         pass
     return ' '.join(str(message).split())
-
-
-def _without(secret: str, text: str) -> str:
-    return text.replace(secret, '***') if secret else text
 
 
 def _text(content: Any) -> str:

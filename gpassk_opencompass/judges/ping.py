@@ -14,6 +14,7 @@ import aiohttp
 from yarl import URL
 
 from ..errors import InputError
+from ..keys import hidden
 from .apart import run_apart
 from .asking import Asking
 from .asking import finish_reasons as checked_reasons
@@ -217,7 +218,8 @@ class _Visit(NamedTuple):
             tokens = self.asking.sampling.get('max_tokens', 'unset')
             return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
         if trouble.kind in (Kind.SETTING, Kind.REFUSED):
-            return self._about_names(trouble, await _served(session, url))
+            served = await _served(session, url)
+            return self._about_names(trouble, [hidden(name, self.key) for name in served])
         return ''
 
     def _about_names(self, trouble: Trouble, served: Sequence[str]) -> str:

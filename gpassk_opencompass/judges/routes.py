@@ -8,6 +8,7 @@ from loguru import logger
 from yarl import URL
 
 from ..errors import InputError
+from ..keys import without_user
 from .exchange import Kind, Trouble
 from .waits import backoff
 
@@ -29,13 +30,18 @@ def endpoint(address: str) -> URL:
     >>> str(endpoint('http://10.0.0.1:23333')), str(endpoint('https://api.example.org/v1/'))
     ('http://10.0.0.1:23333/v1/chat/completions', 'https://api.example.org/v1/chat/completions')
     """
+    if '@' in str(address):
+        raise InputError(
+            f'the url of {str(address).rpartition("@")[2]} holds a user or a password; leave them out and '
+            'name the environment variable with the key as api_key_env'
+        )
     url = _parsed(address)
     if url is None or url.scheme not in ('http', 'https') or not url.host:
         raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
-    if url.user or url.password or url.query_string or url.fragment:
+    if url.query_string or url.fragment:
         # Not shown: what stands there is often a secret.
         raise InputError(
-            f'the url of {url.host} holds a user, password, query or fragment; leave them out and name the '
+            f'the url of {url.host} holds a query or a fragment; leave it out and name the '
             'environment variable with the key as api_key_env'
         )
     path = url.path.rstrip('/')
@@ -52,7 +58,9 @@ def endpoints(addresses: str | Sequence[str]) -> list[URL]:
     """
     given = [addresses] if isinstance(addresses, str) else addresses
     if not isinstance(given, Sequence) or not all(isinstance(address, str) for address in given):
-        raise InputError(f"urls = {addresses!r}: expected a list of addresses like ['http://host:port']")
+        raise InputError(
+            f"urls = {without_user(repr(addresses))}: expected a list of addresses like ['http://host:port']"
+        )
     if not given:
         raise InputError('an LLM judge needs the url of at least one server, e.g. http://localhost:23333/v1')
     return list(dict.fromkeys(endpoint(address) for address in given))

@@ -6,18 +6,21 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
+from loguru import logger
+
 from ..answers import final_answer, normal_form
 from ..errors import InputError
+from .powers import too_large
 from .protocol import Judgement, Pair, Verdict
 from .wording import agree
-from .workers import Outcome, Workers
+from .workers import FAILURES, Outcome, Workers
 
-_RULES = 2  # to be raised with every change that may change a verdict
+_RULES = 3  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 _MOST_WORKERS = 16
 _LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
@@ -27,15 +30,18 @@ _SAME_SPELLING = Judgement(Verdict.CORRECT, 'string')
 _ABSURD = Judgement(Verdict.INCORRECT, 'capped')
 _NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
 _ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
+_TOO_LARGE = Judgement(Verdict.INCORRECT, 'capped', 'too large')
+_TOO_LARGE_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too large')
 _VERDICTS = {True: Verdict.CORRECT, False: Verdict.INCORRECT}
 _JUDGEMENTS = {
     Outcome.YES: Judgement(Verdict.CORRECT, 'math-verify'),
     Outcome.NO: Judgement(Verdict.INCORRECT, 'math-verify'),
-    **{
-        failure: Judgement(Verdict.UNJUDGED, 'math-verify', failure.value)
-        for failure in (Outcome.TIMEOUT, Outcome.MEMORY, Outcome.CRASH)
-    },
+    **{failure: Judgement(Verdict.INCORRECT, 'math-verify', failure.value) for failure in FAILURES},
 }
+_FIRST_TRY = 0.2  # of the time of a pair; of 1,581 honest ones the slowest took 1 s, a hostile one takes all
+_REHEARSALS = [['x^2+1', '(x+1)^2-2x'], [r'\frac{1}{2}', '0.51']]
+_TRIVIAL = '0'
+_SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 _BOX = re.compile(r'\\(?:boxed|fbox)')
 
@@ -46,15 +52,19 @@ class RuleJudge:
     In this order: an answer that is empty is incorrect; one with the normal form of the reference is
     correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
     (`capped`); options, yes or no and sentences are compared as words (`wording`); everything else goes to
-    math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`). Where
-    that runs out of time or memory or crashes, the pair is unjudged, with that as reason; so is a pair
-    whose *reference* is of absurd size.
+    math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`).
+
+    A pair that runs out of time or memory there, or crashes, is tried a second time: after all others, alone
+    in a fresh process, with five times the time; at most 120 of all that this judge is ever given. If it
+    fails again it is incorrect, with what happened as reason; so is an answer like 2^{2^{2024}}, which is
+    not tried. Where the *reference* is of absurd size, or cannot be compared with 0 either, the pair is
+    unjudged.
 
     A reference or answer given as a whole response counts by its final answer; the question does not count.
     Safe to use from several threads, one call at a time; a context manager.
 
     workers: most processes to use, by default the processors this process may use, at most 16.
-    timeout: processor time in seconds for one pair (by the clock, four times that).
+    timeout: processor time in seconds for one pair, a fifth of it in the first try.
     memory_mb: address space of a worker, at least 256.
     max_length, max_nesting: characters and open brackets beyond which an answer is not parsed.
 
@@ -81,12 +91,9 @@ class RuleJudge:
         _check({'workers': workers, **limits})
         self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
         self._max_length, self._max_nesting = max_length, max_nesting
-        self._workers = Workers(
-            'gpassk_opencompass.judges.verifier:equivalent',
-            count=_processors() if workers is None else workers,
-            timeout=timeout,
-            memory_mb=memory_mb,
-        )
+        self._workers = _pool(_processors() if workers is None else workers, timeout * _FIRST_TRY, memory_mb)
+        self._alone = _pool(1, timeout, memory_mb, fresh=True)
+        self._tries_left = _SECOND_TRIES
         self._counts: Counter[str] = Counter()
         self._closed = False
 
@@ -116,20 +123,20 @@ class RuleJudge:
                 hard[reference, answer] = stated
             else:
                 judged[reference, answer] = judgement
-        outcomes = self._workers.run(list(hard.values()))
-        judged |= {key: _JUDGEMENTS[outcome] for key, outcome in zip(hard, outcomes, strict=True)}
+        judged |= dict(zip(hard, self._by_mathematics(list(hard.values())), strict=True))
         judgements = [judged[key] for key in keys]
         self._count(judgements, distinct=len(judged))
         return judgements
 
     def statistics(self) -> Mapping[str, int | float]:
         """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""
-        return {**self._counts, 'workers started': self._workers.started}
+        return {**self._counts, 'workers started': self._workers.started + self._alone.started}
 
     def close(self) -> None:
         """End the worker processes. May be called twice; nothing can be judged afterwards."""
         self._closed = True
         self._workers.close()
+        self._alone.close()
 
     def __enter__(self) -> RuleJudge:
         return self
@@ -156,7 +163,40 @@ class RuleJudge:
             return _SAME_SPELLING
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
             return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
-        return self._if_absurd(reference, answer) or _by_wording(reference, answer)
+        return (
+            self._if_absurd(reference, answer)
+            or _by_wording(reference, answer)
+            or _if_too_large(reference, answer)
+        )
+
+    def _by_mathematics(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        judgements = [_JUDGEMENTS[outcome] for outcome in self._workers.run(pairs)]
+        failed = [place for place, judgement in enumerate(judgements) if judgement.reason]
+        faults = self._faults({pairs[place][0] for place in failed})
+        for place in failed:
+            judgements[place] = faults.get(pairs[place][0]) or _once(judgements[place])
+        tried = [place for place in failed if pairs[place][0] not in faults]
+        again = _in_turn(tried, [pairs[place][0] for place in tried])[: self._tries_left]
+        for place, outcome in zip(again, self._try_again([pairs[place] for place in again]), strict=True):
+            judgements[place] = _JUDGEMENTS[outcome]
+        return judgements
+
+    def _try_again(self, pairs: Sequence[tuple[str, str]]) -> list[Outcome]:
+        if pairs:
+            logger.info(f'{len(pairs)} answers took too much time or memory; each is tried once more, alone')
+            self._tries_left -= len(pairs)
+            self._counts['second tries'] += len(pairs)
+        return self._alone.run(pairs)
+
+    def _faults(self, references: Collection[str]) -> dict[str, Judgement]:
+        """Return what to say of pairs whose reference cannot be compared with anything."""
+        texts = sorted(references)
+        outcomes = dict(zip(texts, self._alone.run([(text, _TRIVIAL) for text in texts]), strict=True))
+        return {
+            reference: Judgement(Verdict.UNJUDGED, 'math-verify', f'reference: {outcome.value}')
+            for reference, outcome in outcomes.items()
+            if outcome in FAILURES
+        }
 
     def _if_absurd(self, reference: str, answer: str) -> Judgement | None:
         for text, judgement in ((reference, _ABSURD_REFERENCE), (answer, _ABSURD)):
@@ -173,6 +213,43 @@ class RuleJudge:
 def _by_wording(reference: str, answer: str) -> Judgement | None:
     agreement = agree(reference, answer)
     return None if agreement is None else Judgement(_VERDICTS[agreement], 'wording')
+
+
+def _if_too_large(reference: str, answer: str) -> Judgement | None:
+    if too_large(reference):
+        return _TOO_LARGE_REFERENCE
+    return _TOO_LARGE if too_large(answer) else None
+
+
+def _in_turn(places: Sequence[int], references: Sequence[str]) -> list[int]:
+    """Return the places, the first one of each reference before the second one of any.
+
+    So no reference uses up the tries of the others.
+
+    >>> _in_turn([5, 6, 7, 8], ['a', 'a', 'b', 'a'])
+    [5, 7, 6, 8]
+    """
+    seen: Counter[str] = Counter()
+    turns = {}
+    for place, reference in zip(places, references, strict=True):
+        turns[place] = seen[reference], place
+        seen[reference] += 1
+    return sorted(places, key=turns.__getitem__)
+
+
+def _once(judgement: Judgement) -> Judgement:
+    return judgement._replace(reason=f'{judgement.reason}, tried once')
+
+
+def _pool(count: int, timeout: float, memory_mb: int, *, fresh: bool = False) -> Workers:
+    return Workers(
+        'gpassk_opencompass.judges.verifier:equivalent',
+        count=count,
+        timeout=timeout,
+        memory_mb=memory_mb,
+        rehearsals=_REHEARSALS,
+        fresh=fresh,
+    )
 
 
 def _check(limits: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
+from ..record import undecided_notes
 from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
@@ -123,4 +124,4 @@ def _warnings(record: Any) -> list[str]:
         warnings.append(
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    return warnings
+    return warnings + undecided_notes(block)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS
+from ..record import SYMBOLS, undecided_notes, undecided_reasons
 from ..scoring import Samples, judge_rows
 from .rows import About, Counted, Sampled
 from .tally import Counts, Tally
@@ -25,6 +25,13 @@ class Judged:
     judgements: list[Judgement]
     answers: list[FinalAnswer]
     responses: list[str]
+
+    @property
+    def remarks(self) -> list[str]:
+        """See `record.undecided_notes`."""
+        reasons = undecided_reasons(self.judgements)
+        block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
+        return undecided_notes(block)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
+from ..record import undecided_notes
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
 from .rows import (
@@ -49,6 +50,10 @@ class Source:
     """What a result file calls its model and its data set."""
     judged: Judged | None = None
     """Of responses: what became of each."""
+    remarks: Sequence[str] = ()
+    """Sentences on verdicts that the judge could not give."""
+    undecided: Mapping[str, int] | None = None
+    """Samples of each uid that the judge gave up on; None where it is not known, as of a part of them."""
 
 
 def open_source(
@@ -85,7 +90,9 @@ def open_source(
         raise InputError(f'{path} holds responses, which need a judge')
     found = _responses(rows, items, naming, selection)
     judged = found.judged_by(judge(found.counts()))
-    return Source(kind, iter(judged.questions), judged.judge.identity(), judged=judged)
+    return Source(
+        kind, iter(judged.questions), judged.judge.identity(), judged=judged, remarks=judged.remarks
+    )
 
 
 def _responses(rows: JsonRows, items: Items, naming: Naming, selection: Selection) -> Responses:
@@ -144,13 +151,35 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
         if not all(type(k) is int and k > 0 for k in block['k']):
             raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
-        return Source(RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block))
+        remarks = undecided_notes(block)
+        return Source(
+            RESULT,
+            iter(questions),
+            judge,
+            tuple(block['k']),
+            _run(Path(path), block),
+            remarks=remarks,
+            undecided=_undecided(block) if selection.first is None else None,
+        )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
         ) from error
+
+
+def _undecided(block: Mapping[str, Any]) -> dict[str, int] | None:
+    counts = block['counts']
+    if 'undecided' not in counts:
+        return None
+    found = dict(zip(counts['uid'], counts['undecided'], strict=True))
+    most = dict(zip(counts['uid'], (block['n'] - c for c in counts['c']), strict=True))
+    if wrong := [
+        uid for uid, count in found.items() if type(count) is not int or not 0 <= count <= most[uid]
+    ]:
+        raise InputError(f'damaged: counts.undecided of {wrong[0]!s:.60} is {found[wrong[0]]!r:.60}')
+    return found
 
 
 def _run(path: Path, block: Mapping[str, Any]) -> dict[str, str]:

@@ -48,12 +48,12 @@ function metricTable(entry) {
   });
   return tableOf(`Metrics of ${entry.name}, in percent`,
     ['Metric', 'Score', `${levelName()}, new questions`, `${levelName()}, same questions again`,
-      'If all unjudged were right'], lines);
+      'If all in doubt were right'], lines);
 }
 
 function boundOf(entry, metric) {
-  if (!unjudgedOf(entry)) return '–';
-  const most = entry.c.map((c, position) => c + entry.unjudged[position]);
+  if (!chosen.questions.some((position) => entry.inDoubt[position])) return '–';
+  const most = entry.c.map((c, position) => c + entry.inDoubt[position]);
   return percent(total(chosenValues(metric, most, entry.n)) / chosen.questions.length);
 }
 
