@@ -44,6 +44,10 @@ class Judgement(NamedTuple):
     """Why a pair stayed unjudged, e.g. 'timeout'; '' otherwise."""
 
 
+HEDGED = Judgement(Verdict.INCORRECT, 'hedged')
+"""Of an answer that states more values than its reference asks for; given without asking a judge."""
+
+
 class Judge(Protocol):
     """Anything that judges pairs.
 

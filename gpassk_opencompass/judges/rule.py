@@ -11,13 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
-from ..answers import final_answer, normal_form
+from ..answers import FinalAnswer, final_answer, hedges, normal_form
 from ..errors import InputError
-from .protocol import Judgement, Pair, Verdict
+from .protocol import HEDGED, Judgement, Pair, Verdict
 from .wording import agree
 from .workers import Outcome, Workers
 
-_RULES = 2  # to be raised with every change that may change a verdict
+_RULES = 3  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 _MOST_WORKERS = 16
 _LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
@@ -37,7 +37,6 @@ _JUDGEMENTS = {
     },
 }
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
-_BOX = re.compile(r'\\(?:boxed|fbox)')
 
 
 class RuleJudge:
@@ -110,8 +109,10 @@ class RuleJudge:
         judged: dict[tuple[str, str], Judgement] = {}
         hard: dict[tuple[str, str], tuple[str, str]] = {}
         for reference, answer in dict.fromkeys(keys):
-            stated = (self._stated(reference), self._stated(answer))
-            judgement = self._at_once(*stated)
+            given = final_answer(answer)
+            stated = (final_answer(reference).text or reference, given.text or answer)
+            hedged = hedges(given if given.text else FinalAnswer(answer, False, False), reference)
+            judgement = HEDGED if hedged else self._at_once(*stated)
             if judgement is None:
                 hard[reference, answer] = stated
             else:
@@ -138,12 +139,6 @@ class RuleJudge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _stated(self, text: str) -> str:
-        """The final answer of a whole response; in a short one math-verify finds boxes by itself."""
-        if _BOX.search(text) and len(text) <= self._max_length:
-            return text
-        return final_answer(text).text or text
 
     def _at_once(self, reference: str, answer: str) -> Judgement | None:
         """The judgement that needs no mathematics, or None."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS
-from ..scoring import Samples, judge_rows
+from ..record import SYMBOLS, answer_warnings
+from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Sampled
 
 LANGUAGE = 'en'
@@ -24,6 +24,14 @@ class Judged:
     judgements: list[Judgement]
     answers: list[FinalAnswer]
     responses: list[str]
+
+    def counts(self) -> dict[str, int]:
+        """Count the responses without a box, without an answer, cut off, and hedged."""
+        return answer_counts(self.answers, self.judgements)
+
+    def warnings(self) -> list[str]:
+        """Return what a reader should know of the responses before quoting a score."""
+        return answer_warnings({'samples': len(self.answers), **self.counts()})
 
 
 @dataclass
