@@ -164,6 +164,7 @@ ROOMS = {
         'plugin',
         'question_sets',
         'questions',
+        'record',
         'report',
         'scoring',
     },

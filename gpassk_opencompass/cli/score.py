@@ -144,6 +144,8 @@ def run(arguments: Namespace) -> int:
         print(f'{_described(arguments.file, source, counts)}\n')
         for text in described(lines, counts, ballots, settings):
             print(text)
+        for warning in source.judged.warnings() if source.judged else ():
+            print(warning)
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
             text = csv or _record(arguments, source, kept, settings, counts)
