@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -116,6 +117,11 @@ def values_of(answer: str) -> list[str]:
     """
     if len(answer) > _LONGEST or not _MAY_LIST.search(answer):
         return [answer]
+    return list(_values(answer))
+
+
+@lru_cache(maxsize=4096)  # n samples of a question give few answers
+def _values(answer: str) -> Sequence[str]:
     parts = [_LEAD.sub('', part).strip(' .。:：') for part in _split(_plain(answer))]
     parts = [part for part in parts if part]
     if len(parts) > 1 and (not all(map(_is_value, parts)) or _is_one_measure(parts)):
