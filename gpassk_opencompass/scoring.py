@@ -14,9 +14,9 @@ import numpy as np
 from loguru import logger
 from numpy.typing import NDArray
 
-from .answers import FinalAnswer, final_answer, normal_form
+from .answers import FinalAnswer, final_answer, hedges, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .record import (
     Measures,
@@ -96,7 +96,7 @@ def score(
         judgements,
         [answer.text for answer in answers],
         judge,
-        **answer_counts(answers),
+        **answer_counts(answers, judgements),
         **_known(samples, questions, versions),
     )
     for note in undecided_notes(record['gpassk']):
@@ -141,24 +141,28 @@ def score_judged(
     )
 
 
-def answer_counts(answers: Sequence[FinalAnswer]) -> dict[str, int]:
-    """How many responses have no box, no answer at all, or look cut off; for the block `gpassk`."""
+def answer_counts(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, int]:
+    """Count responses without a box, without an answer, cut off, and hedged; for the block `gpassk`."""
     return {
         'unboxed': sum(not answer.boxed for answer in answers),
         'unanswered': sum(not answer.text for answer in answers),
         'truncated': sum(answer.cut_off for answer in answers),
+        'hedged': sum(judgement.origin == HEDGED.origin for judgement in judgements),
     }
 
 
 def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -> list[Judgement]:
-    """One judgement a row; each distinct (question, reference, answer) is judged once.
+    """Return one judgement a row; each distinct (question, reference, answer) is judged once.
 
     Answers that are equal in normal form are one. The shortest spelling stands for all of them, so that
-    the pair does not depend on which replica came first.
+    the pair does not depend on which replica came first. Of an answer that states more values than its
+    reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'.
     """
     keys = [_pair_key(samples, row, answer) for row, answer in enumerate(answers)]
     pairs: dict[tuple[str, ...], Pair] = {}
     for row, (key, answer) in enumerate(zip(keys, answers, strict=True)):
+        if key is None:
+            continue
         known = pairs.get(key)
         if known is None or (len(answer.text), answer.text) < (len(known.answer), known.answer):
             pairs[key] = Pair(
@@ -170,10 +174,13 @@ def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -
             )
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    return [judged[key] for key in keys]
+    return [HEDGED if key is None else judged[key] for key in keys]
 
 
-def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...]:
+def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...] | None:
+    """What makes two rows one pair; None where nothing has to be asked."""
+    if hedges(answer, samples.reference[row]):
+        return None
     given = normal_form(answer.text) if answer.text else '\0' + samples.response[row][-TAIL_LENGTH:]
     return samples.question[row], samples.reference[row], samples.language[row], given
 

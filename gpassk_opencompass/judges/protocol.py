@@ -50,6 +50,10 @@ class Judgement(NamedTuple):
         return self.verdict is Verdict.INCORRECT and bool(self.reason)
 
 
+HEDGED = Judgement(Verdict.INCORRECT, 'hedged')
+"""Of an answer that states more values than its reference asks for; given without asking a judge."""
+
+
 class Judge(Protocol):
     """Anything that judges pairs.
 

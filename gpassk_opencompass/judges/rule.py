@@ -13,10 +13,10 @@ from typing import Any
 
 from loguru import logger
 
-from ..answers import final_answer, normal_form
+from ..answers import FinalAnswer, final_answer, hedges, normal_form
 from ..errors import InputError
 from .powers import too_large
-from .protocol import Judgement, Pair, Verdict
+from .protocol import HEDGED, Judgement, Pair, Verdict
 from .wording import agree
 from .workers import FAILURES, Outcome, Workers
 
@@ -43,7 +43,6 @@ _REHEARSALS = [['x^2+1', '(x+1)^2-2x'], [r'\frac{1}{2}', '0.51']]
 _TRIVIAL = '0'
 _SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
-_BOX = re.compile(r'\\(?:boxed|fbox)')
 
 
 class RuleJudge:
@@ -117,8 +116,10 @@ class RuleJudge:
         judged: dict[tuple[str, str], Judgement] = {}
         hard: dict[tuple[str, str], tuple[str, str]] = {}
         for reference, answer in dict.fromkeys(keys):
-            stated = (self._stated(reference), self._stated(answer))
-            judgement = self._at_once(*stated)
+            given = final_answer(answer)
+            stated = (final_answer(reference).text or reference, given.text or answer)
+            hedged = hedges(given if given.text else FinalAnswer(answer, False, False), reference)
+            judgement = HEDGED if hedged else self._at_once(*stated)
             if judgement is None:
                 hard[reference, answer] = stated
             else:
@@ -145,12 +146,6 @@ class RuleJudge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _stated(self, text: str) -> str:
-        """The final answer of a whole response; in a short one math-verify finds boxes by itself."""
-        if _BOX.search(text) and len(text) <= self._max_length:
-            return text
-        return final_answer(text).text or text
 
     def _at_once(self, reference: str, answer: str) -> Judgement | None:
         """The judgement that needs no mathematics, or None."""

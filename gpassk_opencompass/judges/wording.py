@@ -11,9 +11,11 @@ from ..answers import normal_form
 from .mending import is_prose
 
 _OPTION = re.compile(r'\(?([A-H])\)?')
+_OPTIONS = re.compile(r'[A-H]{2,8}')
+_BETWEEN_OPTIONS = re.compile(r'[,;&.()]|[和与及]|and')
 _OPTION_AND_TEXT = re.compile(r'(?:\(([A-H])\)|([A-H])[.:)])(?!\s*\(?[A-H]\b)', re.ASCII)
 _OPTION_FIRST = re.compile(
-    r'\(?([A-H])(?:\)|[.:,](?=\D)|(?=[\u4e00-\u9fff]))(?!\s*(?:and\b|or\b|和|或)?\s*\(?[A-H](?![a-z]))'
+    r'\(?([A-H])(?:\)|[.:](?=\D)|,|(?=[\u4e00-\u9fff]))(?!\s*(?:and\b|or\b|和|或)?\s*\(?[A-H](?![a-z]))'
 )
 _YES = frozenset({'yes', 'true', '是', '是的', '对', '正确'})
 _NO = frozenset({'no', 'false', '否', '不是', '错', '错误', '不正确'})
@@ -48,6 +50,9 @@ def _options(reference: str, answer: str) -> bool | None:
     if option := _OPTION.fullmatch(reference):
         chosen = _OPTION.fullmatch(answer) or _OPTION_FIRST.match(answer)
         return chosen[1] == option[1] if chosen else None
+    if _OPTIONS.fullmatch(reference):
+        chosen_all = _BETWEEN_OPTIONS.sub('', answer)
+        return set(chosen_all) == set(reference) if _OPTIONS.fullmatch(chosen_all) else None
     if option := _OPTION_AND_TEXT.match(reference):
         chosen = _OPTION.fullmatch(answer)
         return chosen[1] == (option[1] or option[2]) if chosen else None

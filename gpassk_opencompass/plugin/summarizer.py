@@ -14,20 +14,12 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
-from ..record import undecided_notes
+from ..record import answer_warnings, undecided_notes
 from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
 from ..times import utc_folder
 from .provenance import Task, difference
-
-NOTEWORTHY = 0.01
-"""Share of responses from which on a count of them is worth a warning."""
-
-SUSPECT = {
-    'truncated': 'look cut off: max_out_len is short',
-    'unanswered': 'are empty or have no final answer',
-}
 
 
 class GPassKSummarizer:
@@ -114,11 +106,7 @@ def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
 def _warnings(record: Any) -> list[str]:
     """What a reader of the numbers should know before quoting them."""
     block = record['gpassk']
-    warnings = list(block['replicas']['warnings'])
-    for count, what in SUSPECT.items():
-        # Who judges by an evaluator of OpenCompass has not looked for final answers.
-        if block.get(count, 0) > NOTEWORTHY * block['samples']:
-            warnings.append(f'{block[count]} of {block["samples"]} responses {what}')
+    warnings = [*block['replicas']['warnings'], *answer_warnings(block)]
     if block['unjudged']:
         low, high = block['bounds']['accuracy']
         warnings.append(

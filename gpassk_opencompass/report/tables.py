@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ..record import answer_warnings
 from ..unseen import json_text
 from .layout import NOTHING, TextTable
 from .leaderboard import Board
@@ -112,6 +113,15 @@ def signatures(boards: Iterable[Board]) -> Iterator[str]:
         )
 
 
+def _warnings(board: Board) -> list[str]:
+    """What of the responses of each run has to be known."""
+    return [
+        f'{entry.name}: {warning}'
+        for entry in board.entries
+        for warning in answer_warnings(entry.result.block)
+    ]
+
+
 def _ranks(best: int | None, worst: int | None) -> str:
     return str(best) if best == worst else f'{best}–{worst}'
 
@@ -123,6 +133,8 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
         table = leaderboard_table(board, rows)
         title, about = markdown_line(board.title), markdown_line(heading(board))
         parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n{read}\n')
+        if warnings := _warnings(board):
+            parts.append(''.join(f'- {markdown_line(line)}\n' for line in warnings))
         parts += [
             f'### {markdown_line(table.title)}\n\n{table.to_markdown()}'
             for table in group_tables(board, rows)

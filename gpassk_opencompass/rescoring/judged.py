@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS, undecided_notes, undecided_reasons
-from ..scoring import Samples, judge_rows
+from ..record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
+from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Counted, Sampled
 from .tally import Counts, Tally
 
@@ -26,12 +26,16 @@ class Judged:
     answers: list[FinalAnswer]
     responses: list[str]
 
+    def counts(self) -> dict[str, int]:
+        """Count the responses without a box, without an answer, cut off, and hedged."""
+        return answer_counts(self.answers, self.judgements)
+
     @property
     def remarks(self) -> list[str]:
-        """See `record.undecided_notes`."""
+        """What a reader should know of responses and judge before quoting a score."""
         reasons = undecided_reasons(self.judgements)
         block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
-        return undecided_notes(block)
+        return [*answer_warnings({**block, **self.counts()}), *undecided_notes(block)]
 
 
 @dataclass

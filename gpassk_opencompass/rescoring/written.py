@@ -10,7 +10,6 @@ import numpy as np
 
 from ..record import Measures, Questions, counts_record, versions_with, write_record
 from ..replicas import describe_replicas
-from ..scoring import answer_counts
 from .judged import Judged
 from .rows import Question, Sampled
 
@@ -62,7 +61,7 @@ def _of_judged(
         judged.judgements,
         [answer.text for answer in answers],
         judged.judge,
-        **answer_counts(answers),
+        **judged.counts(),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )

@@ -31,7 +31,7 @@ function facts(entry) {
     ['Judge', state.board.judge],
     ['Unjudged samples', unjudgedOf(entry) + (reasons ? ` (all questions: ${reasons})` : '')],
     ['Greedy', entry.greedyNote],
-    ['Warnings', entry.warnings.join(' ')],
+    ['Warnings', entry.warnings.join('; ')],
     ['Signature', element('code', {}, entry.signature)],
   ];
   const shown = pairs.filter(([, value]) => value !== '');
