@@ -172,6 +172,7 @@ ROOMS = {
         'report',
         'scoring',
         'times',
+        'unseen',
     },
     'lighteval_settings': {'errors', 'judges', 'metrics', 'record'},
     'lighteval_metric': {'errors', 'judges', 'lighteval_settings', 'record', 'scoring', 'uncertainty'},

@@ -64,7 +64,7 @@ def check_provenance(
         changed = '' if task is None else _changed_between(kept_tasks(out, found.files), task)
     else:
         changed = _changed_since(known, found, task)
-    warnings += _refuse_changed(changed, predictions, accepted)
+    warnings += _refuse_changed(changed, found, known is not None, accepted)
     for warning in warnings:
         get_logger().warning(f'{predictions.stem}: {warning}')
     return {'provenance': _told(known, found, warnings)}
@@ -128,15 +128,17 @@ def _changed_between(kept: Mapping[str, Task], task: Task) -> str:
     return ''
 
 
-def _refuse_changed(changed: str, predictions: Path, accepted: Sequence[str]) -> list[str]:
+def _refuse_changed(changed: str, found: Predictions, known: bool, accepted: Sequence[str]) -> list[str]:
     if not changed:
         return []
-    text = f'{predictions.parent}: the samples were drawn with {changed.lstrip(".")}'
+    names = ', '.join(path.name for path in found.files)
+    text = f'{names}: samples were drawn with {changed.lstrip(".")}'
     if 'settings' in accepted:
         return [f'{text}, as accept_changed says']
+    anew = 'start anew in another work directory' if known else f'move {names} away and sample anew with -r'
     raise IncompleteError(
-        f'{text}. Go back to what they were drawn with, or sample anew in another work directory; to score '
-        "them all the same: accept_changed=['settings'] of GPassKEvaluator"
+        f'{text}. Go back to what they were drawn with, or {anew}; to score them all the same: '
+        "accept_changed=['settings'] of GPassKEvaluator"
     )
 
 
