@@ -23,12 +23,9 @@ from . import ROOT
 
 MODEL = 'judge'
 
-_WRONG = [
-    [json.dumps(text)[1:-1].encode() for text in (canary.pair.question, canary.pair.answer)]
-    for canary in CANARIES
-    if canary.verdict is Verdict.INCORRECT
-]
-"""Question and answer, as a request has them."""
+_WRONG = [canary.pair for canary in CANARIES if canary.verdict is Verdict.INCORRECT]
+_QUESTIONS = {json.dumps(pair.question)[1:-1].encode() for pair in _WRONG}
+"""As a request has them."""
 
 
 @contextmanager
@@ -49,8 +46,7 @@ async def _serve(latency: float, ports: int) -> None:
     async def answer(request: web.Request) -> web.Response:
         asked = await request.read()
         await asyncio.sleep(latency)
-        wrong = any(question in asked and answer in asked for question, answer in _WRONG)
-        return web.Response(body=no if wrong else yes, content_type='application/json')
+        return web.Response(body=no if _is_wrong(asked) else yes, content_type='application/json')
 
     app = web.Application(client_max_size=2**26)
     app.router.add_post('/v1/chat/completions', answer)
@@ -61,6 +57,14 @@ async def _serve(latency: float, ports: int) -> None:
     print(json.dumps([address[1] for address in runner.addresses]), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     await runner.cleanup()
+
+
+def _is_wrong(asked: bytes) -> bool:
+    """Whether it is a canary with a wrong answer; only canaries are taken apart."""
+    if not any(question in asked for question in _QUESTIONS):
+        return False
+    prompt = json.loads(asked)['messages'][-1]['content']
+    return any(pair.question in prompt and pair.answer in prompt for pair in _WRONG)
 
 
 def _completion(text: str) -> bytes:

@@ -234,7 +234,7 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(
     monkeypatch.setenv('MARKED', JUDGE_KEY)
     with JudgeServer(lambda asked: r'\boxed{yes}') as other:
         there = {'Location': f'{other.url}/v1/chat/completions'}
-        with JudgeServer(lambda asked: Fail(status, headers=there)) as server:
+        with JudgeServer(lambda asked: Fail(status, headers=there), fit=False) as server:
             judge = LLMJudge('judge', server.url, prompts=PROMPTS, api_key_env='MARKED', progress=False)
             with pytest.raises(GPassKError), closing(judge):
                 judge.judge(pairs_of(0, 1))

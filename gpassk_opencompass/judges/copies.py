@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import NamedTuple
 
 _CONTEXT = 24
@@ -37,14 +38,19 @@ class Copies:
 
     def __init__(self, asked: Asked, box: re.Pattern[str]) -> None:
         self._asked, self._box = asked, box
-        self._prompt = squeezed(asked.prompt)
+
+    @cached_property
+    def _prompt(self) -> str:
+        return squeezed(self._asked.prompt)
 
     def echoed_by(self, reply: str) -> bool:
         """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
         plain = squeezed(reply)
-        if any(mark in plain for mark in self._asked.marks) or self._prompt in plain:
-            return True
-        return plain in self._prompt and len(self._box.sub('', plain)) >= _MORE_THAN_A_BOX
+        if len(self._box.sub('', plain)) < _MORE_THAN_A_BOX:
+            return False
+        return (
+            any(mark in plain for mark in self._asked.marks) or self._prompt in plain or plain in self._prompt
+        )
 
     def last_own(self, reply: str) -> re.Match[str] | None:
         """Return the last box of the reply that is a verdict of its own.
@@ -63,6 +69,8 @@ class Copies:
         reach = 4 * _CONTEXT
         before = squeezed(reply[max(0, box.start() - reach) : box.start()])[-_CONTEXT:]
         after = squeezed(reply[box.end() : box.end() + reach])[:_CONTEXT]
+        if len(before) + len(after) < _CONTEXT:
+            return False
         said, half = squeezed(box[0]), _CONTEXT // 2
         # One half of the context at least is on one side.
         if before[-half:] + said not in self._prompt and said + after[:half] not in self._prompt:

@@ -140,6 +140,8 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
     """
     is_reply = response.status == 200
     limit = LARGEST_REPLY if is_reply else _LARGEST_ERROR
+    if 'Content-Encoding' not in response.headers and 0 <= (response.content_length or -1) <= limit:
+        return await response.read()  # no more than it says comes in
     content = bytearray()
     try:
         async for part in _unpacked(response, limit):

@@ -245,8 +245,11 @@ class LLMJudge:
         return whole[0] if len(whole) == 1 else None
 
     def _key(self, served: Served, ask: Candidate) -> str:
-        judge = {**self._asked_as, 'served': served.told()}
-        return verdict_key(judge, ask.language, ask.question, ask.reference, ask.known_by)
+        return verdict_key(self._judge_of(served), ask.language, ask.question, ask.reference, ask.known_by)
+
+    def _judge_of(self, served: Served) -> dict[str, Any]:
+        """What a verdict is kept under besides its texts."""
+        return {**self._asked_as, 'served': served.told()}
 
     def _judgement(self, key: str, reasons: Mapping[str, str]) -> Judgement:
         verdict = self._store.get(key)
@@ -308,7 +311,7 @@ class LLMJudge:
             'answer': ask.text,
             'language': ask.language,
             'reply': reply.text[-_EXCERPT:],
-            'judge': {**self._asked_as, 'served': self._served.told() if self._served else {}},
+            'judge': self._judge_of(self._served or Served()),
             'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
         }
         self._store.put(key, verdict, about)

@@ -65,6 +65,7 @@ class Reception:
         """What those said who were there first; None as long as none was asked."""
         self._said = Served()  # by any of them, so far
         self._said_by = ''
+        self._agreed: Served | None = None  # what was found to agree last
         self._met: set[URL] = set()
         self._greeted: set[URL] = set()
 
@@ -174,7 +175,10 @@ class Reception:
 
     def check(self, job: Job, reply: Reply) -> None:
         """Raise UnfitJudge if a reply comes from another model than the first ones."""
-        self._agree(job.url, told_by(reply))
+        says = told_by(reply)
+        if says != self._agreed:
+            self._agree(job.url, says)
+            self._agreed = says
 
     async def _introduce(self, url: URL, key: str) -> None:
         async with open_session(self._limits.timeout, key) as session:
