@@ -128,7 +128,7 @@ _MARKUP = re.compile(
     | &(?=\#|\w+;)                         # what would be read as another character
     | \\(?=[!-/:-@\[-`{-~]|$)              # what would take the meaning of the next character away
     | [*`~]
-    | (?<![^\W_])_ | _(?![^\W_])            # emphasis, but within a word
+    | _(?![^\W_])                         # what would end emphasis; alone, its beginning is none
     | \](?=[(\[:])                         # a link, an image, what a link refers to
     | (?<=:)/(?=/) | (?<=www)\.            # addresses that some readers make links of
     """,
