@@ -166,6 +166,7 @@ ROOMS = {
         'questions',
         'report',
         'scoring',
+        'unseen',
     },
     'lighteval_settings': {'errors', 'judges', 'metrics', 'record'},
     'lighteval_metric': {'errors', 'judges', 'lighteval_settings', 'record', 'scoring', 'uncertainty'},
