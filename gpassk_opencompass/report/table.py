@@ -120,7 +120,15 @@ def markdown_line(text: str) -> str:
 
 
 def _as_text(text: str) -> str:
-    return _MARKUP.sub(lambda found: _PLAIN.get(found[0], f'\\{found[0]}'), one_line(text))
+    plain = one_line(text)
+    alone = len(_EDGE.findall(plain)) < 2  # one underscore is no emphasis, e.g. before settings: _t1-0_l8192
+    return _MARKUP.sub(
+        lambda found: '_' if alone and found[0] == '_' else _PLAIN.get(found[0], f'\\{found[0]}'), plain
+    )
+
+
+_EDGE = re.compile(r'(?<![^\W_])_|_(?![^\W_])')
+"""An underscore that is not within a word."""
 
 
 _MARKUP = re.compile(
@@ -128,7 +136,7 @@ _MARKUP = re.compile(
     | &(?=\#|\w+;)                         # what would be read as another character
     | \\(?=[!-/:-@\[-`{-~]|$)              # what would take the meaning of the next character away
     | [*`~]
-    | _(?![^\W_])                         # what would end emphasis; alone, its beginning is none
+    | (?<![^\W_])_ | _(?![^\W_])            # emphasis, as `_EDGE`
     | \](?=[(\[:])                         # a link, an image, what a link refers to
     | (?<=:)/(?=/) | (?<=www)\.            # addresses that some readers make links of
     """,

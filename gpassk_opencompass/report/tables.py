@@ -21,7 +21,8 @@ SCORES_FILE = 'scores.csv'
 HOW_TO_READ = (
     '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '
     'A rank 2–5 says that, with all ranks of the table right at once at {level:g} %, the run is nowhere '
-    'before 2nd and nowhere behind 5th by mG-Pass@{k}. Unjudged samples count as incorrect.'
+    'before 2nd and nowhere behind 5th by mG-Pass@{k}; a run that fails rarely and is a little better '
+    'elsewhere can be ranked wrongly more often. Unjudged samples count as incorrect.'
 )
 
 
