@@ -200,6 +200,62 @@ def test_a_task_finds_its_entries_in_the_config_that_it_was_given(
         provenance.current_task(tmp_path / 'time' / 'predictions' / 'm' / 'bench', 'predictions')
 
 
+@pytest.mark.parametrize(
+    ('model', 'dataset'),
+    [('m', 'a/bench'), ('org/m', 'bench'), ('org/m', 'a/b/bench_0'), ('predictions', 'bench')],
+)
+def test_names_with_slashes_are_found_in_the_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, dataset: str
+) -> None:
+    """Of the model and of the data set; a model may be called as OpenCompass calls its folders."""
+    config = tmp_path / '7_params.py'
+    entries = [
+        {'abbr': name, 'type': 'D', 'infer_cfg': {'inferencer': {'own': name}}} for name in ('x', dataset)
+    ]
+    config.write_text(f'models = [{ENTRY!r}, { ({**ENTRY, "abbr": model})!r}]\ndatasets = {entries!r}\n')
+    monkeypatch.setattr(sys, 'argv', ['openicl_infer.py', str(config)])
+    for shard in (dataset, f'{dataset}_3'):
+        below = tmp_path / 'predictions' / 'time' / 'predictions' / model / shard
+        found = provenance.current_task(below, 'predictions')
+        assert found.model['abbr'] == model
+        assert found.inference_settings == {'own': dataset}
+
+
+def test_names_that_give_two_data_sets_or_models_one_file_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their samples would mix where they differ in lengths or prompts, too."""
+    config = tmp_path / '7_params.py'
+    monkeypatch.setattr(sys, 'argv', ['openicl_infer.py', str(config)])
+    bench, below = {'abbr': 'bench', 'type': 'D'}, tmp_path / 'predictions' / 'm' / 'bench_1'
+
+    def find(models: list[Any], datasets: list[Any]) -> Any:
+        config.write_text(f'models = {models!r}\ndatasets = {datasets!r}\n')
+        return provenance.current_task(below, 'predictions')
+
+    assert find([ENTRY, {**ENTRY, 'batch_size': 1}], [bench, {**bench, 'n': 3}]).dataset['abbr'] == 'bench'
+    with pytest.raises(
+        InputError, match=r'two models of the config are called m, and differ in max_out_len = 9'
+    ):
+        find([{**ENTRY, 'max_out_len': 9}, {**ENTRY, 'max_out_len': 8}], [bench])
+    with pytest.raises(
+        InputError,
+        match=r'two data sets of the config are called bench, and differ in own = 9, and now has 8',
+    ):
+        find([ENTRY], [{**bench, 'infer_cfg': {'inferencer': {'own': own}}} for own in (9, 8)])
+
+
+def test_in_one_process_the_newest_config_with_its_number_counts(tmp_path: Path) -> None:
+    """`opencompass --debug` runs tasks itself; in a container it may have one number each time."""
+    for age, length in ((9, 1), (5, 2), (7, 3)):
+        path = tmp_path / 'configs' / f'2026010{age}_000000_{os.getpid()}.py'
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'models = [{ {**ENTRY, "random_seed": length}!r}]\ndatasets = []\n')
+        os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    found = provenance.current_task(tmp_path / 'predictions' / 'm' / 'bench', 'predictions')
+    assert found.model['random_seed'] == 2
+
+
 QUESTIONS = ['What is 1 + 1?', 'What is 2 + 2?', 'What is 3 + 3?']
 REFERENCES = ['2', '4', '6']
 
