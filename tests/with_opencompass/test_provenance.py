@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Dataset
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
@@ -289,7 +291,11 @@ def test_a_reference_that_is_another_one_is_named(tmp_path: Path) -> None:
     """With what it was; OpenCompass leaves out those that are empty or 0."""
     with pytest.raises(IncompleteError, match="row 1: the reference was '5', and is '4'"):
         check(QUESTIONS, ['2', '5', '6'])
-    assert check(QUESTIONS, ['2', None, '6']) == []
+    assert check(QUESTIONS, [None] * 3) == []  # the run had no references
+    with pytest.raises(IncompleteError, match="row 1: the reference was empty or 0, and is '4'"):
+        check(QUESTIONS, ['2', None, '6'])
+    left_out = asked.Asked([QUESTIONS], [math.nan, 0, ''], None)
+    assert asked.check_rows(rows(QUESTIONS, [math.nan, None, None]), left_out, str) == []
     [warning] = check(QUESTIONS, ['2', '5', '6'], accepted=['references'])
     assert 'row 1' in warning
 
@@ -301,6 +307,22 @@ def test_a_template_that_rewrites_every_question_is_told_and_no_reason_to_stop()
     ]
     with pytest.raises(IncompleteError, match='row 0'):
         check([QUESTIONS[1], QUESTIONS[2], QUESTIONS[0]])
+
+
+def test_the_template_tells_which_columns_a_prompt_must_hold() -> None:
+    """All that it names, and no other: one the same in all rows proves nothing, a number is in many texts."""
+    columns = {'prompt': ['Think.'] * 3, 'question': ['1', '2', '7'], 'problem': QUESTIONS}
+    data = Dataset.from_dict(columns)
+    sent = [f'Think. {question}' for question in QUESTIONS]
+
+    def compare(prompts: list[str]) -> list[str]:
+        compared = asked.asked_of(data, None, {'prompt_template': {'template': '{prompt} {problem}'}})
+        return list(asked.check_rows(rows(prompts, REFERENCES), compared, lambda number: f'row {number}'))
+
+    assert compare(sent) == []
+    for others in (sent[1:] + sent[:1], sent[::-1]):
+        with pytest.raises(IncompleteError, match="row 0: its prompt does not hold 'What is 1"):
+            compare(others)
 
 
 def test_a_fingerprint_changes_with_all_that_it_stands_for() -> None:
