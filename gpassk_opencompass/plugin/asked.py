@@ -37,15 +37,23 @@ class Asked(NamedTuple):
     """None where they cannot be compared, as a postprocessor changes them."""
     samples: Sequence[Sample] | None
     """Which sample each row is; None for a data set without uid and replica."""
+    sent: Sequence[int] = ()
+    """Which of `texts` the template names; where it is not known, one of them is likely to be sent."""
 
 
-def asked_of(rows: Any, references: Sequence[Any] | None) -> Asked:
-    """Collect what is compared from the rows of a data set."""
+def asked_of(rows: Any, references: Sequence[Any] | None, template: Any = None) -> Asked:
+    """Collect what is compared from the rows of a data set.
+
+    Args:
+        template: of the prompts, as far as it is known: of the columns it tells which are sent.
+    """
     names = [name for name in TEXT_COLUMNS if name in rows.column_names]
-    texts = [rows[name] for name in names]
+    names = [name for name in names if all(isinstance(one, str) for one in rows[name])]
+    told = json.dumps(template, default=str)
+    sent = [number for number, name in enumerate(names) if f'{{{name}}}' in told]
     own = {'uid', 'replica'} <= set(rows.column_names)
     samples = list(map(Sample, rows['uid'], rows['replica'])) if own else None
-    return Asked([text for text in texts if all(isinstance(one, str) for one in text)], references, samples)
+    return Asked([rows[name] for name in names], references, samples, sent)
 
 
 def fingerprint(
@@ -160,43 +168,45 @@ def _other_questions(
     elif not asked.texts:
         warnings.append('the data set has no column question, problem or prompt: prompts were not compared')
     else:
-        yield from _other_prompts(prompts, asked.texts, warnings)
+        yield from _other_prompts(prompts, asked, warnings)
 
 
-def _other_prompts(
-    prompts: Sequence[str], texts: Sequence[Sequence[str]], warnings: list[str]
-) -> Iterator[tuple[int, str]]:
-    """Find the rows whose prompt does not hold their question.
+def _other_prompts(prompts: Sequence[str], asked: Asked, warnings: list[str]) -> Iterator[tuple[int, str]]:
+    """Find the rows whose prompt does not hold their question."""
+    texts = [asked.texts[number] for number in asked.sent] or asked.texts
+    found = [(text, *_not_held(prompts, [_solid(one) for one in text])) for text in texts]
+    if not asked.sent:
+        found = [next((column for column in found if not column[2]), found[-1])]
+    if all(rewritten and not missing for _, missing, rewritten in found):
+        warnings.append('no prompt holds its question as the data set spells it: they were not compared')
+    for text, missing, _ in found:
+        for number in missing:
+            yield number, f'its prompt does not hold {text[number]!r:.80}'
 
-    If that is so for all of them, a template may write questions in its own way: then they count only where a
-    prompt holds another question.
+
+def _not_held(prompts: Sequence[str], texts: Sequence[str]) -> tuple[list[int], bool]:
+    """Return the rows whose prompt does not hold their text, and whether that is so for all of them.
+
+    Then a template may write questions in its own way, and rows only count whose prompt holds another.
     """
-    for text in texts:
-        solid = [_solid(question) for question in text]
-        missing = [
-            number
-            for number, (prompt, question) in enumerate(zip(prompts, solid, strict=False))
-            if question not in prompt
-        ]
-        if len(missing) < min(len(prompts), len(solid)):
-            break
-    else:
-        others = set(filter(None, solid))
-        missing = [
-            number for number in missing[:_PROBED] if any(other in prompts[number] for other in others)
-        ]
-        if not missing:
-            warnings.append('no prompt holds its question as the data set spells it: they were not compared')
-    for number in missing:
-        yield number, f'its prompt does not hold {text[number]!r:.80}'
+    held = [text in prompt for prompt, text in zip(prompts, texts, strict=False)]
+    missing = [number for number, is_there in enumerate(held) if not is_there]
+    if any(held):
+        return missing, False
+    others = set(filter(None, texts))
+    return [number for number in missing[:_PROBED] if any(other in prompts[number] for other in others)], True
 
 
 def _other_references(rows: Sequence[Mapping[str, Any]], asked: Asked) -> Iterator[tuple[int, str]]:
     if asked.references is None:
         return
+    told = any(row.get('gold') is not None for row in rows)
     for number, (row, reference) in enumerate(zip(rows, asked.references, strict=False)):
-        gold = row.get('gold')  # OpenCompass leaves out what is empty or 0
-        if gold is not None and gold != _as_json(reference):
+        gold = row.get('gold')
+        if gold is None:  # OpenCompass leaves out what is empty or 0
+            if told and reference:
+                yield number, f'the reference was empty or 0, and is {reference!r:.60}'
+        elif gold != _as_json(reference) and repr(gold) != repr(reference):  # nan is not nan
             yield number, f'the reference was {gold!r:.60}, and is {reference!r:.60}'
 
 

@@ -48,7 +48,8 @@ def check_provenance(
     if not found.rows:  # the caller has responses from elsewhere
         return {}
     task = current_task(out, 'results', kept=True)
-    asked = asked_of(rows, _references(task, rows, references))
+    template = {} if task is None else task.inference_settings
+    asked = asked_of(rows, _references(task, rows, references), template)
 
     def where(number: int) -> str:
         path, own = found.places[number]

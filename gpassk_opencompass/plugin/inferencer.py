@@ -10,6 +10,7 @@ from typing import Any
 
 from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
 from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
+from opencompass.openicl.icl_retriever import ZeroRetriever
 from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
@@ -47,13 +48,13 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         reader = retriever.dataset_reader
         rows = reader.dataset['test']
         self._samples = _samples_of(rows)
-        asked = asked_of(rows, rows[reader.output_column] if reader.output_column else None)
         folder = Path(output_json_filepath or self.output_json_filepath)
         predictions = folder / (output_json_filename or self.output_json_filename)
         task = current_task(predictions.with_suffix(''), 'predictions')
         inference = {} if task is None else task.inference_settings
+        asked = asked_of(rows, rows[reader.output_column] if reader.output_column else None, inference)
         settings = claim(folder, provenance_of(task, self.model)).digest(inference)
-        drawn_from = digest_of([settings, list(asked)])
+        drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
@@ -161,7 +162,16 @@ def _compare(
     texts = [[text[number] for number in numbers] for text in asked.texts]
     references = None if asked.references is None else [asked.references[number] for number in numbers]
     rows = finished[: len(numbers)]
-    check_rows(rows, Asked(texts, references, None), lambda at: f'{predictions.stem}, row {numbers[at]}')
+    check_rows(
+        rows,
+        asked._replace(texts=texts, references=references, samples=None),
+        lambda at: f'{predictions.stem}, row {numbers[at]}',
+    )
+
+
+def _shots_of(retriever: Any) -> Mapping[str, Any]:
+    """Return the columns that few-shot examples are taken from; {} where prompts have none."""
+    return {} if isinstance(retriever, ZeroRetriever) else retriever.index_ds.to_dict()
 
 
 def _samples_of(rows: Any) -> list[Sample]:

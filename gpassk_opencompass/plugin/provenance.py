@@ -142,9 +142,9 @@ def current_task(below: Path, kind: str, *, kept: bool = False) -> Task | None:
         None where no config tells: the caller is no task of OpenCompass.
 
     Raises:
-        InputError: two models of the config share the abbreviation and differ.
+        InputError: two models or data sets of the config share the abbreviation and differ.
     """
-    root = next((above for above in below.parents if above.name == kind), None)
+    root = next((above for above in below.parents[1:] if above.name == kind), None)
     if root is None:
         return None
     found = (_task_in(path, root, below) for path in _configs(root.parent, kept))
@@ -160,7 +160,7 @@ def kept_tasks(out: Path, predictions: Sequence[Path]) -> dict[str, Task]:
         out: `<work_dir>/<time>/results/<model>/<data set>`.
         predictions: the files; where no config is older, as in a copy that lost its times, all configs count.
     """
-    root = next((above for above in out.parents if above.name == 'results'), out)
+    root = next((above for above in out.parents[1:] if above.name == 'results'), out)
     finished = max(path.stat().st_mtime for path in predictions)
     configs = list(root.parent.glob('configs/*.py'))
     before = [path for path in configs if path.stat().st_mtime <= finished]
@@ -174,7 +174,7 @@ def _task_in(path: Path, root: Path, below: Path) -> Task | None:
     except Exception as error:  # of Python code: anything; a kill may have cut it
         get_logger().warning(f'{path} cannot be read: {type(error).__name__}: {error}')
         return None
-    return _entry_of(config, str(below.parent.relative_to(root)), below.name)
+    return _entry_of(config, str(below.relative_to(root)))
 
 
 def provenance_of(task: Task | None, model: Any) -> Provenance:
@@ -307,29 +307,37 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _configs(time_dir: Path, kept: bool) -> Iterator[Path]:
     if len(sys.argv) > 1 and _PARAMETERS.fullmatch(sys.argv[1]) and Path(sys.argv[1]).is_file():
         yield Path(sys.argv[1])
-    yield from time_dir.glob(f'configs/*_{os.getpid()}.py')
+    kept_here = sorted(time_dir.glob('configs/*.py'), key=lambda path: path.stat().st_mtime, reverse=True)
+    yield from (path for path in kept_here if path.stem.endswith(f'_{os.getpid()}'))  # in a container: all
     if kept:
-        yield from sorted(time_dir.glob('configs/*.py'), key=lambda path: path.stat().st_mtime, reverse=True)[
-            :1
-        ]
+        yield from kept_here[:1]
 
 
-def _entry_of(config: Any, model: str, dataset: str) -> Task | None:
-    models = [entry for entry in config.get('models', ()) if model_abbr_from_cfg(entry) == model]
-    if not models:
-        return None
-    first = Task(models[0], {})
-    for other in models[1:]:
-        if found := difference(first.model_settings, Task(other, {}).model_settings):
+def _entry_of(config: Any, name: str) -> Task | None:
+    """Find the entries of `<model>/<data set or shard>`, of which both may have slashes."""
+    parts = [part if isinstance(part, list) else [part] for part in config.get('datasets', ())]
+    models = [(model_abbr_from_cfg(entry), entry) for entry in config.get('models', ())]
+    datasets = [(dataset_abbr_from_cfg(entry), entry) for part in parts for entry in part]
+    for written in (name, _SHARD.sub('', name)):
+        tasks = [Task(m, d) for own, m in models for of, d in datasets if f'{own}/{of}' == written]
+        if tasks:
+            return _only(tasks)
+    return _only([Task(model, {}) for own, model in models if name.startswith(f'{own}/')])
+
+
+def _only(tasks: Sequence[Task]) -> Task | None:
+    for other in tasks[1:]:
+        first, called = tasks[0], f'models of the config are called {model_abbr_from_cfg(tasks[0].model)}'
+        found = difference(_plain(first.model), _plain(other.model))
+        if not found:
+            called = f'data sets of the config are called {dataset_abbr_from_cfg(first.dataset)}'
+            found = difference(first.inference_settings, other.inference_settings)
+        if found:
             raise InputError(
-                f'two models of the config are called {model}, and differ in {found[1:]}: their samples '
-                'would lie in one file; give each an abbr of its own'
+                f'two {called}, and differ in {found[1:]}: their samples would lie in one file; give each an '
+                'abbr of its own'
             )
-    entries = config.get('datasets', ())
-    flat = [entry for part in entries for entry in (part if isinstance(part, list) else [part])]
-    names = (dataset, _SHARD.sub('', dataset))
-    hits = [entry for name in names for entry in flat if dataset_abbr_from_cfg(entry) == name]
-    return Task(models[0], hits[0] if hits else {})
+    return tasks[0] if tasks else None
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Dataset
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
@@ -200,6 +202,62 @@ def test_a_task_finds_its_entries_in_the_config_that_it_was_given(
         provenance.current_task(tmp_path / 'time' / 'predictions' / 'm' / 'bench', 'predictions')
 
 
+@pytest.mark.parametrize(
+    ('model', 'dataset'),
+    [('m', 'a/bench'), ('org/m', 'bench'), ('org/m', 'a/b/bench_0'), ('predictions', 'bench')],
+)
+def test_names_with_slashes_are_found_in_the_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, dataset: str
+) -> None:
+    """Of the model and of the data set; a model may be called as OpenCompass calls its folders."""
+    config = tmp_path / '7_params.py'
+    entries = [
+        {'abbr': name, 'type': 'D', 'infer_cfg': {'inferencer': {'own': name}}} for name in ('x', dataset)
+    ]
+    config.write_text(f'models = [{ENTRY!r}, { ({**ENTRY, "abbr": model})!r}]\ndatasets = {entries!r}\n')
+    monkeypatch.setattr(sys, 'argv', ['openicl_infer.py', str(config)])
+    for shard in (dataset, f'{dataset}_3'):
+        below = tmp_path / 'predictions' / 'time' / 'predictions' / model / shard
+        found = provenance.current_task(below, 'predictions')
+        assert found.model['abbr'] == model
+        assert found.inference_settings == {'own': dataset}
+
+
+def test_names_that_give_two_data_sets_or_models_one_file_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their samples would mix where they differ in lengths or prompts, too."""
+    config = tmp_path / '7_params.py'
+    monkeypatch.setattr(sys, 'argv', ['openicl_infer.py', str(config)])
+    bench, below = {'abbr': 'bench', 'type': 'D'}, tmp_path / 'predictions' / 'm' / 'bench_1'
+
+    def find(models: list[Any], datasets: list[Any]) -> Any:
+        config.write_text(f'models = {models!r}\ndatasets = {datasets!r}\n')
+        return provenance.current_task(below, 'predictions')
+
+    assert find([ENTRY, {**ENTRY, 'batch_size': 1}], [bench, {**bench, 'n': 3}]).dataset['abbr'] == 'bench'
+    with pytest.raises(
+        InputError, match=r'two models of the config are called m, and differ in max_out_len = 9'
+    ):
+        find([{**ENTRY, 'max_out_len': 9}, {**ENTRY, 'max_out_len': 8}], [bench])
+    with pytest.raises(
+        InputError,
+        match=r'two data sets of the config are called bench, and differ in own = 9, and now has 8',
+    ):
+        find([ENTRY], [{**bench, 'infer_cfg': {'inferencer': {'own': own}}} for own in (9, 8)])
+
+
+def test_in_one_process_the_newest_config_with_its_number_counts(tmp_path: Path) -> None:
+    """`opencompass --debug` runs tasks itself; in a container it may have one number each time."""
+    for age, length in ((9, 1), (5, 2), (7, 3)):
+        path = tmp_path / 'configs' / f'2026010{age}_000000_{os.getpid()}.py'
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'models = [{ {**ENTRY, "random_seed": length}!r}]\ndatasets = []\n')
+        os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    found = provenance.current_task(tmp_path / 'predictions' / 'm' / 'bench', 'predictions')
+    assert found.model['random_seed'] == 2
+
+
 QUESTIONS = ['What is 1 + 1?', 'What is 2 + 2?', 'What is 3 + 3?']
 REFERENCES = ['2', '4', '6']
 
@@ -233,7 +291,11 @@ def test_a_reference_that_is_another_one_is_named(tmp_path: Path) -> None:
     """With what it was; OpenCompass leaves out those that are empty or 0."""
     with pytest.raises(IncompleteError, match="row 1: the reference was '5', and is '4'"):
         check(QUESTIONS, ['2', '5', '6'])
-    assert check(QUESTIONS, ['2', None, '6']) == []
+    assert check(QUESTIONS, [None] * 3) == []  # the run had no references
+    with pytest.raises(IncompleteError, match="row 1: the reference was empty or 0, and is '4'"):
+        check(QUESTIONS, ['2', None, '6'])
+    left_out = asked.Asked([QUESTIONS], [math.nan, 0, ''], None)
+    assert asked.check_rows(rows(QUESTIONS, [math.nan, None, None]), left_out, str) == []
     [warning] = check(QUESTIONS, ['2', '5', '6'], accepted=['references'])
     assert 'row 1' in warning
 
@@ -245,6 +307,22 @@ def test_a_template_that_rewrites_every_question_is_told_and_no_reason_to_stop()
     ]
     with pytest.raises(IncompleteError, match='row 0'):
         check([QUESTIONS[1], QUESTIONS[2], QUESTIONS[0]])
+
+
+def test_the_template_tells_which_columns_a_prompt_must_hold() -> None:
+    """All that it names, and no other: one the same in all rows proves nothing, a number is in many texts."""
+    columns = {'prompt': ['Think.'] * 3, 'question': ['1', '2', '7'], 'problem': QUESTIONS}
+    data = Dataset.from_dict(columns)
+    sent = [f'Think. {question}' for question in QUESTIONS]
+
+    def compare(prompts: list[str]) -> list[str]:
+        compared = asked.asked_of(data, None, {'prompt_template': {'template': '{prompt} {problem}'}})
+        return list(asked.check_rows(rows(prompts, REFERENCES), compared, lambda number: f'row {number}'))
+
+    assert compare(sent) == []
+    for others in (sent[1:] + sent[:1], sent[::-1]):
+        with pytest.raises(IncompleteError, match="row 0: its prompt does not hold 'What is 1"):
+            compare(others)
 
 
 def test_a_fingerprint_changes_with_all_that_it_stands_for() -> None:
