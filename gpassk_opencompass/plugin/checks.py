@@ -10,7 +10,7 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
-from .asked import CHANGES, asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
+from .asked import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
 from .provenance import (
     NAME,
     Provenance,
@@ -22,8 +22,6 @@ from .provenance import (
     read_provenance,
 )
 from .seals import Predictions, read_predictions
-
-__all__ = ['CHANGES', 'check_provenance']
 
 
 def check_provenance(
