@@ -35,9 +35,14 @@ def seconds_of(moment: object) -> float | None:
         return None
 
 
-def seconds_of_folder(name: str) -> float | None:
-    """Return the seconds since 1970 of a time directory, named by the local time; None for others."""
+def seconds_of_folder(name: str, utc: bool = False) -> float | None:
+    """Return the seconds since 1970 of a time directory, named by the local time or in UTC; None for others.
+
+    >>> seconds_of_folder('19700102_000000', utc=True)
+    86400.0
+    """
     try:
-        return datetime.strptime(name, FOLDER).astimezone().timestamp()
+        moment = datetime.strptime(name, FOLDER)
+        return (moment.replace(tzinfo=timezone.utc) if utc else moment.astimezone()).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

@@ -10,9 +10,9 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
+from ..files import PROVENANCE
 from .asked import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
 from .provenance import (
-    NAME,
     Provenance,
     Task,
     current_task,
@@ -114,7 +114,7 @@ def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> 
             return changed
     told = sample_of_row(found.rows[0]) or {}
     if inference and known.digest(inference) != told.get('settings'):
-        return f'other settings than {NAME} beside them says, which is of another run or was changed'
+        return f'other settings than {PROVENANCE} beside them says, which is of another run or was changed'
     now = files_of(known.model)
     local = {name: was for name, was in known.files.items() if name in now and 'commit' not in was}
     changed = difference(local, {name: now[name] for name in local})

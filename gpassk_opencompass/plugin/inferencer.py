@@ -169,6 +169,7 @@ def _compare(
         rows,
         asked._replace(texts=texts, references=references, samples=None),
         lambda at: f'{predictions.stem}, row {numbers[at]}',
+        way_out='start anew, without -r or in another work directory',
     )
 
 
