@@ -32,6 +32,7 @@ TEXT_COLUMNS = ('prompt', 'question', 'problem')
 """Where a data set keeps what a prompt must hold."""
 
 _PROBED = 50
+_LONGEST = 80
 
 
 class Asked(NamedTuple):
@@ -190,7 +191,9 @@ def _other_prompts(prompts: Sequence[str], asked: Asked, warnings: list[str]) ->
         warnings.append('no prompt holds its question as the data set spells it: they were not compared')
     for text, missing, _ in found:
         for number in missing:
-            yield number, f'its prompt does not hold {text[number]!r:.80}'
+            whole = text[number]  # of which the beginning may be instructions, the same in all rows
+            shown = repr(whole) if len(whole) <= _LONGEST else f'… {whole[-_LONGEST:]!r}'
+            yield number, f'its prompt does not hold {shown}'
 
 
 def _not_held(prompts: Sequence[str], texts: Sequence[str]) -> tuple[list[int], bool]:

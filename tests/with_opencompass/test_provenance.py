@@ -288,6 +288,14 @@ def test_a_prompt_that_holds_its_question_is_right_in_any_layout(write: Any) -> 
         check([write(question) for question in QUESTIONS[::-1]], REFERENCES)
 
 
+def test_of_a_long_prompt_the_end_is_shown() -> None:
+    """Where the question is: instructions before it are the same in all rows."""
+    texts = [f'{"Think about it. " * 9}What is {row}?' for row in range(3)]
+    compared = asked.Asked([texts], None, None)
+    with pytest.raises(IncompleteError, match=r"row 0: its prompt does not hold … '.*What is 0\?'; row 2"):
+        asked.check_rows(rows(texts[::-1], REFERENCES), compared, lambda number: f'row {number}')
+
+
 def test_a_reference_that_is_another_one_is_named(tmp_path: Path) -> None:
     """With what it was; OpenCompass leaves out those that are empty or 0."""
     with pytest.raises(IncompleteError, match="row 1: the reference was '5', and is '4'"):
