@@ -164,7 +164,7 @@ def test_nohup_keeps_its_promise() -> None:
 def test_a_command_that_died_before_its_first_sample_is_as_new_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In Tokyo: a directory that was named in UTC at 9 is younger than one named 12 by the clock on the wall."""
+    """In Tokyo: a directory named in UTC at 9 is younger than one named at 12 by the clock on the wall."""
     monkeypatch.setenv('TZ', 'JST-9')
     time.tzset()
     try:
