@@ -224,7 +224,7 @@ def _refuse_earlier(folder: Path) -> None:
     if left and read_provenance(folder) is None:  # else of a task that began meanwhile
         raise IncompleteError(
             f'{left[0]}: this run was begun with version 0.1.0, which kept no record of what it sampled '
-            f'with, or its {NAME} was removed: put that back, finish it with 0.1.0, evaluate what is '
+            f'with, or its {PROVENANCE} was removed: put that back, finish it with 0.1.0, evaluate what is '
             'finished (-m eval), or start anew, without -r'
         )
 
