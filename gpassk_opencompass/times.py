@@ -9,12 +9,12 @@ FOLDER = '%Y%m%d_%H%M%S'
 
 
 def utc_now() -> str:
-    """Return the present as ISO 8601, to the second.
+    """Return the present as ISO 8601, to the microsecond: two runs may begin in one second.
 
     >>> utc_now()[10] + utc_now()[-1]
     'TZ'
     """
-    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
 
 
 def utc_folder() -> str:
