@@ -169,6 +169,12 @@ def test_ctrl_c_stops_all_and_says_how_to_go_on(sweep: Sweep) -> None:
     assert not [line for line in command_lines() if bytes(sweep.root / 'out' / 'stopped') in line]
 
 
+def scores(result: dict[str, Any]) -> dict[str, Any]:
+    """What models that answer alike have in common, whatever their settings are."""
+    block = {key: told for key, told in numbers(result)['gpassk'].items() if key != 'provenance'}
+    return {**result, 'gpassk': block}
+
+
 def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep: Sweep) -> None:
     """The cause is gone: the numbers of the undisturbed run, and no sample is drawn twice."""
     root = sweep.root
@@ -184,6 +190,6 @@ def test_a_second_command_runs_what_is_left_and_nothing_else(forks: Forks, sweep
         assert f'{name}: goes on in {sweep.found[name]["time"]}' in said
         [result] = results_of(root / 'out' / name)
         [undisturbed] = results_of(root / 'out' / 'good')
-        assert numbers(result) == numbers(undisturbed)
+        assert scores(result) == scores(undisturbed)
     samples = [line.split(' ', 1)[1] for line in (root / 'trace').read_text().splitlines()]
     assert len(samples) == len(set(samples)) == len(QUESTIONS) * N
