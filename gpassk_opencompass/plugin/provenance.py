@@ -7,7 +7,6 @@ settings, and so must the config that an evaluation is started with.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -26,6 +25,7 @@ from ..errors import IncompleteError, InputError
 from ..files import PROVENANCE, digest, read_json
 from ..record import digest_of
 from ..times import utc_now
+from ..unseen import json_text
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
@@ -205,7 +205,7 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
     if known is None:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_earlier(folder)
-        if _create(folder / PROVENANCE, json.dumps(asdict(mine), ensure_ascii=False, indent=1).encode()):
+        if _create(folder / PROVENANCE, json_text(asdict(mine), indent=1).encode()):
             return mine
         known = read_provenance(folder) or mine
     for what in ('model', 'files', 'versions'):

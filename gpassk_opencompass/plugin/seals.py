@@ -6,7 +6,6 @@ changed on its disk would be scored all the same.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError
 from ..files import digest, mapping, parse_json, read_json, replace_file
+from ..unseen import json_text
 
 
 class Seal(NamedTuple):
@@ -42,7 +42,7 @@ def write_seal(predictions: Path, written: Path, samples: str, inference: Mappin
     """Note what `written` holds, which will be named `predictions`."""
     seal = Seal(digest(written.read_bytes()), samples, inference)
     draft = written.with_name(written.name + '.seal')
-    replace_file(seal_of(predictions), json.dumps(seal._asdict(), ensure_ascii=False).encode(), draft)
+    replace_file(seal_of(predictions), json_text(seal._asdict()).encode(), draft)
 
 
 def seal_of(predictions: Path) -> Path:
