@@ -1,23 +1,24 @@
-"""The rule judge: equal spelling, equal wording, or equal mathematics in the eyes of math-verify."""
+"""The rule judge: equal spelling, equal values by type, or expressions that math-verify proves equal."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
-from ..answers import final_answer, normal_form
+from ..answers import RULES, Answered, as_tree, compare_answers, final_answer, normal_form, options_of
 from ..errors import InputError
 from .protocol import Judgement, Pair, Verdict
-from .wording import agree
 from .workers import Outcome, Workers
 
-_RULES = 2  # to be raised with every change that may change a verdict
+_RULES = 4  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 _MOST_WORKERS = 16
 _LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
@@ -37,30 +38,35 @@ _JUDGEMENTS = {
     },
 }
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
-_BOX = re.compile(r'\\(?:boxed|fbox)')
+_Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""What is judged once: a reference, an answer, the options that the question lists."""
 
 
 class RuleJudge:
     """Judges by rules alone: no model, no network, the same verdict every time.
 
-    In this order: an answer that is empty is incorrect; one with the normal form of the reference is
-    correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
-    (`capped`); options, yes or no and sentences are compared as words (`wording`); everything else goes to
-    math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`). Where
-    that runs out of time or memory or crashes, the pair is unjudged, with that as reason; so is a pair
-    whose *reference* is of absurd size.
+    In this order: an answer that is empty is incorrect (`empty`); one with the normal form of the reference
+    is correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
+    (`capped`). Then both are read as typed values and compared by type; the origin is the type, in brackets
+    the lenient rules that were needed (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md).
+    What cannot be read as a whole is incorrect (`unread`), unless it is the same text. Only where both are
+    expressions that agree at many points, and exact arithmetic does not prove them equal, math-verify is asked,
+    in a worker process (`math-verify`). Where that runs out of time or memory or crashes, the pair is
+    unjudged, with that as reason; so is a pair whose *reference* is of absurd size.
 
-    A reference or answer given as a whole response counts by its final answer; the question does not count.
+    A reference or answer given as a whole response counts by its final answer. Of the question only the
+    options of a choice count.
     Safe to use from several threads, one call at a time; a context manager.
 
     workers: most processes to use, by default the processors this process may use, at most 16.
     timeout: processor time in seconds for one pair (by the clock, four times that).
     memory_mb: address space of a worker, at least 256.
     max_length, max_nesting: characters and open brackets beyond which an answer is not parsed.
+    without: ids of lenient rules to do without, of those in `answers.RULES`.
 
     >>> with RuleJudge() as judge:
     ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
-    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='math-verify', reason='')]
+    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='')]
     """
 
     def __init__(
@@ -71,6 +77,7 @@ class RuleJudge:
         memory_mb: int = 1024,
         max_length: int = 2000,
         max_nesting: int = 15,
+        without: Sequence[str] = (),
     ) -> None:
         limits = {
             'timeout': timeout,
@@ -78,8 +85,9 @@ class RuleJudge:
             'max_length': max_length,
             'max_nesting': max_nesting,
         }
-        _check({'workers': workers, **limits})
-        self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
+        _check({'workers': workers, **limits, 'without': without})
+        self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits, 'without': sorted(without)}
+        self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = Workers(
             'gpassk_opencompass.judges.verifier:equivalent',
@@ -106,18 +114,20 @@ class RuleJudge:
         """
         if self._closed:
             raise InputError('this RuleJudge is closed; make a new one to judge more pairs')
-        keys = [(pair.reference, pair.answer) for pair in pairs]
-        judged: dict[tuple[str, str], Judgement] = {}
-        hard: dict[tuple[str, str], tuple[str, str]] = {}
-        for reference, answer in dict.fromkeys(keys):
-            stated = (self._stated(reference), self._stated(answer))
-            judgement = self._at_once(*stated)
-            if judgement is None:
-                hard[reference, answer] = stated
+        keys = [(pair.reference, pair.answer, _options(pair)) for pair in pairs]
+        judged: dict[_Key, Judgement] = {}
+        hard: dict[_Key, Answered] = {}
+        for key in dict.fromkeys(keys):
+            said = self._at_once(key)
+            if isinstance(said, Judgement):
+                judged[key] = said
             else:
-                judged[reference, answer] = judgement
-        outcomes = self._workers.run(list(hard.values()))
-        judged |= {key: _JUDGEMENTS[outcome] for key, outcome in zip(hard, outcomes, strict=True)}
+                hard[key] = said
+        outcomes = self._workers.run([_job(said) for said in hard.values()])
+        judged |= {
+            key: _with_rules(_JUDGEMENTS[outcome], said.rules)
+            for (key, said), outcome in zip(hard.items(), outcomes, strict=True)
+        }
         judgements = [judged[key] for key in keys]
         self._count(judgements, distinct=len(judged))
         return judgements
@@ -139,15 +149,11 @@ class RuleJudge:
     ) -> None:
         self.close()
 
-    def _stated(self, text: str) -> str:
-        """The final answer of a whole response; in a short one math-verify finds boxes by itself."""
-        if _BOX.search(text) and len(text) <= self._max_length:
-            return text
-        return final_answer(text).text or text
-
-    def _at_once(self, reference: str, answer: str) -> Judgement | None:
-        """The judgement that needs no mathematics, or None."""
-        expected, given = normal_form(reference), normal_form(answer)
+    def _at_once(self, key: _Key) -> Judgement | Answered:
+        """The judgement, or what is left to be proven."""
+        reference, answer, options = key
+        expected, reference = _normal(reference)
+        given, answer = _normal(answer)
         if not expected:
             return _NO_REFERENCE
         if not given:
@@ -156,7 +162,12 @@ class RuleJudge:
             return _SAME_SPELLING
         if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
             return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
-        return self._if_absurd(reference, answer) or _by_wording(reference, answer)
+        if absurd := self._if_absurd(reference, answer):
+            return absurd
+        said = compare_answers(reference, answer, options=dict(options), rules=self._rules)
+        if said.equal is None:
+            return said
+        return _with_rules(Judgement(_VERDICTS[said.equal], said.kind), said.rules)
 
     def _if_absurd(self, reference: str, answer: str) -> Judgement | None:
         for text, judgement in ((reference, _ABSURD_REFERENCE), (answer, _ABSURD)):
@@ -170,18 +181,45 @@ class RuleJudge:
         self._counts.update(judgement.reason for judgement in judgements if judgement.reason)
 
 
-def _by_wording(reference: str, answer: str) -> Judgement | None:
-    agreement = agree(reference, answer)
-    return None if agreement is None else Judgement(_VERDICTS[agreement], 'wording')
+@lru_cache(maxsize=8192)  # a question has one reference and few different answers
+def _normal(text: str) -> tuple[str, str]:
+    """The normal form of the final answer, and that answer; a short text without one is an answer itself."""
+    stated = final_answer(text).text or text
+    return normal_form(stated), stated
+
+
+def _options(pair: Pair) -> tuple[tuple[str, str], ...]:
+    return tuple(options_of(pair.question).items())
+
+
+def _job(said: Answered) -> tuple[str, str]:
+    """What is left to be proven, as two lists of expressions for `verifier.equivalent`."""
+    ours, theirs = (json.dumps([as_tree(pair[side]) for pair in said.open]) for side in (0, 1))
+    return ours, theirs
+
+
+def _with_rules(judgement: Judgement, rules: Collection[str]) -> Judgement:
+    if judgement.verdict is not Verdict.CORRECT or not rules:
+        return judgement
+    return judgement._replace(origin=f'{judgement.origin} ({", ".join(sorted(rules))})')
 
 
 def _check(limits: Mapping[str, Any]) -> None:
     for name, value in limits.items():
         if name == 'workers' and value is None:
             continue
+        if name == 'without':
+            _check_rules(value)
+            continue
         kind, number = ((int, float), 'a number') if name == 'timeout' else (int, 'a whole number')
         if isinstance(value, bool) or not isinstance(value, kind) or not _LEAST[name] <= value < math.inf:
             raise InputError(f'RuleJudge got {name}={value!r}; it must be {number}, at least {_LEAST[name]}')
+
+
+def _check_rules(without: Any) -> None:
+    unknown = [rule for rule in without if rule not in RULES] if isinstance(without, list | tuple) else without
+    if unknown or not isinstance(without, list | tuple):
+        raise InputError(f'RuleJudge got without={without!r}; it must be a list of rules, of {", ".join(RULES)}')
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,439 @@
+r"""An answer read as a typed value: everything in it, or it counts as text.
+
+>>> read(r'[0, \frac{1}{2})')[0].right_closed, read('x = 5')[0].name, read('充要条件')
+(False, 'x', (Phrase(meaning='necessary and sufficient'),))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from .amounts import read_amount
+from .calendar import read_date, read_time
+from .expressions import Call, Expression, Number, Power, Product, Symbol, number, symbols
+from .formulas import read_expression
+from .normal import normal_form
+from .phrases import meaning_of
+from .points import agree, value_of
+from .tokens import Token, Tokens, Unread, closes, closing, opens, split, tokens_of, written
+from .values import (
+    Conditioned, Domain, Formula, Labelled, Listed, Matrix, Named, Pair, Phrase, Piecewise, Quantity, Ratio,
+    Relation, Set, Text, Tuple, Union, Value,
+)  # fmt: skip
+
+_PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
+_HAS_WORDS = re.compile('[A-Za-z\u4e00-\u9fff:]|[0-9]{4}-')
+_ANSWERED_FIRST = re.compile(r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
+_JOINTS = {
+    **dict.fromkeys((',', ';', '，', '；'), ','),
+    **dict.fromkeys(('or', '或', '或者'), 'or'),
+    **dict.fromkeys(('and', '和', '与', '及', '以及', '且', '并且', '&', 'And'), 'and'),
+}
+_RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
+_ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
+_MEMBER = frozenset({r'\in'})
+_LEADING = frozenset(
+    '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 答案是 答案为 解 解得 '
+    'about approximately approx approx. roughly therefore thus so hence'.split()
+) | _ROUGH_RELATIONS | {'=', ':', '.', ',', '~', r'\sim', r'\therefore', r'\Rightarrow'}  # fmt: skip
+_TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
+_CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split())
+_OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
+_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
+_BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
+_PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
+_CLOSE_ENOUGH = 0.01
+_LONGEST_NAME = 14
+
+
+def read(answer: str) -> tuple[Value, ...]:
+    """Return the readings of `answer`: one, or two where `1,22` may be a decimal or a list.
+
+    What cannot be read as anything else is `Text`.
+    """
+    plain = answer.strip().strip('$')
+    if _PLAIN_NUMBER.fullmatch(plain):
+        whole, point, decimals = plain.partition('.')
+        return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
+    bare = normal_form(answer) if _HAS_WORDS.search(answer) else ''
+    if bare and (worded := _worded(bare)):
+        return (worded,)
+    tokens = _trimmed(tokens_of(answer))
+    readings = []
+    try:
+        readings.append(_value(tokens))
+    except Unread:
+        readings.append(Text(tuple(_words(tokens))))
+    if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
+        readings += _with_comma(comma[1], comma[2])
+    return tuple(readings)
+
+
+def _worded(bare: str) -> Value | None:
+    first = _ANSWERED_FIRST.match(bare)
+    meaning = meaning_of(first[1] if first else bare)
+    return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
+
+
+def _with_comma(whole: str, rest: str) -> list[Value]:
+    """`1,22` as a decimal, and as a list of two."""
+    decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
+    decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
+    items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
+    return [Formula(decimal), items] if len(rest) != 3 or whole.strip('+-') == '0' else [items]
+
+
+def _trimmed(tokens: list[Token]) -> list[Token]:
+    start, end = 0, len(tokens)
+    while start < end - 1 and tokens[start].text.lower() in _LEADING:
+        start += 1
+    while end > start and tokens[end - 1].text in _TRAILING:
+        end -= 1
+    return tokens[start:end]
+
+
+def _value(tokens: Tokens) -> Value:
+    if not tokens:
+        raise Unread('nothing')
+    parts, joints = split(tokens, frozenset(_JOINTS))
+    if joints:
+        return _listed(parts, joints)
+    return _item(tokens)
+
+
+def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
+    kinds = {_JOINTS[joint] for joint in joints}
+    filled = [_trimmed(part) for part in parts if part]
+    filled = [part for part in filled if part]
+    if not filled:
+        raise Unread('nothing')
+    if len(filled) == 1:
+        return _item(filled[0])
+    items = [_item(part) for part in _without_numbers(filled)]
+    if len(items) == 2 and _is_condition(items[1]) and isinstance(items[0], Formula | Named):
+        if not isinstance(items[0], Named) or items[0].left is None or _has_symbols(items[0]):
+            return Conditioned(items[0], _condition(filled[1]))
+    flat: list[Value] = []
+    for item in items:  # ± makes two of one
+        flat += item.items if isinstance(item, Listed) else (item,)
+    return Listed(_grouped(_shared_name(flat)), 'or' if 'or' in kinds else 'and' if 'and' in kinds else ',')
+
+
+def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
+    """`(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list that is not numbered from its first item on, as it is."""
+    for marks in (lambda k: ['(', str(k), ')'], lambda k: [chr(0x2460 + k - 1)], lambda k: [chr(96 + k), '.'],
+                  lambda k: ['(', chr(96 + k), ')'], lambda k: [chr(64 + k), '.']):  # fmt: skip
+        numbers = [marks(place) for place in range(1, len(parts) + 1)]
+        if all(
+            [token.text for token in part[: len(head)]] == head and len(part) > len(head)
+            for part, head in zip(parts, numbers, strict=True)
+        ):
+            return [
+                [Token('words', f'({place})'), Token('mark', '='), *part[len(head) :]]
+                for place, (part, head) in enumerate(zip(parts, numbers, strict=True), 1)
+            ]
+    return parts
+
+
+def _shared_name(items: list[Value]) -> tuple[Value, ...]:
+    """`a = 4, -8, -10`: the name of the first is that of all."""
+    first = items[0]
+    if not isinstance(first, Named) or any(isinstance(item, Named | Relation) for item in items[1:]):
+        return tuple(items)
+    return tuple([first, *(Named(first.name, item, first.left) for item in items[1:])])
+
+
+def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`p = 5, q = 2; p = 7, q = 2` as two lists of the same names."""
+    names = [item.name if isinstance(item, Named) else '' for item in items]
+    width = names.index(names[0], 1) if names[0] in names[1:] else 0
+    if width < 2 or not names[0] or names != names[:width] * (len(names) // width):
+        return items
+    return tuple(Listed(items[start : start + width]) for start in range(0, len(items), width))
+
+
+def _is_condition(value: Value) -> bool:
+    if isinstance(value, Named):
+        return isinstance(value.value, Domain)
+    return isinstance(value, Relation) and '=' not in value.signs
+
+
+def _condition(tokens: Tokens) -> str:
+    return written([token for token in tokens if token.text not in _CONDITIONS]).replace(' ', '')
+
+
+def _has_symbols(value: Named) -> bool:
+    inner = value.value
+    return isinstance(inner, Formula) and next(symbols(inner.expression), None) is not None
+
+
+def _item(tokens: Tokens) -> Value:
+    """One value: no comma, no "or"."""
+    if any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
+        return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'))
+    for reading in _READINGS:
+        if (value := reading(tokens)) is not None:
+            return value
+    try:
+        return read_amount(tokens)
+    except Unread:
+        if labelled := _labelled(tokens):
+            return labelled
+        raise
+
+
+def _signed(tokens: Tokens, sign: str) -> Tokens:
+    turned = {'+': '-', '-': '+'}[sign]
+    signs = {r'\pm': sign, '±': sign, r'\mp': turned}
+    return [token._replace(text=signs.get(token.text, token.text), kind='mark' if token.text in signs else token.kind) for token in tokens]
+
+
+def _union(tokens: Tokens) -> Value | None:
+    parts, marks = split(tokens, frozenset({r'\cup'}))
+    return Union(tuple(_item(part) for part in parts)) if marks else None
+
+
+def _related(tokens: Tokens) -> Value | None:
+    """An equation, inequality, membership, or a value with its name."""
+    parts, marks = split(tokens, _RELATIONS | _MEMBER | _ROUGH_RELATIONS)
+    if not marks:
+        return None
+    if set(marks) == {r'\in'} and len(marks) == 1:
+        return Named(written(parts[0]).replace(' ', ''), _value(parts[1]))
+    if marks[-1] in _ROUGH_RELATIONS:
+        return _rounded(parts, marks)
+    if set(marks) == {'='}:
+        return _equation(parts)
+    if _MEMBER & set(marks) or _ROUGH_RELATIONS & set(marks):
+        raise Unread('a mixed chain')
+    return Relation(tuple(read_expression(part) for part in parts), tuple(marks))
+
+
+def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
+    """`√3/3 ≈ 0.577` is √3/3; `x ≈ 11` names 11."""
+    before = [token for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True) for token in [*part, *([Token('mark', mark)] if mark else [])]]
+    exact = _item(before)
+    rough = _item(parts[-1])
+    inner = exact.value if isinstance(exact, Named) else exact
+    if not isinstance(inner, Formula) or not isinstance(rough, Formula):
+        raise Unread('a rounded value of what is no number')
+    if isinstance(inner.expression, Symbol) and len(parts) == 2:
+        return Named(inner.expression.name, rough, inner.expression)
+    values = value_of(inner.expression), value_of(rough.expression)
+    if values[0] is None or values[1] is None or abs(values[0] - values[1]) > _CLOSE_ENOUGH * abs(values[0]):
+        raise Unread('a rounded value that is none')
+    return exact
+
+
+def _equation(parts: list[list[Token]]) -> Value:
+    left, right = parts[0], parts[-1]
+    for between in parts[1:-1]:  # x = 1 + 1 = 2
+        if agree(read_expression(between), read_expression(right)) is not True:
+            raise Unread('a chain of equations that do not agree')
+    value = _value(right)
+    try:
+        named = read_expression(left)
+    except Unread:
+        return Named(_name(left), value)
+    if isinstance(value, Formula) and not _is_name(named):
+        return Relation((named, value.expression), ('=',))
+    return Named(_name(left), value, named)
+
+
+def _name(tokens: Tokens) -> str:
+    name = written(tokens).replace(' ', '')
+    if len(tokens) > _LONGEST_NAME or not name:
+        raise Unread(name)
+    return name
+
+
+def _is_name(expression: Expression) -> bool:
+    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
+    if isinstance(expression, Symbol):
+        return expression.name not in {'pi', 'e', 'oo'}
+    if isinstance(expression, Call):
+        return True
+    if isinstance(expression, Product):
+        return all(_is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper()) for factor in expression.factors)
+    if isinstance(expression, Power):
+        return expression.exponent == number(-1) and _is_name(expression.base)
+    return False
+
+
+def _ratio(tokens: Tokens) -> Value | None:
+    parts, marks = split(tokens, frozenset({':'}))
+    if not marks or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
+        return None
+    try:
+        return Ratio(tuple(read_expression(part) for part in parts))
+    except Unread:
+        return None
+
+
+def _bracketed(tokens: Tokens) -> Value | None:
+    if not opens(tokens[0]) or closing(tokens, 0) != len(tokens) - 1 or tokens[0].text not in _BRACKETS:
+        return None
+    left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
+    if left == r'\{' or (left == '{' and split(inside, frozenset(',;'))[1]):
+        return _set(inside)
+    if left == '{':
+        return _value(inside)
+    if left == '[' and (matrix := _rows_of_lists(inside)):
+        return matrix
+    parts, marks = split(inside, frozenset({',', ';'}))
+    if not marks:
+        if inside and (opens(inside[0]) or left == '[') and _BRACKETS[left] == right:
+            return _item(inside)
+        return None
+    items = [_item(part) for part in parts]
+    if len(items) == 2 and left in '([' and right in ')]':
+        return Pair(items[0], items[1], left == '[', right == ']')
+    if _BRACKETS[left] != right:
+        raise Unread('brackets that do not match')
+    return Tuple(tuple(items))
+
+
+def _set(inside: Tokens) -> Value:
+    if not inside:
+        return Set(())
+    parts, marks = split(inside, frozenset({'|', ':'}))
+    if marks and len(parts) >= 2 and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
+        condition = inside[len(parts[0]) + 1 :]
+        return _value(condition)
+    value = _value(inside)
+    return Set(value.items if isinstance(value, Listed) else (value,))
+
+
+def _rows_of_lists(inside: Tokens) -> Matrix | None:
+    """`[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
+    rows, semicolons = split(inside, frozenset(';'))
+    if not semicolons:
+        rows, _ = split(inside, frozenset(','))
+        if len(rows) < 2 or not all(row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows):
+            return None
+        rows = [row[1:-1] for row in rows]
+    cells = [split(row, frozenset(','))[0] for row in rows]
+    if semicolons and not all(len(row) > 1 for row in cells):
+        return None
+    return _matrix(cells)
+
+
+def _matrix(cells: list[list[list[Token]]]) -> Matrix:
+    rows = tuple(tuple(read_expression(cell) for cell in row) for row in cells)
+    if len({len(row) for row in rows}) != 1:
+        raise Unread('rows of different lengths')
+    return Matrix(rows)
+
+
+def _environment(tokens: Tokens) -> Value | None:
+    """A matrix, a piecewise value, or a system of equations."""
+    if tokens[0].text in {'(', '['} and len(tokens) > 2 and tokens[1].text == r'\begin':
+        if closing(tokens, 0) == len(tokens) - 1:
+            tokens = tokens[1:-1]
+    if tokens[0].text == r'\{' and len(tokens) > 2 and tokens[1].text == r'\begin':
+        tokens = tokens[1:]
+    if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
+        return None
+    rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
+    cells = [split(row, frozenset('&'))[0] for row in rows]
+    if tokens[0].kind in _MATRICES and not any(token.text in _RELATIONS for token in tokens):
+        return _matrix(cells)
+    if all(len(row) == 1 for row in cells):
+        return Listed(tuple(_item(_trimmed(row[0])) for row in cells), 'and')
+    return Piecewise(tuple(_branch(row) for row in cells))
+
+
+def _branch(cells: list[list[Token]]) -> tuple[Value, Value]:
+    if len(cells) != 2:
+        raise Unread('a branch without its condition')
+    condition = [token for token in _trimmed(cells[1]) if token.text not in _CONDITIONS]
+    if [token.text for token in condition] and all(token.text in _OTHERWISE for token in condition):
+        return _item(_trimmed(cells[0])), Text(('otherwise',))
+    return _item(_trimmed(cells[0])), _value(condition)
+
+
+def _domain(tokens: Tokens) -> Value | None:
+    texts = [token.text for token in tokens]
+    if texts == [r'\emptyset']:
+        return Set(())
+    if not texts[0].startswith(r'\mathbb '):
+        return None
+    marks = ''.join(text for text in texts[1:] if text not in {'^', '_', '{', '}'})
+    if marks not in {'', '+', '*', '-'}:
+        return None
+    return Domain(texts[0][-1] + marks)
+
+
+def _circled(tokens: Tokens) -> Value | None:
+    """`①③`: the numbers of statements."""
+    if all(len(token.text) == 1 and '①' <= token.text <= '⑳' for token in tokens):
+        items = tuple(Formula(number(ord(token.text) - 0x245F)) for token in tokens)
+        return Listed(items) if len(items) > 1 else items[0]
+    return None
+
+
+def _point(tokens: Tokens) -> Value | None:
+    """`A(-4, 0)`: a point and its name."""
+    if tokens[0].kind != 'letters' or not tokens[0].text.isupper() or len(tokens) < 5:
+        return None
+    start = next((place for place, token in enumerate(tokens[:5]) if token.text == '('), 0)
+    if not start or closing(tokens, start) != len(tokens) - 1 or not split(tokens[start + 1 : -1], frozenset(','))[1]:
+        return None
+    return Named(_name(tokens[:start]), _item(tokens[start:]))
+
+
+def _conditioned(tokens: Tokens) -> Value | None:
+    r"""`2n - 1 (n \in \mathbb{N}^*)`."""
+    if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
+        return None
+    start = max(
+        (place for place, token in enumerate(tokens) if token.text == '(' and closing(tokens, place) == len(tokens) - 1),
+        default=0,
+    )
+    inside = tokens[start + 1 : -1]
+    if not start or not any(token.text in _RELATIONS | _MEMBER for token in inside):
+        return None
+    return Conditioned(_item(tokens[:start]), _condition(inside))
+
+
+def _labelled(tokens: Tokens) -> Value | None:
+    """Words, then a value."""
+    place = 0
+    while place < len(tokens) and tokens[place].kind in {'letters', 'words', 'chinese'}:
+        place += 1
+    words = _words(tokens[:place])
+    rest = _trimmed(list(tokens[place:]))
+    if not words or not rest or rest == tokens or all(len(word) == 1 and word.isascii() for word in words):
+        return None
+    value = read_amount(rest)
+    return Labelled(tuple(words), value) if isinstance(value, Quantity | Formula) else None
+
+
+def _words(tokens: Tokens) -> list[str]:
+    """The words of a text: without articles, final punctuation, and case (but that of `AB`)."""
+    words = []
+    for place, token in enumerate(tokens):
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        if token.text in _PAUSES and (after is None or after.kind in {'letters', 'words', 'chinese'}):
+            continue
+        if token.kind in {'letters', 'words'} and token.text.lower() in {'the', 'a', 'an'}:
+            continue
+        words.append(token.text if token.text.isupper() else token.text.lower())
+    return words
+
+
+_READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
+    _conditioned,
+    _union,
+    _environment,
+    _related,
+    _bracketed,
+    _domain,
+    _circled,
+    _ratio,
+    _point,
+)
