@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from .expressions import Expression, Product, Sum, number, symbols
-from .formulas import read_expression
+from .formulas import FUNCTIONS, read_expression
 from .numerals import MULTIPLIERS, chinese_number, english_number
 from .tokens import Token, Tokens, Unread, closes, opens
 from .units import Unit, read_unit
@@ -145,7 +145,7 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
     if token.text in _SCALES:
         return False
     if token.text == r'\circ' or (token.text == '^' and r'\circ' in [after.text for after in tokens[place:][1:3]]):
-        return True
+        return not any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
         return len(token.text) > 1 and _is_known(token)
     return token.kind in _WORDS or token.text in {'¥', '€', '¢'}

@@ -13,9 +13,9 @@ _MONTH = '|'.join(f'{name}|{name[:3]}\\.?' for name in _MONTHS)
 _DATES = (
     re.compile(r'(?:(?P<year>[0-9]{4})年)?(?P<month>[0-9]{1,2})月(?:(?P<day>[0-9]{1,2})[日号])?'),
     re.compile(r'(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})'),
-    re.compile(rf'(?P<name>{_MONTH}) (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:, ?(?P<year>[0-9]{{4}}))?', re.I),
-    re.compile(rf'(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<name>{_MONTH})(?:,? (?P<year>[0-9]{{4}}))?', re.I),
-    re.compile(rf'(?P<name>{_MONTH}),? (?P<year>[0-9]{{4}})', re.I),
+    re.compile(rf'(?P<name>{_MONTH}) ?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:, ?(?P<year>[0-9]{{4}}))?', re.I),
+    re.compile(rf'(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? ?(?:of )?(?P<name>{_MONTH})(?:,? ?(?P<year>[0-9]{{4}}))?', re.I),
+    re.compile(rf'(?P<name>{_MONTH}),? ?(?P<year>[0-9]{{4}})', re.I),
     re.compile(r'(?P<year>[0-9]{4})年'),
 )
 _TIMES = (

@@ -32,6 +32,7 @@ _ENGLISH = frozenset(
 )
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
+_END = Token('end', '')
 
 
 def read_expression(tokens: Tokens) -> Expression:
@@ -60,17 +61,18 @@ class _Reader:
         if depth > _DEEPEST:
             raise Unread('nested too deep')
         self._tokens = tokens
+        self._count = len(tokens)
         self._place = 0
         self._depth = depth
         self._bars = 0
 
     def end(self) -> None:
-        if self._place < len(self._tokens):
+        if self._place < self._count:
             raise Unread(written(self._tokens[self._place :]))
 
     def _peek(self, ahead: int = 0) -> Token:
         place = self._place + ahead
-        return self._tokens[place] if place < len(self._tokens) else Token('end', '')
+        return self._tokens[place] if place < self._count else _END
 
     def _next(self) -> Token:
         token = self._peek()
@@ -79,8 +81,11 @@ class _Reader:
 
     def _take(self, *texts: str) -> str:
         """The next token if it is one of `texts`, else ''."""
-        if self._peek().text in texts and self._peek().kind != 'words':
-            return self._next().text
+        if self._place < self._count:
+            token = self._tokens[self._place]
+            if token.text in texts and token.kind != 'words':
+                self._place += 1
+                return token.text
         return ''
 
     def _inside(self) -> Tokens:
@@ -199,6 +204,8 @@ class _Reader:
 
     def _mixed(self) -> Fraction | None:
         r"""The fraction of a mixed number, `2\frac{1}{4}` and `2 1/4`."""
+        if self._peek().text != r'\frac' and not (self._peek().spaced and self._peek().kind == 'number'):
+            return None
         ahead = [self._peek(place) for place in range(7)]
         texts = [token.text for token in ahead]
         digits = [text.isdigit() for text in texts]
@@ -310,6 +317,7 @@ class _Reader:
                 Token('number', token.text[1:]),
                 *self._tokens[self._place + 1 :],
             ]
+            self._count += 1
         if self._peek().kind == 'letters' and len(self._peek().text) > 1:
             return self._base()
         if self._peek().kind in {'letters', 'number'}:

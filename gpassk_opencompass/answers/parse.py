@@ -25,7 +25,7 @@ from .values import (
 )  # fmt: skip
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
-_HAS_WORDS = re.compile('[A-Za-z\u4e00-\u9fff:]|[0-9]{4}-')
+_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff]|[0-9]:[0-9]|[0-9]{4}-')
 _ANSWERED_FIRST = re.compile(r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
 _JOINTS = {

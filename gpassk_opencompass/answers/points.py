@@ -177,7 +177,9 @@ def _factorial(value: float) -> float:
 
 
 def _binomial(above: float, below: float) -> float:
-    return math.exp(math.lgamma(above + 1) - math.lgamma(below + 1) - math.lgamma(above - below + 1))
+    if above > below > 0:
+        return math.exp(math.lgamma(above + 1) - math.lgamma(below + 1) - math.lgamma(above - below + 1))
+    return math.gamma(above + 1) / math.gamma(below + 1) / math.gamma(above - below + 1)
 
 
 def _whole(function: Callable[[int, int], int]) -> Callable[..., float]:

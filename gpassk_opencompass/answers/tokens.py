@@ -61,6 +61,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _THOUSANDS = re.compile(r'(?<![0-9.,\w])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])(?!,[0-9])')
+_DIGITS = frozenset('123456789')
 _ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
 _PLAIN_SCIENTIFIC = re.compile(r'[-+]?[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]{1,4}')
 
@@ -133,7 +134,7 @@ def _found(text: str) -> Iterator[Token]:
     """The tokens as written; blanks are kept as the mark ' ' of the next one."""
     spaced, place, depth = False, 0, 0
     while place < len(text):
-        match = (_THOUSANDS.match(text, place) if depth == 0 else None) or _TOKEN.match(text, place)
+        match = (_THOUSANDS.match(text, place) if depth == 0 and text[place] in _DIGITS else None) or _TOKEN.match(text, place)
         if match is None:  # cannot be: the last alternative is any character
             raise Unread(text[place:])
         place = match.end()
@@ -207,6 +208,8 @@ def split(tokens: Tokens, marks: frozenset[str]) -> tuple[list[list[Token]], lis
     >>> [''.join(token.text for token in part) for part in parts], marks
     (['(1,2)', '3'], [','])
     """
+    if marks.isdisjoint([token.text for token in tokens]):
+        return [list(tokens)], []
     parts: list[list[Token]] = [[]]
     found: list[str] = []
     depth = 0
