@@ -183,9 +183,13 @@ def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answe
         ('5', '', 'empty'),
         (r'$\frac12$', r'\dfrac{1}{2}.', 'string'),
         ('7', '8', 'integer'),
-        ('C', 'A. 12', 'wording'),
+        ('C', 'A. 12', 'choice'),
         ('5', '5' * 2001 + 'x', 'capped'),
-        ('5', 'sqrt(25)', 'math-verify'),
+        ('5', 'sqrt(25)', 'number'),
+        ('5', '5 cm', 'number (unit-missing)'),
+        ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
+        ('5', 'five or so', 'unread'),
+        ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
     ],
 )
 def test_a_judgement_tells_where_it_came_from(

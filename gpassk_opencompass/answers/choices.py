@@ -13,7 +13,7 @@ from functools import lru_cache
 
 _LAST = 'H'
 _WRAPPERS = re.compile(r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])|[${}*_`~"“”]|\\[,;!() ]|\\q?quad')
-_BRACKETED = re.compile(r'[(\[【〔（]\s*([A-H])\s*[)\]】〕）]')
+_BRACKETED = re.compile(r'(?:(?P<round>[(（])|(?P<square>\[)|(?P<other>[【〔]))\s*([A-H])\s*(?(round)[)）])(?(square)\])(?(other)[】〕])')
 _SAID = re.compile(
     r'^(?:(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answers?|options?|choices?)\s*(?:is|are|:|：)?\s*'
     r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
@@ -93,7 +93,7 @@ def _clean(text: str) -> str:
 
 def _bare(text: str) -> str:
     text = _WRAPPERS.sub('', text).strip().rstrip('.。;；,，')
-    text = _BRACKETED.sub(r'\1', text) if _BRACKETED.fullmatch(text) or not text[:1] == '(' else text
-    if len(_BRACKETED.findall(text)) > 1:
-        text = _BRACKETED.sub(r'\1', text)
+    text = _BRACKETED.sub(r'\4', text) if _BRACKETED.fullmatch(text) or not text[:1] == '(' else text
+    if len(list(_BRACKETED.finditer(text))) > 1:
+        text = _BRACKETED.sub(r'\4', text)
     return _SAID.sub('', text).strip()

@@ -195,13 +195,13 @@ class Equality:
         return self._by('list-order', lambda: same)
 
     def _named_or_not(self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True) -> Comparison:
-        compare = self._ordered if ordered else self._unordered
-        if _are_named(ours) == _are_named(theirs):
-            return compare(ours, theirs)
-        names = [_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)]
-        if not ordered and len(set(names)) > 1:
+        """Item by item; in another order only if no name, or the same name, or all names are given."""
+        if ordered:
+            return self._ordered(ours, theirs)
+        names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
+        if len(names) > 1 and not (_are_named(ours) and _are_named(theirs)):
             return NO
-        return self._by('name-missing', lambda: compare(_unnamed(ours), _unnamed(theirs)))
+        return self._unordered(ours, theirs)
 
     def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
         same = self._ordered((reference.low, reference.high), (answer.low, answer.high))
@@ -357,10 +357,6 @@ def _items(value: Value) -> tuple[Value, ...]:
 
 def _are_named(items: Sequence[Value]) -> bool:
     return all(isinstance(item, Named) for item in items)
-
-
-def _unnamed(items: Sequence[Value]) -> list[Value]:
-    return [item.value if isinstance(item, Named) else item for item in items]
 
 
 def _same_name(one: Named, other: Named) -> bool:

@@ -33,6 +33,7 @@ _ENGLISH = frozenset(
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
 _END = Token('end', '')
+_PAIRS = {'(': ')', '[': ']', '{': '}', r'\lfloor': r'\rfloor', r'\lceil': r'\rceil'}
 
 
 def read_expression(tokens: Tokens) -> Expression:
@@ -91,6 +92,8 @@ class _Reader:
     def _inside(self) -> Tokens:
         """The tokens in the bracket that opens here; afterwards it is behind us."""
         end = closing(self._tokens, self._place)
+        if _PAIRS.get(self._peek().text) != self._tokens[end].text:
+            raise Unread('brackets that do not match')
         inside = self._tokens[self._place + 1 : end]
         self._place = end + 1
         return inside
@@ -137,7 +140,8 @@ class _Reader:
         if token.kind in {'letters', 'words'}:
             return True
         if token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
-            return self._peek(1).text == '^' and self._peek(-1).kind == 'letters'
+            before = self._peek(-1)
+            return before.text == '}' or (self._peek(1).text == '^' and before.kind == 'letters')
         if token.text == '|':
             return self._bars == 0
         return token.kind == 'command' or token.text in {'(', '[', '{', r'\{'}
@@ -186,9 +190,7 @@ class _Reader:
             return self._command(token)
         self._place -= 1
         if token.text in {'(', '[', '{'}:
-            pair = token.text + self._tokens[closing(self._tokens, self._place)].text
-            if pair in {'()', '[]', '{}'}:
-                return self._within(self._inside())
+            return self._within(self._inside())
         if token.text == '|':
             return self._absolute()
         raise Unread(written(self._tokens[self._place :]) or 'the formula ends too early')
@@ -218,7 +220,7 @@ class _Reader:
         else:
             return None
         if not 0 < above < below:
-            return None
+            raise Unread('a whole number before a fraction that is not below 1')
         self._place += width
         return Fraction(above, below)
 

@@ -45,9 +45,11 @@ _CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
 _MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
 _BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
+_ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
 _CLOSE_ENOUGH = 0.01
 _LONGEST_NAME = 14
+_LONGEST_NOUN = 2
 
 
 def read(answer: str) -> tuple[Value, ...]:
@@ -183,6 +185,8 @@ def _item(tokens: Tokens) -> Value:
     except Unread:
         if labelled := _labelled(tokens):
             return labelled
+        if len(tokens) <= _LONGEST_NOUN and all(token.kind in {'words', 'chinese'} for token in tokens):
+            return Text(tuple(_words(tokens)))
         raise
 
 
@@ -278,11 +282,11 @@ def _bracketed(tokens: Tokens) -> Value | None:
     if not opens(tokens[0]) or closing(tokens, 0) != len(tokens) - 1 or tokens[0].text not in _BRACKETS:
         return None
     left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
-    if left == r'\{' or (left == '{' and split(inside, frozenset(',;'))[1]):
+    if left == r'\{' or (left == '{' and _is_set(inside)):
         return _set(inside)
     if left == '{':
         return _value(inside)
-    if left == '[' and (matrix := _rows_of_lists(inside)):
+    if left + right == '[]' and (matrix := _rows_of_lists(inside)):
         return matrix
     parts, marks = split(inside, frozenset({',', ';'}))
     if not marks:
@@ -295,6 +299,13 @@ def _bracketed(tokens: Tokens) -> Value | None:
     if _BRACKETS[left] != right:
         raise Unread('brackets that do not match')
     return Tuple(tuple(items))
+
+
+def _is_set(inside: Tokens) -> bool:
+    """Whether braces without a backslash are those of a set: `{1, 3}`, `{x | x > 1}`."""
+    if split(inside, frozenset(',;'))[1]:
+        return True
+    return bool(inside) and inside[0].kind == 'letters' and bool(split(inside, frozenset('|'))[1])
 
 
 def _set(inside: Tokens) -> Value:
@@ -332,7 +343,7 @@ def _matrix(cells: list[list[list[Token]]]) -> Matrix:
 def _environment(tokens: Tokens) -> Value | None:
     """A matrix, a piecewise value, or a system of equations."""
     if tokens[0].text in {'(', '['} and len(tokens) > 2 and tokens[1].text == r'\begin':
-        if closing(tokens, 0) == len(tokens) - 1:
+        if closing(tokens, 0) == len(tokens) - 1 and tokens[-1].text == _BRACKETS[tokens[0].text]:
             tokens = tokens[1:-1]
     if tokens[0].text == r'\{' and len(tokens) > 2 and tokens[1].text == r'\begin':
         tokens = tokens[1:]
@@ -420,7 +431,7 @@ def _words(tokens: Tokens) -> list[str]:
         after = tokens[place + 1] if place + 1 < len(tokens) else None
         if token.text in _PAUSES and (after is None or after.kind in {'letters', 'words', 'chinese'}):
             continue
-        if token.kind in {'letters', 'words'} and token.text.lower() in {'the', 'a', 'an'}:
+        if token.kind in {'letters', 'words'} and (token.text if place else token.text.lower()) in _ARTICLES:
             continue
         words.append(token.text if token.text.isupper() else token.text.lower())
     return words

@@ -87,6 +87,8 @@ def _collected(regions: list[Region | None]) -> list[Piece] | None:
 
 def _of_list(value: Listed) -> Region | None:
     """Inequalities of one variable: taken together, or, where together they are everything, at once."""
+    if not all(isinstance(item, Relation | Named | Union) for item in value.items):
+        return None  # (1, 2), (3, 4) are points
     regions = [region_of(item) for item in value.items]
     pieces = _collected(regions)
     variables = {region.variable for region in regions if region}

@@ -142,7 +142,7 @@ def _one(tokens: list[Token]) -> tuple[Unit, list[Token]]:
 
 
 def _looked_up(name: str) -> Unit:
-    unit = _UNITS.get(name) or _UNITS.get(name.lower())
+    unit = _UNITS.get(name) or (_UNITS.get(name.lower()) if len(name) > 2 else None)
     if unit is None:
         raise Unread(name)
     return unit
