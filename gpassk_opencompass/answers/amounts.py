@@ -14,7 +14,9 @@ from .values import BaseNumber, Formula, Quantity
 
 _WORDS = frozenset({'letters', 'words', 'chinese'})
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
-_CHINESE_NUMERAL = re.compile('负?[零一二三四五六七八九〇两十百千万亿]+(?:分之[零一二三四五六七八九〇两十百千万亿]+|点[零一二三四五六七八九〇]+)?|一?半')
+_CHINESE_NUMERAL = re.compile(
+    '负?[零一二三四五六七八九〇两十百千万亿]+(?:分之[零一二三四五六七八九〇两十百千万亿]+|点[零一二三四五六七八九〇]+)?|一?半'
+)
 _ROOTS = {'根号': r'\sqrt', '根号下': r'\sqrt', '负根号': r'-\sqrt'}
 _NEGATIVE = '负'
 _SCALES = frozenset(word for word in MULTIPLIERS if word.isascii())
@@ -110,7 +112,9 @@ def _english_in_figures(tokens: list[Token]) -> list[Token]:
 def _in_base(tokens: Tokens) -> BaseNumber | None:
     """`25_8`, `25_{8}`, `(25)_8`, `25_{(8)}`."""
     texts = [token.text for token in tokens if token.text not in '(){}']
-    numbers = [token.kind == 'number' and token.text.isdigit() for token in tokens if token.text not in '(){}']
+    numbers = [
+        token.kind == 'number' and token.text.isdigit() for token in tokens if token.text not in '(){}'
+    ]
     if len(texts) != 3 or texts[1] != '_' or not (numbers[0] and numbers[2]) or tokens[0].text == '{':
         return None
     base = int(texts[2]) if len(texts[2]) < 3 else 0
@@ -144,7 +148,9 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
     token = tokens[place]
     if token.text in _SCALES:
         return False
-    if token.text == r'\circ' or (token.text == '^' and r'\circ' in [after.text for after in tokens[place:][1:3]]):
+    if token.text == r'\circ' or (
+        token.text == '^' and r'\circ' in [after.text for after in tokens[place:][1:3]]
+    ):
         return not any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
         return len(token.text) > 1 and _is_known(token)
@@ -191,7 +197,5 @@ def _compound(tokens: Tokens) -> Quantity | None:
     if len({part.unit.dimension for part in quantities}) > 1 or factors != sorted(set(factors), reverse=True):
         return None
     last = quantities[-1].unit
-    terms = tuple(
-        Product((part.amount, number(part.unit.factor / last.factor))) for part in quantities
-    )
+    terms = tuple(Product((part.amount, number(part.unit.factor / last.factor))) for part in quantities)
     return Quantity(Sum(terms), last)

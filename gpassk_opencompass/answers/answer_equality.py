@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .choices import chosen_in, letters_of
-from .comparison import NO, Comparison, best_of, by_rule
+from .comparison import best_of, by_rule
 from .equality import Equality
 from .expressions import Expression, symbols
 from .parse import read
@@ -49,7 +49,11 @@ class Answered(NamedTuple):
 
 
 def compare_answers(
-    reference: str, answer: str, *, options: Mapping[str, str] = _NO_OPTIONS, rules: frozenset[str] = ALL_RULES
+    reference: str,
+    answer: str,
+    *,
+    options: Mapping[str, str] = _NO_OPTIONS,
+    rules: frozenset[str] = ALL_RULES,
 ) -> Answered:
     r"""Return whether `answer` says what `reference` says.
 

@@ -6,15 +6,19 @@ import re
 
 from .values import Date, Time
 
-_MONTHS = (
-    'january february march april may june july august september october november december'.split()
-)
+_NAMES = 'january february march april may june july august september october november december'
+_MONTHS = _NAMES.split()
 _MONTH = '|'.join(f'{name}|{name[:3]}\\.?' for name in _MONTHS)
 _DATES = (
     re.compile(r'(?:(?P<year>[0-9]{4})年)?(?P<month>[0-9]{1,2})月(?:(?P<day>[0-9]{1,2})[日号])?'),
     re.compile(r'(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})'),
-    re.compile(rf'(?P<name>{_MONTH}) ?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:, ?(?P<year>[0-9]{{4}}))?', re.I),
-    re.compile(rf'(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? ?(?:of )?(?P<name>{_MONTH})(?:,? ?(?P<year>[0-9]{{4}}))?', re.I),
+    re.compile(
+        rf'(?P<name>{_MONTH}) ?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:, ?(?P<year>[0-9]{{4}}))?', re.I
+    ),
+    re.compile(
+        rf'(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)? ?(?:of )?(?P<name>{_MONTH})(?:,? ?(?P<year>[0-9]{{4}}))?',
+        re.I,
+    ),
     re.compile(rf'(?P<name>{_MONTH}),? ?(?P<year>[0-9]{{4}})', re.I),
     re.compile(r'(?P<year>[0-9]{4})年'),
 )
@@ -22,7 +26,9 @@ _TIMES = (
     re.compile(r'(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}) ?(?P<half>[ap]\.?m)\.?', re.I),
     re.compile(r'(?P<hour>[0-9]{1,2}) ?(?P<half>[ap]\.?m)\.?(?P<minute>)', re.I),
     re.compile(r'(?P<hour>[0-9]{1,2}):(?P<minute>0[0-9])(?P<half>)'),
-    re.compile(r'(?P<half>上午|下午|凌晨|晚上|早上)?(?P<hour>[0-9]{1,2})[点时](?:(?P<minute>[0-9]{1,2})分|整|钟)'),
+    re.compile(
+        r'(?P<half>上午|下午|凌晨|晚上|早上)?(?P<hour>[0-9]{1,2})[点时](?:(?P<minute>[0-9]{1,2})分|整|钟)'
+    ),
     re.compile(r'(?P<half>上午|下午|凌晨|晚上|早上)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})'),
 )
 _AFTERNOON = frozenset({'p', '下午', '晚上'})

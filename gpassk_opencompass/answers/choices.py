@@ -12,15 +12,22 @@ import re
 from functools import lru_cache
 
 _LAST = 'H'
-_WRAPPERS = re.compile(r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])|[${}*_`~"“”]|\\[,;!() ]|\\q?quad')
-_BRACKETED = re.compile(r'(?:(?P<round>[(（])|(?P<square>\[)|(?P<other>[【〔]))\s*([A-H])\s*(?(round)[)）])(?(square)\])(?(other)[】〕])')
+_WRAPPERS = re.compile(
+    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
+)
+_BRACKETED = re.compile(
+    r'(?:(?P<round>[(（])|(?P<square>\[)|(?P<other>[【〔]))\s*([A-H])\s*(?(round)[)）])(?(square)\])(?(other)[】〕])'
+)
 _SAID = re.compile(
     r'^(?:(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answers?|options?|choices?)\s*(?:is|are|:|：)?\s*'
     r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
     re.IGNORECASE,
 )  # fmt: skip
 _LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|or|以及)?\s*(?:and\s+)?[A-H])*', re.ASCII)
-_LETTER_AND_TEXT = re.compile(r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)', re.DOTALL)
+_LETTER_AND_TEXT = re.compile(
+    r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
+    re.DOTALL,
+)
 _LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
 _MARK = re.compile(
     r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
@@ -93,7 +100,7 @@ def _clean(text: str) -> str:
 
 def _bare(text: str) -> str:
     text = _WRAPPERS.sub('', text).strip().rstrip('.。;；,，')
-    text = _BRACKETED.sub(r'\4', text) if _BRACKETED.fullmatch(text) or not text[:1] == '(' else text
+    text = _BRACKETED.sub(r'\4', text) if _BRACKETED.fullmatch(text) or text[:1] != '(' else text
     if len(list(_BRACKETED.finditer(text))) > 1:
         text = _BRACKETED.sub(r'\4', text)
     return _SAID.sub('', text).strip()

@@ -17,14 +17,33 @@ from .expressions import DEGREE, Expression, Product, Sum, Symbol, negative, num
 from .points import value_of
 from .regions import Region, region_of
 from .rules import ALL_RULES
+from .tokens import words
 from .units import DEGREES, RADIANS
 from .values import (
-    Conditioned, Domain, Formula, Labelled, Listed, Matrix, Named, Pair, Phrase, Piecewise,
-    Quantity, Ratio, Relation, Set, Time, Tuple, Union, Value,
+    Conditioned,
+    Domain,
+    Formula,
+    Labelled,
+    Listed,
+    Matrix,
+    Named,
+    Pair,
+    Phrase,
+    Piecewise,
+    Quantity,
+    Ratio,
+    Relation,
+    Set,
+    Time,
+    Tuple,
+    Union,
+    Value,
 )  # fmt: skip
 
 _REGIONS = (Pair, Relation, Union, Domain, Set, Listed, Named)
-_NEGATING = frozenset('not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'.split())
+_NEGATING = words(
+    'not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'
+)
 _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', '=': '=', r'\ne': r'\ne'}
 
 
@@ -71,7 +90,10 @@ class Equality:
         same = self.compare(reference.value, answer.value)
         if reference.words == answer.words:
             return same
-        ours, theirs = ({*''.join(value.words)} if _is_chinese(value.words) else {*value.words} for value in (reference, answer))
+        ours, theirs = (
+            {*''.join(value.words)} if _is_chinese(value.words) else {*value.words}
+            for value in (reference, answer)
+        )
         if (ours ^ theirs) & _NEGATING or not (ours <= theirs or theirs <= ours):
             return NO
         return self._by('label', lambda: same)
@@ -194,7 +216,9 @@ class Equality:
             return same
         return self._by('list-order', lambda: same)
 
-    def _named_or_not(self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True) -> Comparison:
+    def _named_or_not(
+        self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
+    ) -> Comparison:
         """Item by item; in another order only if no name, or the same name, or all names are given."""
         if ordered:
             return self._ordered(ours, theirs)
@@ -233,7 +257,9 @@ class Equality:
             return NO
         first, other = reference.terms[0], answer.terms[0]
         rest = zip(reference.terms[1:], answer.terms[1:], strict=True)
-        return all_of(self.expressions(Product((first, theirs)), Product((ours, other))) for ours, theirs in rest)
+        return all_of(
+            self.expressions(Product((first, theirs)), Product((ours, other))) for ours, theirs in rest
+        )
 
     # Sets of numbers, equations, inequalities
 
@@ -259,7 +285,14 @@ class Equality:
     def _relations(self, reference: Relation, answer: Relation) -> Comparison:
         turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
         chains = [self._chain(reference, other) for other in (answer, turned)]
-        return best_of([*chains, self._equations(reference, answer), self._inequalities(reference, answer), self._regions(reference, answer)])
+        return best_of(
+            [
+                *chains,
+                self._equations(reference, answer),
+                self._inequalities(reference, answer),
+                self._regions(reference, answer),
+            ]
+        )
 
     def _chain(self, reference: Relation, answer: Relation) -> Comparison:
         if reference.signs != answer.signs:
@@ -302,7 +335,10 @@ class Equality:
                 return self._quantity_and_formula(one, other, flipped)
             if isinstance(one, Ratio) and isinstance(other, Formula) and len(one.terms) == 2:
                 value = quotient(*one.terms)
-                return self._by('ratio-as-fraction', lambda value=value, other=other: self.expressions(value, other.expression))  # type: ignore[misc]
+                return self._by(
+                    'ratio-as-fraction',
+                    lambda value=value, other=other: self.expressions(value, other.expression),
+                )  # type: ignore[misc]
             if isinstance(one, Ratio) and isinstance(other, Time):
                 clock = tuple(number(part) for part in (other.hour, other.minute))
                 return self._by('half-day', lambda one=one, clock=clock: YES if one.terms == clock else NO)  # type: ignore[misc]
@@ -366,7 +402,9 @@ def _same_name(one: Named, other: Named) -> bool:
 
 
 def _plain(name: str) -> str:
-    return name.replace('{', '').replace('}', '').replace('\\', '').replace('angle', '').replace('triangle', '')
+    return (
+        name.replace('{', '').replace('}', '').replace('\\', '').replace('angle', '').replace('triangle', '')
+    )
 
 
 def _without_percent(value: Formula) -> Expression:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from math import comb, factorial
 
-from .expressions import Call, Expression, Number, Power, Product, Sum, Symbol
+from .expressions import Expression, Number, Power, Product, Sum, Symbol
 
 Generator = Hashable
 Monomial = frozenset[tuple[Generator, Fraction]]
@@ -153,7 +153,8 @@ def _merged(one: Monomial, other: Monomial, coefficient: Fraction) -> Polynomial
     for name, exponent in other:
         exponents[name] = exponents.get(name, Fraction(0)) + exponent
     kept: dict[Generator, Fraction] = {}
-    for name, exponent in exponents.items():
+    for name, total in exponents.items():
+        exponent = total
         whole = exponent.numerator // exponent.denominator
         if isinstance(name, int):  # a prime: whole powers belong to the coefficient
             coefficient *= Fraction(name) ** whole
@@ -284,7 +285,9 @@ def _symbolic_power(base: Form, exponent: Form) -> Form:
             result = _multiplied(result, _power(base, (_rational(factor), _ONE)))
             continue
         for name, times in bases:
-            result = _multiplied(result, (_generator(('raised', name, monomial, divisor), factor * times), _ONE))
+            result = _multiplied(
+                result, (_generator(('raised', name, monomial, divisor), factor * times), _ONE)
+            )
     return result
 
 

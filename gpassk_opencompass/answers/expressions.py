@@ -56,7 +56,7 @@ class Call:
 Expression = Number | Symbol | Sum | Product | Power | Call
 
 ONE, MINUS_ONE, HALF = Number(Fraction(1)), Number(Fraction(-1)), Number(Fraction(1, 2))
-PI, E, I, INFINITY = Symbol('pi'), Symbol('e'), Symbol('i'), Symbol('oo')
+PI, IMAGINARY, INFINITY = Symbol('pi'), Symbol('i'), Symbol('oo')
 CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
 DEGREE = Product((PI, Number(Fraction(1, 180))))
 
@@ -75,9 +75,9 @@ def negative(value: Expression) -> Expression:
 
 def quotient(above: Expression, below: Expression) -> Expression:
     """Return `above` / `below`; of two whole numbers, as one number."""
-    if isinstance(above, Number) and isinstance(below, Number) and below.value:
-        if above.digits is None and below.digits is None:
-            return Number(above.value / below.value)
+    whole = isinstance(above, Number) and isinstance(below, Number) and above.digits is below.digits is None
+    if whole and below.value:  # type: ignore[union-attr]
+        return Number(above.value / below.value)  # type: ignore[union-attr]
     return Product((above, Power(below, MINUS_ONE)))
 
 

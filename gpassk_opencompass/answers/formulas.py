@@ -10,25 +10,45 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from .expressions import (
-    DEGREE, HALF, INFINITY, MINUS_ONE, ONE, Call, Expression, Number, Power, Product, Sum, Symbol, negative,
-    number, quotient,
+    DEGREE,
+    HALF,
+    INFINITY,
+    MINUS_ONE,
+    ONE,
+    Call,
+    Expression,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Symbol,
+    negative,
+    number,
+    quotient,
 )  # fmt: skip
-from .tokens import Token, Tokens, Unread, closing, split, written
+from .tokens import Token, Tokens, Unread, closing, split, words, written
 
-FUNCTIONS = frozenset(
-    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp gcd lcm max min abs'.split()
+FUNCTIONS = words(
+    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp gcd lcm max min abs'
 )
-_SPELLED = {'asin': 'arcsin', 'acos': 'arccos', 'atan': 'arctan', 'tg': 'tan', 'ctg': 'cot', 'arctg': 'arctan'}
-_GREEK = frozenset(
+_SPELLED = {
+    'asin': 'arcsin',
+    'acos': 'arccos',
+    'atan': 'arctan',
+    'tg': 'tan',
+    'ctg': 'cot',
+    'arctg': 'arctan',
+}
+_GREEK = words(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega '
-    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'.split()
+    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'
 )
-_ACCENTS = frozenset(r'\vec \overline \bar \hat \tilde \widehat \overset \underline'.split())
-_FIGURES = frozenset(r'\angle \triangle \odot'.split())
+_ACCENTS = words(r'\vec \overline \bar \hat \tilde \widehat \overset \underline')
+_FIGURES = words(r'\angle \triangle \odot')
 _NAMED_FUNCTIONS = frozenset('fgh')
-_ENGLISH = frozenset(
+_ENGLISH = words(
     'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day box cup egg '
-    'pen dog yes if or to in on has was his her new old red top you she who how'.split()
+    'pen dog yes if or to in on has was his her new old red top you she who how'
 )
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
@@ -213,7 +233,9 @@ class _Reader:
         digits = [text.isdigit() for text in texts]
         if ahead[0].spaced and digits[0] and texts[1] == '/' and digits[2]:
             above, below, width = int(texts[0]), int(texts[2]), 3
-        elif texts[0] == r'\frac' and texts[1] == '{' and digits[2] and texts[3:5] == ['}', '{'] and digits[5]:
+        elif (
+            texts[0] == r'\frac' and texts[1] == '{' and digits[2] and texts[3:5] == ['}', '{'] and digits[5]
+        ):
             above, below, width = int(texts[2]), int(texts[5]), 7
         elif texts[0] == r'\frac' and digits[1] and len(texts[1]) == 2:
             above, below, width = int(texts[1][0]), int(texts[1][1]), 2
@@ -357,7 +379,7 @@ class _Reader:
         return Call('abs', (self._within(inside),))
 
     def _function(self, name: str) -> Expression:
-        base = number(10) if name == 'lg' else None
+        base: Expression | None = number(10) if name == 'lg' else None
         if name in {'log', 'lg'} and self._take('_'):
             base = self._within(self._group())
         power = None

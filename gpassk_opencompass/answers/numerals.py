@@ -14,23 +14,25 @@ _LARGE = {'万': 10**4, '亿': 10**8}
 _CHINESE = re.compile('[负零一二三四五六七八九〇两壹贰叁十百千万亿点半]+')
 
 MULTIPLIERS = {
-    '百': 100, '千': 1000, '万': 10**4, '十万': 10**5, '百万': 10**6, '千万': 10**7, '亿': 10**8, '百亿': 10**10,
-    '万亿': 10**12, '十亿': 10**9, 'hundred': 100, 'thousand': 1000, 'million': 10**6, 'billion': 10**9,
+    '百': 100, '千': 1000, '万': 10**4, '十万': 10**5, '百万': 10**6, '千万': 10**7, '亿': 10**8, '十亿': 10**9,
+    '百亿': 10**10, '万亿': 10**12, 'hundred': 100, 'thousand': 1000, 'million': 10**6, 'billion': 10**9,
     'trillion': 10**12, 'dozen': 12,
 }  # fmt: skip
 """What a number is multiplied by if the word follows it."""
 
-_ONES = (
+_NAMES = (
     'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen '
     'seventeen eighteen nineteen'
-).split()
-_TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split()
+)
+_TEN_NAMES = 'twenty thirty forty fifty sixty seventy eighty ninety'
 _WORDS = {
-    **{word: value for value, word in enumerate(_ONES)},
-    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
+    **{word: value for value, word in enumerate(_NAMES.split())},
+    **{word: 10 * value for value, word in enumerate(_TEN_NAMES.split(), 2)},
 }
-_PARTS = {'half': 2, 'third': 3, 'thirds': 3, 'quarter': 4, 'quarters': 4, 'fourth': 4, 'fourths': 4, 'fifth': 5,
-          'fifths': 5, 'sixth': 6, 'sixths': 6, 'eighth': 8, 'eighths': 8, 'tenth': 10, 'tenths': 10}  # fmt: skip
+_PARTS = {
+    'half': 2, 'third': 3, 'thirds': 3, 'quarter': 4, 'quarters': 4, 'fourth': 4, 'fourths': 4, 'fifth': 5,
+    'fifths': 5, 'sixth': 6, 'sixths': 6, 'eighth': 8, 'eighths': 8, 'tenth': 10, 'tenths': 10,
+}  # fmt: skip
 
 
 def chinese_number(text: str) -> Fraction | None:
@@ -44,11 +46,13 @@ def chinese_number(text: str) -> Fraction | None:
         below = {'百': '一百', '千': '一千', '万': '一万'}.get(below, below)
         parts = chinese_number(above), chinese_number(below)
         return parts[0] / parts[1] if parts[0] is not None and parts[1] else None
-    if not _CHINESE.fullmatch(text):
-        return None
     if text.startswith('负'):
-        value = chinese_number(text[1:]) if len(text) > 1 else None
+        value = chinese_number(text[1:])
         return -value if value is not None else None
+    return _positive(text) if _CHINESE.fullmatch(text) else None
+
+
+def _positive(text: str) -> Fraction | None:
     if text in {'半', '一半'}:
         return Fraction(1, 2)
     whole, point, decimals = text.partition('点')
@@ -91,15 +95,18 @@ def english_number(words: list[str]) -> Fraction | None:
     if len(words) >= 2 and words[-1] in _PARTS:
         above = english_number([word for word in words[:-1] if word not in {'a', 'an'}] or ['one'])
         return above / _PARTS[words[-1]] if above is not None and above.denominator == 1 else None
+    return _cardinal(words)
+
+
+def _cardinal(words: list[str]) -> Fraction | None:
     total = section = 0
-    last = None
+    last: int | None = None
     for word in words:
         if word in _WORDS:
-            value = _WORDS[word]
-            if last is not None and not (last >= 20 and value < 10):  # "three four" is no number
+            ones = _WORDS[word]
+            if last is not None and not (last >= 20 and ones < 10):  # "three four" is no number
                 return None
-            section += value
-            last = value
+            section, last = section + ones, ones
         elif word == 'hundred' and last is not None:
             section *= 100
             last = None

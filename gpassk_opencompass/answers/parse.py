@@ -18,15 +18,33 @@ from .formulas import read_expression
 from .normal import normal_form
 from .phrases import meaning_of
 from .points import agree, value_of
-from .tokens import Token, Tokens, Unread, closes, closing, opens, split, tokens_of, written
+from .tokens import Token, Tokens, Unread, closes, closing, opens, split, tokens_of, words, written
 from .values import (
-    Conditioned, Domain, Formula, Labelled, Listed, Matrix, Named, Pair, Phrase, Piecewise, Quantity, Ratio,
-    Relation, Set, Text, Tuple, Union, Value,
+    Conditioned,
+    Domain,
+    Formula,
+    Labelled,
+    Listed,
+    Matrix,
+    Named,
+    Pair,
+    Phrase,
+    Piecewise,
+    Quantity,
+    Ratio,
+    Relation,
+    Set,
+    Text,
+    Tuple,
+    Union,
+    Value,
 )  # fmt: skip
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
 _HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff]|[0-9]:[0-9]|[0-9]{4}-')
-_ANSWERED_FIRST = re.compile(r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE)
+_ANSWERED_FIRST = re.compile(
+    r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
+)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
 _JOINTS = {
     **dict.fromkeys((',', ';', '，', '；'), ','),
@@ -36,17 +54,16 @@ _JOINTS = {
 _RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
 _ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
 _MEMBER = frozenset({r'\in'})
-_LEADING = frozenset(
-    '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 答案是 答案为 解 解得 '
-    'about approximately approx approx. roughly therefore thus so hence'.split()
-) | _ROUGH_RELATIONS | {'=', ':', '.', ',', '~', r'\sim', r'\therefore', r'\Rightarrow'}  # fmt: skip
+_LEADING = words('共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 答案是 答案为 解 解得 '
+    'about approximately approx approx. roughly therefore thus so hence') | _ROUGH_RELATIONS | {'=', ':', '.', ',', '~', r'\sim', r'\therefore', r'\Rightarrow'}  # fmt: skip
 _TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
-_CONDITIONS = frozenset('if for when where with 当 若 其中 时 as 为'.split())
+_CONDITIONS = words('if for when where with 当 若 其中 时 as 为')
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
 _MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
 _BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
 _ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
+_NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
 _CLOSE_ENOUGH = 0.01
 _LONGEST_NAME = 14
 _LONGEST_NOUN = 2
@@ -59,7 +76,7 @@ def read(answer: str) -> tuple[Value, ...]:
     """
     plain = answer.strip().strip('$')
     if _PLAIN_NUMBER.fullmatch(plain):
-        whole, point, decimals = plain.partition('.')
+        _, point, decimals = plain.partition('.')
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
     bare = normal_form(answer) if _HAS_WORDS.search(answer) else ''
     if bare and (worded := _worded(bare)):
@@ -116,9 +133,8 @@ def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
     if len(filled) == 1:
         return _item(filled[0])
     items = [_item(part) for part in _without_numbers(filled)]
-    if len(items) == 2 and _is_condition(items[1]) and isinstance(items[0], Formula | Named):
-        if not isinstance(items[0], Named) or items[0].left is None or _has_symbols(items[0]):
-            return Conditioned(items[0], _condition(filled[1]))
+    if len(items) == 2 and _is_condition(items[1]) and _may_have_condition(items[0]):
+        return Conditioned(items[0], _condition(filled[1]))
     flat: list[Value] = []
     for item in items:  # ± makes two of one
         flat += item.items if isinstance(item, Listed) else (item,)
@@ -127,16 +143,18 @@ def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
 
 def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
     """`(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list that is not numbered from its first item on, as it is."""
-    for marks in (lambda k: ['(', str(k), ')'], lambda k: [chr(0x2460 + k - 1)], lambda k: [chr(96 + k), '.'],
-                  lambda k: ['(', chr(96 + k), ')'], lambda k: [chr(64 + k), '.']):  # fmt: skip
-        numbers = [marks(place) for place in range(1, len(parts) + 1)]
+    for before, first, after in _NUMBERINGS:
+        heads = [
+            [*before, str(place) if first == '1' else chr(ord(first) + place - 1), *after]
+            for place in range(1, len(parts) + 1)
+        ]
         if all(
             [token.text for token in part[: len(head)]] == head and len(part) > len(head)
-            for part, head in zip(parts, numbers, strict=True)
+            for part, head in zip(parts, heads, strict=True)
         ):
             return [
                 [Token('words', f'({place})'), Token('mark', '='), *part[len(head) :]]
-                for place, (part, head) in enumerate(zip(parts, numbers, strict=True), 1)
+                for place, (part, head) in enumerate(zip(parts, heads, strict=True), 1)
             ]
     return parts
 
@@ -168,7 +186,10 @@ def _condition(tokens: Tokens) -> str:
     return written([token for token in tokens if token.text not in _CONDITIONS]).replace(' ', '')
 
 
-def _has_symbols(value: Named) -> bool:
+def _may_have_condition(value: Value) -> bool:
+    """Whether what follows a comma is a condition for this, no second value."""
+    if not isinstance(value, Named) or value.left is None:
+        return isinstance(value, Formula | Named)
     inner = value.value
     return isinstance(inner, Formula) and next(symbols(inner.expression), None) is not None
 
@@ -193,7 +214,12 @@ def _item(tokens: Tokens) -> Value:
 def _signed(tokens: Tokens, sign: str) -> Tokens:
     turned = {'+': '-', '-': '+'}[sign]
     signs = {r'\pm': sign, '±': sign, r'\mp': turned}
-    return [token._replace(text=signs.get(token.text, token.text), kind='mark' if token.text in signs else token.kind) for token in tokens]
+    return [
+        token._replace(
+            text=signs.get(token.text, token.text), kind='mark' if token.text in signs else token.kind
+        )
+        for token in tokens
+    ]
 
 
 def _union(tokens: Tokens) -> Value | None:
@@ -219,7 +245,11 @@ def _related(tokens: Tokens) -> Value | None:
 
 def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
     """`√3/3 ≈ 0.577` is √3/3; `x ≈ 11` names 11."""
-    before = [token for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True) for token in [*part, *([Token('mark', mark)] if mark else [])]]
+    before = [
+        token
+        for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True)
+        for token in [*part, *([Token('mark', mark)] if mark else [])]
+    ]
     exact = _item(before)
     rough = _item(parts[-1])
     inner = exact.value if isinstance(exact, Named) else exact
@@ -262,7 +292,10 @@ def _is_name(expression: Expression) -> bool:
     if isinstance(expression, Call):
         return True
     if isinstance(expression, Product):
-        return all(_is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper()) for factor in expression.factors)
+        return all(
+            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
+            for factor in expression.factors
+        )
     if isinstance(expression, Power):
         return expression.exponent == number(-1) and _is_name(expression.base)
     return False
@@ -324,7 +357,9 @@ def _rows_of_lists(inside: Tokens) -> Matrix | None:
     rows, semicolons = split(inside, frozenset(';'))
     if not semicolons:
         rows, _ = split(inside, frozenset(','))
-        if len(rows) < 2 or not all(row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows):
+        if len(rows) < 2 or not all(
+            row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows
+        ):
             return None
         rows = [row[1:-1] for row in rows]
     cells = [split(row, frozenset(','))[0] for row in rows]
@@ -342,11 +377,9 @@ def _matrix(cells: list[list[list[Token]]]) -> Matrix:
 
 def _environment(tokens: Tokens) -> Value | None:
     """A matrix, a piecewise value, or a system of equations."""
-    if tokens[0].text in {'(', '['} and len(tokens) > 2 and tokens[1].text == r'\begin':
-        if closing(tokens, 0) == len(tokens) - 1 and tokens[-1].text == _BRACKETS[tokens[0].text]:
-            tokens = tokens[1:-1]
-    if tokens[0].text == r'\{' and len(tokens) > 2 and tokens[1].text == r'\begin':
-        tokens = tokens[1:]
+    if len(tokens) > 2 and tokens[1].text == r'\begin' and opens(tokens[0]):
+        matched = tokens[-1].text == _BRACKETS.get(tokens[0].text)
+        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
     if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
         return None
     rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
@@ -392,7 +425,11 @@ def _point(tokens: Tokens) -> Value | None:
     if tokens[0].kind != 'letters' or not tokens[0].text.isupper() or len(tokens) < 5:
         return None
     start = next((place for place, token in enumerate(tokens[:5]) if token.text == '('), 0)
-    if not start or closing(tokens, start) != len(tokens) - 1 or not split(tokens[start + 1 : -1], frozenset(','))[1]:
+    if (
+        not start
+        or closing(tokens, start) != len(tokens) - 1
+        or not split(tokens[start + 1 : -1], frozenset(','))[1]
+    ):
         return None
     return Named(_name(tokens[:start]), _item(tokens[start:]))
 
@@ -402,7 +439,11 @@ def _conditioned(tokens: Tokens) -> Value | None:
     if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
         return None
     start = max(
-        (place for place, token in enumerate(tokens) if token.text == '(' and closing(tokens, place) == len(tokens) - 1),
+        (
+            place
+            for place, token in enumerate(tokens)
+            if token.text == '(' and closing(tokens, place) == len(tokens) - 1
+        ),
         default=0,
     )
     inside = tokens[start + 1 : -1]

@@ -107,7 +107,7 @@ Sunday: sunday|星期日|星期天|周日|周天|礼拜天
 _ARTICLES = re.compile(r'\b(?:the|an?)\b\s*')
 _NOISE = re.compile(r'[\s,.;:!，。；：！、"“”$*]+')
 _CONDITION = re.compile('(?:的)?条件$|conditions?$')
-_SAID = re.compile('^(?:答案?[是为:：]?|it is|it\'s|they are|the answer is|answer:)')
+_SAID = re.compile("^(?:答案?[是为:：]?|it is|it's|they are|the answer is|answer:)")
 
 
 def _read() -> tuple[dict[str, str], dict[str, str]]:

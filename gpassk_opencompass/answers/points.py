@@ -13,13 +13,22 @@ from random import Random
 from typing import NamedTuple
 
 from .exact import rational_value
-from .expressions import Call, Expression, I, Number, Power, Product, Sum, Symbol, children, symbols
+from .expressions import IMAGINARY, Call, Expression, Number, Power, Product, Sum, Symbol, children, symbols
 
 _EPSILON = 2.0**-52
 _CLOSE = 1e-9
 _TRUST = 1e-7  # an error above this share of the value says that digits cancelled
 _LEAST_POINTS = 3
-_RANGES = ((0.2, 2.0), (0.2, 2.0), (1.0, 4.0), (2.0, 9.0), (8.0, 30.0), (0.05, 0.95), (-3.0, 3.0), (-9.0, 9.0))
+_RANGES = (
+    (0.2, 2.0),
+    (0.2, 2.0),
+    (1.0, 4.0),
+    (2.0, 9.0),
+    (8.0, 30.0),
+    (0.05, 0.95),
+    (-3.0, 3.0),
+    (-9.0, 9.0),
+)
 _WHOLE = ((1, 6), (3, 12))
 
 
@@ -71,7 +80,7 @@ def value_of(expression: Expression) -> float | None:
 
 
 def _uses_i(expression: Expression) -> bool:
-    return expression == I or any(_uses_i(child) for child in children(expression))
+    return expression == IMAGINARY or any(_uses_i(child) for child in children(expression))
 
 
 def _points(names: Sequence[str]) -> list[Mapping[str, complex]]:
@@ -90,10 +99,10 @@ def _value(expression: Expression, point: Mapping[str, complex], complexes: bool
         value = expression.value.numerator / expression.value.denominator
         return _Near(value, abs(value) * _EPSILON)
     if isinstance(expression, Symbol):
-        value = _CONSTANTS.get(expression.name, point.get(expression.name))
-        if value is None:
+        constant = _CONSTANTS.get(expression.name) or point.get(expression.name)
+        if constant is None:
             raise _Nowhere
-        return _Near(value, abs(value) * _EPSILON)
+        return _Near(constant, abs(constant) * _EPSILON)
     if isinstance(expression, Sum):
         terms = [_value(term, point, complexes) for term in expression.terms]
         total = sum(term.value for term in terms)

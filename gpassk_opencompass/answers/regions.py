@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 from .exact import TooLarge, exact_form
@@ -130,21 +131,21 @@ def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
     return Region(tuple(pieces), name)
 
 
-def _variable(left: Expression) -> tuple[str, Number | object]:
+def _variable(left: Expression) -> tuple[str, Fraction]:
     """What stands on the left as a name, and the number it is multiplied by."""
     if isinstance(left, Symbol):
-        return left.name, 1
+        return left.name, Fraction(1)
     try:
         above, below = exact_form(left)
     except TooLarge:
-        return repr(left), 1
+        return repr(left), Fraction(1)
     if len(above) == len(below) == 1:
         [(monomial, factor)], [(divisor, share)] = above.items(), below.items()
         if not divisor and len(monomial) == 1:
             [(name, exponent)] = monomial
             if exponent == 1 and isinstance(name, tuple) and len(name) == 1:
                 return str(name[0]), factor / share
-    return repr(left), 1
+    return repr(left), Fraction(1)
 
 
 def _place(end: Expression) -> float:

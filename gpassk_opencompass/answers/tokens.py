@@ -31,6 +31,12 @@ class Token(NamedTuple):
 
 Tokens = Sequence[Token]
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of `text`, which blanks separate, as a set."""
+    return frozenset(text.split())
+
+
 _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys('–—‒―', '-'),
@@ -65,10 +71,10 @@ _DIGITS = frozenset('123456789')
 _ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
 _PLAIN_SCIENTIFIC = re.compile(r'[-+]?[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]{1,4}')
 
-_DROPPED = frozenset(
+_DROPPED = words(
     r'$ \( \) \[ \] \left \right \middle \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text '
     r'\mathbf \mbox \boxed \fbox \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr '
-    r'\mathit \textbf \textit \mathcal \boldsymbol \bm \phantom'.split()
+    r'\mathit \textbf \textit \mathcal \boldsymbol \bm \phantom'
 )
 _SYNONYMS = {
     r'\dfrac': r'\frac', r'\tfrac': r'\frac', r'\cfrac': r'\frac', r'\leq': r'\le', r'\leqslant': r'\le',
@@ -134,7 +140,9 @@ def _found(text: str) -> Iterator[Token]:
     """The tokens as written; blanks are kept as the mark ' ' of the next one."""
     spaced, place, depth = False, 0, 0
     while place < len(text):
-        match = (_THOUSANDS.match(text, place) if depth == 0 and text[place] in _DIGITS else None) or _TOKEN.match(text, place)
+        match = (
+            _THOUSANDS.match(text, place) if depth == 0 and text[place] in _DIGITS else None
+        ) or _TOKEN.match(text, place)
         if match is None:  # cannot be: the last alternative is any character
             raise Unread(text[place:])
         place = match.end()

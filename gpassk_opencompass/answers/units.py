@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from .tokens import Token, Tokens, Unread
+from .tokens import Token, Tokens, Unread, words
 
 
 class Unit(NamedTuple):
@@ -57,18 +57,18 @@ units: units|unit|单位|个单位|个单位长度=1
 _DEFINED_BY = {'volume': (('length', 3),), 'area': (('length', 2),), 'speed': (('length', 1), ('time', -1))}
 _SQUARED = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
 
-_COUNTERS = frozenset(
+_COUNTERS = words(
     '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 盒 桶 头 匹 朵 步 '
     '层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 艘 片 面 种方法 种可能 '
-    '种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'.split()
+    '种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'
 )
-_NOT_A_NOUN = frozenset(
+_NOT_A_NOUN = words(
     'more less fewer least most than times half double twice dozen squared cubed factorial percent percentage pct '
     'below above or and not no plus minus over under to by of mod modulo base if when where for with without '
     'million billion thousand hundred trillion negative positive is are was equals even odd prime only per '
     'remainder approximately about such that any all each every between except unless in on at as either neither '
     'nor n k x y infinity undefined multiple multiples divisor divisors factors factor pi sin cos tan log ln sqrt '
-    'th st nd rd root roots power powers'.split()
+    'th st nd rd root roots power powers'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
 _LONGEST_NOUN = 3
@@ -170,6 +170,4 @@ def _times(one: Unit, other: Unit, sign: int) -> Unit:
 
 
 def _to_the(unit: Unit, power: int) -> Unit:
-    return Unit(
-        frozenset((name, exponent * power) for name, exponent in unit.dimension), unit.factor**power
-    )
+    return Unit(frozenset((name, exponent * power) for name, exponent in unit.dimension), unit.factor**power)

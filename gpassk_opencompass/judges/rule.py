@@ -86,7 +86,13 @@ class RuleJudge:
             'max_nesting': max_nesting,
         }
         _check({'workers': workers, **limits, 'without': without})
-        self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits, 'without': sorted(without)}
+        self._identity = {
+            'name': 'rule',
+            'rules': _RULES,
+            **_versions(),
+            **limits,
+            'without': sorted(without),
+        }
         self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = Workers(
@@ -217,9 +223,13 @@ def _check(limits: Mapping[str, Any]) -> None:
 
 
 def _check_rules(without: Any) -> None:
-    unknown = [rule for rule in without if rule not in RULES] if isinstance(without, list | tuple) else without
+    unknown = (
+        [rule for rule in without if rule not in RULES] if isinstance(without, list | tuple) else without
+    )
     if unknown or not isinstance(without, list | tuple):
-        raise InputError(f'RuleJudge got without={without!r}; it must be a list of rules, of {", ".join(RULES)}')
+        raise InputError(
+            f'RuleJudge got without={without!r}; it must be a list of rules, of {", ".join(RULES)}'
+        )
 
 
 def _versions() -> dict[str, str]:

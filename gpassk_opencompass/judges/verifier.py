@@ -34,7 +34,9 @@ def equivalent(pair: Sequence[str]) -> bool:
     """
     logging.disable(logging.WARNING)  # math-verify warns of every time-out that is switched off
     reference, answer = (json.loads(trees) for trees in pair)
-    return all(_same(_expression(ours), _expression(theirs)) for ours, theirs in zip(reference, answer, strict=True))
+    return all(
+        _same(_expression(ours), _expression(theirs)) for ours, theirs in zip(reference, answer, strict=True)
+    )
 
 
 def _same(ours: Any, theirs: Any) -> bool:
@@ -78,5 +80,5 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     'ln': sympy.log, 'abs': sympy.Abs, 'binom': sympy.binomial, 'factorial': sympy.factorial, 'max': sympy.Max,
     'min': sympy.Min, 'floor': sympy.floor, 'ceiling': sympy.ceiling, 'gcd': sympy.gcd, 'lcm': sympy.lcm,
     'arcsin': sympy.asin, 'arccos': sympy.acos, 'arctan': sympy.atan,
-    **{name: getattr(sympy, name) for name in 'sin cos tan cot sec csc sinh cosh tanh'.split()},
+    **{name: getattr(sympy, name) for name in ['sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'sinh', 'cosh', 'tanh']},
 }  # fmt: skip

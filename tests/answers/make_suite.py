@@ -62,7 +62,9 @@ _CHINESE = '零一二三四五六七八九'
 
 
 def _fraction(chance: Random) -> Fraction:
-    return Fraction(chance.randint(-60, 60) or 7, chance.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25]))
+    return Fraction(
+        chance.randint(-60, 60) or 7, chance.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25])
+    )
 
 
 def _terminates(value: Fraction) -> bool:
@@ -112,7 +114,9 @@ def different_numbers(chance: Random) -> Case:
     """Two rational numbers that look alike: a digit, the sign, or above and below."""
     while True:
         value = _fraction(chance)
-        other = chance.choice([-value, 1 / value, value + 1, value - Fraction(1, value.denominator), value * 10])
+        other = chance.choice(
+            [-value, 1 / value, value + 1, value - Fraction(1, value.denominator), value * 10]
+        )
         if other != value and abs(other) * 100 != abs(value) and abs(value) * 100 != abs(other):
             one, two = chance.choice(_spellings(value)), chance.choice(_spellings(other))
             return Case('number', False, one, two, f'{value} is not {other}')
@@ -126,18 +130,34 @@ def large_integers(chance: Random) -> Case:
     if not equal:
         other[place] = str((int(digits[place]) + chance.randint(1, 9)) % 10)
     one, two = int(''.join(digits)), int(''.join(other))
-    grouped = chance.choice([f'{two:,}', f'{two:,}'.replace(',', '{,}'), f'{two:,}'.replace(',', r'\,'), str(two)])
-    return Case('number', one == two, str(one), grouped, 'all digits agree' if equal else f'digit {place + 1} differs')
+    grouped = chance.choice(
+        [f'{two:,}', f'{two:,}'.replace(',', '{,}'), f'{two:,}'.replace(',', r'\,'), str(two)]
+    )
+    return Case(
+        'number', one == two, str(one), grouped, 'all digits agree' if equal else f'digit {place + 1} differs'
+    )
 
 
 def roots(chance: Random) -> Case:
     """a + b√c, simplified or not; mutated in one number."""
-    a, b, c, k = chance.randint(-9, 9), chance.randint(2, 9), chance.choice([2, 3, 5, 6, 7, 10]), chance.randint(1, 4)
+    a, b, c, k = (
+        chance.randint(-9, 9),
+        chance.randint(2, 9),
+        chance.choice([2, 3, 5, 6, 7, 10]),
+        chance.randint(1, 4),
+    )
     reference = rf'{a or ""}{"+" if a else ""}{b}\sqrt{{{c}}}'
     equal = chance.random() < 0.5
     inner = b * b * c if equal else b * b * c + k
     tail = f'{a:+d}' if a else ''
-    answer = chance.choice([rf'\sqrt{{{inner}}}{tail}', rf'√{inner}{tail}', rf'sqrt({inner}){tail}', rf'\sqrt {{{inner}}} {tail}'])
+    answer = chance.choice(
+        [
+            rf'\sqrt{{{inner}}}{tail}',
+            rf'√{inner}{tail}',
+            rf'sqrt({inner}){tail}',
+            rf'\sqrt {{{inner}}} {tail}',
+        ]
+    )
     same = sympy.simplify(a + b * sympy.sqrt(c) - sympy.sqrt(inner) - a) == 0
     assert same is equal
     return Case('number', equal, reference, answer, f'√{inner} is {"" if equal else "not "}{b}√{c}')
@@ -189,10 +209,17 @@ def quotients(chance: Random) -> Case:
     if not equal:
         other = sympy.together(sympy.Integer(a + 1) / (x + b) + sympy.Integer(c))
     assert (sympy.simplify(value - other) == 0) is equal
-    return Case('expression', equal, sympy.latex(value), sympy.latex(other), 'brought together' if equal else 'a + 1 for a')
+    return Case(
+        'expression',
+        equal,
+        sympy.latex(value),
+        sympy.latex(other),
+        'brought together' if equal else 'a + 1 for a',
+    )
 
 
 # Intervals, sets, points
+
 
 def _ends(chance: Random) -> tuple[int, int]:
     low = chance.randint(-20, 19)
@@ -222,7 +249,13 @@ def intervals(chance: Random) -> Case:
             (low, high, left, not right), (-high, -low, left, right),
         ])  # fmt: skip
     reference, answer = chance.choice(_interval_forms(*one)), chance.choice(_interval_forms(*other))
-    return Case('interval', one == other, reference, answer, 'the same ends' if one == other else f'{one} is not {other}')
+    return Case(
+        'interval',
+        one == other,
+        reference,
+        answer,
+        'the same ends' if one == other else f'{one} is not {other}',
+    )
 
 
 def half_lines(chance: Random) -> Case:
@@ -234,7 +267,9 @@ def half_lines(chance: Random) -> Case:
     equal = chance.random() < 0.5
     shift = 0 if equal else chance.choice([1, -1])
     union = rf'(-\infty,{low}{brackets[1]}\cup{brackets[0]}{high + shift},+\infty)'
-    words = chance.choice([rf'x {sign} {low} \text{{ or }} x {turned} {high}', f'x{sign} {low} 或 x{turned} {high}'])
+    words = chance.choice(
+        [rf'x {sign} {low} \text{{ or }} x {turned} {high}', f'x{sign} {low} 或 x{turned} {high}']
+    )
     pair = (words, union) if chance.random() < 0.5 else (union, words)
     return Case('interval', equal, *pair, 'the same ends' if equal else 'another end')
 
@@ -247,8 +282,12 @@ def sets(chance: Random) -> Case:
         other = chance.choice([other[1:], [*other, 41], [*other[1:], 42]])
     equal = set(items) == set(other)
     inside = [', '.join(map(str, values)) for values in (items, other)]
-    answer = chance.choice([rf'\{{{inside[1]}\}}', inside[1], rf'\left\{{{inside[1]}\right\}}', inside[1].replace(', ', ' 或 ')])
-    return Case('set', equal, rf'\{{{inside[0]}\}}', answer, 'the same elements' if equal else 'other elements')
+    answer = chance.choice(
+        [rf'\{{{inside[1]}\}}', inside[1], rf'\left\{{{inside[1]}\right\}}', inside[1].replace(', ', ' 或 ')]
+    )
+    return Case(
+        'set', equal, rf'\{{{inside[0]}\}}', answer, 'the same elements' if equal else 'other elements'
+    )
 
 
 def points(chance: Random) -> Case:
@@ -257,10 +296,18 @@ def points(chance: Random) -> Case:
     other = list(items)
     if chance.random() < 0.5:
         place = chance.randrange(len(items))
-        other = chance.choice([items[::-1], [*items[:place], -items[place], *items[place + 1 :]], [*items, Fraction(1)]])
+        other = chance.choice(
+            [items[::-1], [*items[:place], -items[place], *items[place + 1 :]], [*items, Fraction(1)]]
+        )
     equal = items == other
     forms = ['(' + ', '.join(str(value) for value in values) + ')' for values in (items, other)]
-    return Case('tuple', equal, forms[0], chance.choice([forms[1], f'${forms[1]}$', rf'\left{forms[1][:-1]}\right)']), 'the same coordinates' if equal else 'other coordinates')
+    return Case(
+        'tuple',
+        equal,
+        forms[0],
+        chance.choice([forms[1], f'${forms[1]}$', rf'\left{forms[1][:-1]}\right)']),
+        'the same coordinates' if equal else 'other coordinates',
+    )
 
 
 def named(chance: Random) -> Case:
@@ -309,7 +356,9 @@ def quantities(chance: Random) -> Case:
     given = converted if chance.random() < 0.5 and _terminates(converted) else amount
     equal = given == converted
     answer = f'{_decimal(given)} {other}' if other.isascii() else f'{_decimal(given)}{other}'
-    spelled = chance.choice([f'{amount} {one}', rf'{amount}\text{{ {one}}}']) if one.isascii() else f'{amount}{one}'
+    spelled = (
+        chance.choice([f'{amount} {one}', rf'{amount}\text{{ {one}}}']) if one.isascii() else f'{amount}{one}'
+    )
     return Case('quantity', equal, spelled, answer, 'converted' if equal else 'another unit')
 
 
@@ -320,11 +369,34 @@ def durations(chance: Random) -> Case:
     other = total if chance.random() < 0.5 else total + chance.choice([-1, 1, 60])
     forms = [f'{other}分钟', f'{other} minutes']
     if other % 60:
-        forms += [f'{other // 60}小时{other % 60}分', f'{other // 60} hours {other % 60} minutes'] if other > 60 else []
-    return Case('quantity', total == other, f'{hours}小时{minutes}分', chance.choice(forms), f'{total} and {other} minutes')
+        forms += (
+            [f'{other // 60}小时{other % 60}分', f'{other // 60} hours {other % 60} minutes']
+            if other > 60
+            else []
+        )
+    return Case(
+        'quantity',
+        total == other,
+        f'{hours}小时{minutes}分',
+        chance.choice(forms),
+        f'{total} and {other} minutes',
+    )
 
 
-_MONTHS = 'January February March April May June July August September October November December'.split()
+_MONTHS = [
+    'January',
+    'February',
+    'March',
+    'April',
+    'May',
+    'June',
+    'July',
+    'August',
+    'September',
+    'October',
+    'November',
+    'December',
+]
 
 
 def dates(chance: Random) -> Case:
@@ -332,13 +404,29 @@ def dates(chance: Random) -> Case:
     one = chance.randint(1990, 2030), chance.randint(1, 12), chance.randint(1, 28)
     other = one
     if chance.random() < 0.5:
-        other = chance.choice([(one[0] + 1, *one[1:]), (one[0], one[1] % 12 + 1, one[2]), (*one[:2], one[2] % 28 + 1)])
+        other = chance.choice(
+            [(one[0] + 1, *one[1:]), (one[0], one[1] % 12 + 1, one[2]), (*one[:2], one[2] % 28 + 1)]
+        )
     year, month, day = other
-    answer = chance.choice([f'{year}年{month}月{day}日', f'{_MONTHS[month - 1]} {day}, {year}', f'{year}-{month:02}-{day:02}', f'{day} {_MONTHS[month - 1]} {year}'])
-    return Case('date', one == other, '{}年{}月{}日'.format(*one), answer, 'the same day' if one == other else 'another day')
+    answer = chance.choice(
+        [
+            f'{year}年{month}月{day}日',
+            f'{_MONTHS[month - 1]} {day}, {year}',
+            f'{year}-{month:02}-{day:02}',
+            f'{day} {_MONTHS[month - 1]} {year}',
+        ]
+    )
+    return Case(
+        'date',
+        one == other,
+        '{}年{}月{}日'.format(*one),
+        answer,
+        'the same day' if one == other else 'another day',
+    )
 
 
 # Words, choices
+
 
 def phrases(chance: Random) -> Case:
     """Phrases of the written pairs: those that are equal, and the references of two that are not."""
@@ -348,12 +436,16 @@ def phrases(chance: Random) -> Case:
         return Case('phrase', True, one.answer, one.reference, one.reason)
     groups = _meanings(known)
     equal = groups[one.reference] == groups[other.answer]
-    return Case('phrase', equal, one.reference, other.answer, 'the same meaning' if equal else 'another meaning')
+    return Case(
+        'phrase', equal, one.reference, other.answer, 'the same meaning' if equal else 'another meaning'
+    )
 
 
 def _meanings(known: list[Case]) -> dict[str, int]:
     """A number for each phrase, the same for those that the written pairs tie together."""
-    number = {text: place for place, text in enumerate(sorted({text for case in known for text in case[2:4]}))}
+    number = {
+        text: place for place, text in enumerate(sorted({text for case in known for text in case[2:4]}))
+    }
     for _ in range(len(number)):
         for case in known:
             least = min(number[case.reference], number[case.answer])
@@ -374,16 +466,38 @@ def choices(chance: Random) -> Case:
     right, given = chance.randrange(4), chance.randrange(4)
     if chance.random() < 0.4:
         given = right
-    answer = chance.choice([str(values[given]), f'{values[given]}.0', f'Option {"ABCD"[given]}', f'({"ABCD"[given]}) {values[given]}', f'【{"ABCD"[given]}】', f'选{"ABCD"[given]}'])
-    return Case('choice', right == given, 'ABCD'[right], answer, 'the same option' if right == given else 'another option', f'How many are there? {options}')
+    answer = chance.choice(
+        [
+            str(values[given]),
+            f'{values[given]}.0',
+            f'Option {"ABCD"[given]}',
+            f'({"ABCD"[given]}) {values[given]}',
+            f'【{"ABCD"[given]}】',
+            f'选{"ABCD"[given]}',
+        ]
+    )
+    return Case(
+        'choice',
+        right == given,
+        'ABCD'[right],
+        answer,
+        'the same option' if right == given else 'another option',
+        f'How many are there? {options}',
+    )
 
 
 # Equations, matrices, numbers in a base
 
+
 def equations(chance: Random) -> Case:
     """A line, multiplied or rearranged; mutated in a coefficient."""
     x, y = sympy.symbols('x y')
-    a, b, c, k = chance.randint(1, 9), chance.randint(1, 9), chance.randint(-9, 9), chance.choice([-3, -2, 2, 3])
+    a, b, c, k = (
+        chance.randint(1, 9),
+        chance.randint(1, 9),
+        chance.randint(-9, 9),
+        chance.choice([-3, -2, 2, 3]),
+    )
     other = [k * a, k * b, k * c]
     if chance.random() < 0.5:
         other[chance.randrange(3)] += 1
@@ -401,22 +515,32 @@ def matrices(chance: Random) -> Case:
     rows = [[chance.randint(-9, 9) for _ in range(2)] for _ in range(2)]
     other = [list(row) for row in rows]
     if chance.random() < 0.5:
-        other = [list(row) for row in zip(*rows, strict=True)] if chance.random() < 0.5 else [[rows[0][0] + 1, rows[0][1]], rows[1]]
+        other = (
+            [list(row) for row in zip(*rows, strict=True)]
+            if chance.random() < 0.5
+            else [[rows[0][0] + 1, rows[0][1]], rows[1]]
+        )
     latex = r'\begin{pmatrix}' + r' \\ '.join(' & '.join(map(str, row)) for row in other) + r'\end{pmatrix}'
     plain = '[' + ', '.join('[' + ', '.join(map(str, row)) + ']' for row in rows) + ']'
-    return Case('matrix', rows == other, plain, latex, 'the same entries' if rows == other else 'other entries')
+    return Case(
+        'matrix', rows == other, plain, latex, 'the same entries' if rows == other else 'other entries'
+    )
 
 
 def bases(chance: Random) -> Case:
     """A number in the base that it names; without it, or in another one."""
     base = chance.choice([2, 3, 4, 5, 6, 7, 8, 9])
-    digits = str(chance.randint(1, base - 1)) + ''.join(str(chance.randrange(base)) for _ in range(chance.randint(1, 6)))
+    digits = str(chance.randint(1, base - 1)) + ''.join(
+        str(chance.randrange(base)) for _ in range(chance.randint(1, 6))
+    )
     reference = f'{digits}_{base}'
     answer, equal = chance.choice([
         (f'{digits}_{{{base}}}', True), (f'({digits})_{base}', True), (digits, False), (f'{digits}_{base + 1}', False),
         (f'{digits}0_{base}', False), (rf'${digits}_{{({base})}}$', True),
     ])  # fmt: skip
-    return Case('base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none')
+    return Case(
+        'base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none'
+    )
 
 
 def logarithms(chance: Random) -> Case:
@@ -443,7 +567,10 @@ FAMILIES: tuple[Family, ...] = (
 
 def suite() -> list[Case]:
     """Return all pairs of the suite, each once."""
-    return list(dict.fromkeys([*written(), *generated(PER_FAMILY)]))
+    cases: dict[tuple[str, str, str], Case] = {}
+    for case in [*written(), *generated(PER_FAMILY)]:
+        cases.setdefault((case.question, case.reference, case.answer), case)
+    return list(cases.values())
 
 
 def as_lines(cases: list[Case]) -> str:
@@ -471,7 +598,9 @@ def _check(pairs: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
-    parser.add_argument('--check', action='store_true', help='judge generated pairs instead of writing the suite')
+    parser.add_argument(
+        '--check', action='store_true', help='judge generated pairs instead of writing the suite'
+    )
     parser.add_argument('--pairs', type=int, default=10_000, help='how many to judge; default: 10000')
     options = parser.parse_args()
     if options.check:
