@@ -188,7 +188,7 @@ def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answe
         ('5', 'sqrt(25)', 'number'),
         ('5', '5 cm', 'number (unit-missing)'),
         ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
-        ('5', 'five or so', 'unread'),
+        ('5', '5 ??', 'unread'),
         ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
     ],
 )
@@ -232,8 +232,9 @@ def test_hostile_answers_get_no_credit_and_harm_nobody() -> None:
 @pytest.mark.slow
 def test_a_timeout_is_unjudged_with_its_reason() -> None:
     """A time-out is not a "no"."""
-    with RuleJudge(workers=1, timeout=0.2) as hasty:
-        assert hasty.judge([Pair('?', '5', '10^{10^{10}}')]) == [Judgement(OPEN, 'math-verify', 'timeout')]
+    with RuleJudge(workers=1, timeout=0.01) as hasty:
+        said = hasty.judge([Pair('?', r'\tan^2 y + 1', r'\sec^2 y')])
+    assert said == [Judgement(OPEN, 'math-verify', 'timeout')]
 
 
 def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -> None:

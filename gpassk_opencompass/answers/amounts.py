@@ -6,7 +6,8 @@ import re
 from fractions import Fraction
 
 from .expressions import Expression, Product, Sum, number, symbols
-from .formulas import FUNCTIONS, read_expression
+from .formulas import read_expression
+from .names import FUNCTIONS
 from .numerals import MULTIPLIERS, chinese_number, english_number
 from .tokens import Token, Tokens, Unread, closes, opens
 from .units import Unit, read_unit
@@ -26,9 +27,9 @@ def read_amount(tokens: Tokens) -> Formula | Quantity | BaseNumber:
     r"""Return the number, expression or quantity that `tokens` are.
 
     >>> from .tokens import tokens_of
-    >>> read_amount(tokens_of('5万')) == read_amount(tokens_of('50000'))
-    True
-    >>> read_amount(tokens_of('3小时5分')) == read_amount(tokens_of('185 minutes'))
+    >>> read_amount(tokens_of('28 percent'))
+    Formula(expression=Number(value=Fraction(28, 1), digits=None), percent=True)
+    >>> read_amount(tokens_of('五千米')).unit == read_amount(tokens_of('3 km')).unit
     True
 
     Raises:

@@ -22,8 +22,10 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain|have)'
-    r'|为|是|得|等于|=|:|：))\s*(?P<value>VALUE)(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*'.replace(
+    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
+    r'|have)'
+    r'|为|是|得|等于|=|:|：))\s*(?P<value>VALUE)'
+    r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*'.replace(
         'VALUE', r'\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*'
     ),
     re.DOTALL | re.IGNORECASE,
@@ -73,7 +75,7 @@ def compare_answers(
 
 
 def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answered:
-    equality = Equality(rules)
+    equality = _equality(rules)
     expected, given = _read(reference), _read(answer)
     compared = best_of(equality.compare(ours, theirs) for ours in expected for theirs in given)
     if compared.equal is False and 'stated' in rules and _WORDS.search(answer):
@@ -83,6 +85,11 @@ def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answe
     if compared.equal is False and isinstance(expected[0], Text) | isinstance(given[0], Text):
         kind = _UNREAD
     return Answered(compared.equal, kind, compared.rules, compared.open)
+
+
+@lru_cache(maxsize=8)
+def _equality(rules: frozenset[str]) -> Equality:
+    return Equality(rules)
 
 
 @lru_cache(maxsize=4096)  # every sample of a question is compared with one reference, many say the same

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 _LAST = 'H'
 _WRAPPERS = re.compile(
-    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
+    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
+    r'|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
 )
 _BRACKETED = re.compile(
     r'(?:(?P<round>[(（])|(?P<square>\[)|(?P<other>[【〔]))\s*([A-H])\s*(?(round)[)）])(?(square)\])(?(other)[】〕])'

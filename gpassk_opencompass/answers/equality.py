@@ -11,17 +11,15 @@ from fractions import Fraction
 from typing import Any
 
 from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
-from .exact import TooLarge, exact_form, is_zero, proportional
 from .expression_equality import compare_expressions
-from .expressions import DEGREE, Expression, Product, Sum, Symbol, negative, number, quotient, symbols
+from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
 from .points import value_of
-from .regions import Region, region_of
+from .relation_equality import same_equation, same_region, same_relation
 from .rules import ALL_RULES
 from .tokens import words
 from .units import DEGREES, RADIANS
 from .values import (
     Conditioned,
-    Domain,
     Formula,
     Labelled,
     Listed,
@@ -40,11 +38,9 @@ from .values import (
     Value,
 )  # fmt: skip
 
-_REGIONS = (Pair, Relation, Union, Domain, Set, Listed, Named)
 _NEGATING = words(
     'not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'
 )
-_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', '=': '=', r'\ne': r'\ne'}
 
 
 class Equality:
@@ -59,21 +55,41 @@ class Equality:
 
     def __init__(self, rules: frozenset[str] = ALL_RULES) -> None:
         self._rules = rules
+        self._holders: tuple[tuple[type, Callable[[Any, Any], Comparison]], ...] = (
+            (Conditioned, self._conditioned),
+            (Labelled, self._labelled),
+            (Named, self._named),
+            (Listed, self._lists),
+        )
+        self._same_type: dict[type, Callable[[Any, Any], Comparison]] = {
+            Formula: self._formulas,
+            Quantity: self._quantities,
+            Set: self._sets,
+            Pair: self._pairs,
+            Tuple: self._tuples,
+            Matrix: self._matrices,
+            Piecewise: self._piecewise,
+            Ratio: self._ratios,
+            Relation: self._relations,
+            Union: self._regions,
+            Time: self._times,
+        }
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
         if reference == answer:
             return YES
-        for wrapped, compare in self._WRAPPED:
-            if isinstance(reference, wrapped) or isinstance(answer, wrapped):
-                return compare(self, reference, answer)
-        if type(reference) is type(answer):
-            return self._SAME_TYPE.get(type(reference), _different)(self, reference, answer)
+        types = {type(reference), type(answer)}
+        for holder, compare in self._holders:
+            if holder in types:
+                return compare(reference, answer)
+        if len(types) == 1:
+            return self._same_type.get(types.pop(), _different)(reference, answer)
         return self._mixed(reference, answer)
 
-    def _by(self, rule: str, compare: Callable[[], Comparison]) -> Comparison:
-        """What `compare` finds, if the rule is allowed."""
-        return by_rule(rule, compare()) if rule in self._rules else NO
+    def _by(self, rule: str, comparison: Comparison) -> Comparison:
+        """The comparison, if the rule is allowed."""
+        return by_rule(rule, comparison) if rule in self._rules else NO
 
     # Values that hold another one
 
@@ -82,7 +98,7 @@ class Equality:
             same = self.compare(reference.value, answer.value)
             return same if reference.condition == answer.condition else NO
         inner = [value.value if isinstance(value, Conditioned) else value for value in (reference, answer)]
-        return self._by('condition-missing', lambda: self.compare(*inner))
+        return self._by('condition-missing', self.compare(*inner))
 
     def _labelled(self, reference: Value, answer: Value) -> Comparison:
         if not isinstance(reference, Labelled) or not isinstance(answer, Labelled):
@@ -96,21 +112,21 @@ class Equality:
         )
         if (ours ^ theirs) & _NEGATING or not (ours <= theirs or theirs <= ours):
             return NO
-        return self._by('label', lambda: same)
+        return self._by('label', same)
 
     def _named(self, reference: Value, answer: Value) -> Comparison:
         if isinstance(reference, Named) and isinstance(answer, Named):
             if _same_name(reference, answer):
                 return self.compare(reference.value, answer.value)
-            return self._equations(reference, answer)
+            return same_equation(reference, answer)
         named, other = (reference, answer) if isinstance(reference, Named) else (answer, reference)
         assert isinstance(named, Named)  # one of them is
         if isinstance(other, Relation):
-            return best_of([self._equations(reference, answer), self._regions(reference, answer)])
+            return best_of([same_equation(reference, answer), self._regions(reference, answer)])
         if isinstance(other, Listed):
             return self._lists(reference, answer)
         inner = [value.value if isinstance(value, Named) else value for value in (reference, answer)]
-        unnamed = self._by('name-missing', lambda: self.compare(*inner))
+        unnamed = self._by('name-missing', self.compare(*inner))
         return best_of([unnamed, self._regions(reference, answer)])
 
     # Formulas and quantities
@@ -121,7 +137,7 @@ class Equality:
         parts = [_without_percent(value) for value in (reference, answer)]
         if (same := self.expressions(*parts)).equal is not False:
             return same
-        return self._by('percent-sign', lambda: self.expressions(reference.expression, answer.expression))
+        return self._by('percent-sign', self.expressions(reference.expression, answer.expression))
 
     def expressions(self, reference: Expression, answer: Expression) -> Comparison:
         """Return how two expressions compare; see `compare_expressions`."""
@@ -147,7 +163,7 @@ class Equality:
             return same
         if quantity.unit == RADIANS:
             return NO
-        return self._by('unit-missing', lambda: compare(quantity.amount, formula.expression))
+        return self._by('unit-missing', compare(quantity.amount, formula.expression))
 
     # Several values
 
@@ -175,8 +191,8 @@ class Equality:
 
     def _distinct(self, items: Sequence[Value]) -> list[Value]:
         kept: list[Value] = []
+        exact = Equality(frozenset())
         for item in items:
-            exact = Equality(frozenset())
             if not any(exact.compare(other, item).equal is not False for other in kept):
                 kept.append(item)
         return kept
@@ -191,9 +207,9 @@ class Equality:
         if other is None or isinstance(other, Named):
             found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
         elif isinstance(other, Pair | Tuple):
-            found = [self._by('list-as-tuple', lambda: self._named_or_not(ours, theirs))]
+            found = [self._by('list-as-tuple', self._named_or_not(ours, theirs))]
         elif isinstance(other, Set):
-            found = [self._by('list-as-set', lambda: self._named_or_not(ours, theirs, ordered=False))]
+            found = [self._by('list-as-set', self._named_or_not(ours, theirs, ordered=False))]
         else:
             found = []
         return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
@@ -214,7 +230,7 @@ class Equality:
         either = any(isinstance(value, Listed) and value.joined_by == 'or' for value in (reference, answer))
         if either or (_are_named(ours) and _are_named(theirs)):
             return same
-        return self._by('list-order', lambda: same)
+        return self._by('list-order', same)
 
     def _named_or_not(
         self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
@@ -234,7 +250,7 @@ class Equality:
             return same
         if any(left != right for left, right in brackets) or _may_be_interval(reference):
             return NO
-        return self._by('brackets', lambda: same)
+        return self._by('brackets', same)
 
     def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
         return self._ordered(reference.items, answer.items)
@@ -264,67 +280,10 @@ class Equality:
     # Sets of numbers, equations, inequalities
 
     def _regions(self, reference: Value, answer: Value) -> Comparison:
-        ours, theirs = (
-            region_of(value) if isinstance(value, _REGIONS) or value == Formula(Symbol('R')) else None
-            for value in (reference, answer)
-        )
-        if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
-            return NO
-        if ours.variable and theirs.variable and ours.variable != theirs.variable:
-            return NO
-        return self._pieces(ours, theirs)
-
-    def _pieces(self, ours: Region, theirs: Region) -> Comparison:
-        found: list[Comparison] = []
-        for one, other in zip(ours.pieces, theirs.pieces, strict=True):
-            if (one.low_closed, one.high_closed) != (other.low_closed, other.high_closed):
-                return NO
-            found += [self.expressions(one.low, other.low), self.expressions(one.high, other.high)]
-        return all_of(found)
+        return same_region(reference, answer, self.expressions)
 
     def _relations(self, reference: Relation, answer: Relation) -> Comparison:
-        turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
-        chains = [self._chain(reference, other) for other in (answer, turned)]
-        return best_of(
-            [
-                *chains,
-                self._equations(reference, answer),
-                self._inequalities(reference, answer),
-                self._regions(reference, answer),
-            ]
-        )
-
-    def _chain(self, reference: Relation, answer: Relation) -> Comparison:
-        if reference.signs != answer.signs:
-            return NO
-        return all_of(self.expressions(*sides) for sides in zip(reference.sides, answer.sides, strict=True))
-
-    def _equations(self, reference: Value, answer: Value) -> Comparison:
-        """Equations of which one is a multiple of the other."""
-        differences = [_difference(value) for value in (reference, answer)]
-        if any(difference is None for difference in differences):
-            return NO
-        try:
-            ours, theirs = (exact_form(difference) for difference in differences if difference)
-        except TooLarge:
-            return NO
-        return YES if not is_zero(ours) and proportional(ours, theirs) else NO
-
-    def _inequalities(self, reference: Relation, answer: Relation) -> Comparison:
-        """`2x + 4y < 6` and `x + 2y < 3`, `-x - 2y > -3`."""
-        if len(reference.signs) != 1 or len(answer.signs) != 1 or '=' in (*reference.signs, *answer.signs):
-            return NO
-        ours, theirs = (Sum((value.sides[0], negative(value.sides[1]))) for value in (reference, answer))
-        try:
-            one, other = exact_form(ours), exact_form(theirs)
-        except TooLarge:
-            return NO
-        if one[1] != other[1] or not proportional(one, other):
-            return NO
-        monomial = next(iter(one[0]))
-        positive = one[0][monomial] / other[0][monomial] > 0
-        sign = answer.signs[0] if positive else _TURNED[answer.signs[0]]
-        return YES if sign == reference.signs[0] else NO
+        return same_relation(reference, answer, self.expressions)
 
     # Everything else
 
@@ -337,15 +296,15 @@ class Equality:
                 value = quotient(*one.terms)
                 return self._by(
                     'ratio-as-fraction',
-                    lambda value=value, other=other: self.expressions(value, other.expression),
-                )  # type: ignore[misc]
+                    self.expressions(value, other.expression),
+                )
             if isinstance(one, Ratio) and isinstance(other, Time):
                 clock = tuple(number(part) for part in (other.hour, other.minute))
-                return self._by('half-day', lambda one=one, clock=clock: YES if one.terms == clock else NO)  # type: ignore[misc]
+                return self._by('half-day', YES if one.terms == clock else NO)
             if one == Phrase('nothing') and other == Set(()):
                 return YES
             if isinstance(one, Set) and isinstance(other, Formula | Quantity) and len(one.items) == 1:
-                return self._by('list-as-set', lambda one=one, other=other: self.compare(one.items[0], other))  # type: ignore[misc]
+                return self._by('list-as-set', self.compare(one.items[0], other))
         return self._regions(reference, answer)
 
     def _times(self, reference: Time, answer: Time) -> Comparison:
@@ -353,27 +312,7 @@ class Equality:
             return NO
         if reference.half and answer.half:
             return NO  # they would have been the same
-        return self._by('half-day', lambda: YES)
-
-    _WRAPPED: tuple[tuple[type, Callable[..., Comparison]], ...] = (
-        (Conditioned, _conditioned),
-        (Labelled, _labelled),
-        (Named, _named),
-        (Listed, _lists),
-    )
-    _SAME_TYPE: dict[type, Callable[..., Comparison]] = {
-        Formula: _formulas,
-        Quantity: _quantities,
-        Set: _sets,
-        Pair: _pairs,
-        Tuple: _tuples,
-        Matrix: _matrices,
-        Piecewise: _piecewise,
-        Ratio: _ratios,
-        Relation: _relations,
-        Union: _regions,
-        Time: _times,
-    }
+        return self._by('half-day', YES)
 
 
 def _different(*_: Any) -> Comparison:
@@ -417,15 +356,6 @@ def _in_basic_units(quantity: Quantity) -> Expression:
     if quantity.unit == RADIANS or quantity.unit.factor == 1:
         return quantity.amount
     return Product((quantity.amount, number(quantity.unit.factor)))
-
-
-def _difference(value: Value) -> Expression | None:
-    """Left minus right of an equation."""
-    if isinstance(value, Relation) and value.signs == ('=',):
-        return Sum((value.sides[0], negative(value.sides[1])))
-    if isinstance(value, Named) and value.left is not None and isinstance(value.value, Formula):
-        return Sum((value.left, negative(value.value.expression)))
-    return None
 
 
 def _may_be_interval(pair: Pair) -> bool:

@@ -1,9 +1,10 @@
 """Expressions in an exact form, in which equal ones are (nearly always) the same.
 
-An expression becomes a quotient of two polynomials with rational coefficients. What a polynomial is made of,
-its *generators*, are symbols, π, e, i, primes to a broken power (√12 = 2·3^(1/2)), powers with a symbol in the
-exponent, and functions of exact forms. Two quotients are equal if their cross products are; that proves
-equality. Where it fails, the expressions may still be equal by a law that is not known here (√(2-√3), sin²+cos²).
+An expression becomes a quotient of two polynomials with rational coefficients. What a polynomial is made
+of, its *generators*, are symbols, π, e, i, primes to a broken power (√12 = 2·3^(1/2)), powers with a symbol
+in the exponent, and functions of exact forms. Two quotients are equal if their cross products are; that
+proves equality. Where it fails, the expressions may still be equal by a law that is not known here
+(√(2-√3), sin² + cos²).
 """
 
 from __future__ import annotations

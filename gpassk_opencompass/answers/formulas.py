@@ -26,30 +26,9 @@ from .expressions import (
     number,
     quotient,
 )  # fmt: skip
-from .tokens import Token, Tokens, Unread, closing, split, words, written
+from .names import ACCENTS, ENGLISH, FIGURES, FUNCTIONS, GREEK, NAMED_FUNCTIONS, SPELLED
+from .tokens import Token, Tokens, Unread, closing, split, written
 
-FUNCTIONS = words(
-    'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp gcd lcm max min abs'
-)
-_SPELLED = {
-    'asin': 'arcsin',
-    'acos': 'arccos',
-    'atan': 'arctan',
-    'tg': 'tan',
-    'ctg': 'cot',
-    'arctg': 'arctan',
-}
-_GREEK = words(
-    'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega '
-    'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'
-)
-_ACCENTS = words(r'\vec \overline \bar \hat \tilde \widehat \overset \underline')
-_FIGURES = words(r'\angle \triangle \odot')
-_NAMED_FUNCTIONS = frozenset('fgh')
-_ENGLISH = words(
-    'no not it is of the and are for per bus car cat one two ten six all any can let but out men man day box cup egg '
-    'pen dog yes if or to in on has was his her new old red top you she who how'
-)
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
 _END = Token('end', '')
@@ -63,9 +42,8 @@ def read_expression(tokens: Tokens) -> Expression:
         Unread: something is left over or unknown.
 
     >>> from .tokens import tokens_of
-    >>> read_expression(tokens_of(r'-\frac{x}{2}'))
-    Product(factors=(Number(value=Fraction(-1, 1), digits=None), Product(factors=(Symbol(name='x'), \
-Power(base=Number(value=Fraction(2, 1), digits=None), exponent=Number(value=Fraction(-1, 1), digits=None))))))
+    >>> read_expression(tokens_of('x^2'))
+    Power(base=Symbol(name='x'), exponent=Number(value=Fraction(2, 1), digits=None))
     """
     if not tokens:
         raise Unread('nothing')
@@ -247,13 +225,13 @@ class _Reader:
         return Fraction(above, below)
 
     def _letters(self, token: Token) -> Expression:
-        text = _SPELLED.get(token.text, token.text)
+        text = SPELLED.get(token.text, token.text)
         if text in FUNCTIONS:
             return self._function(text)
         if text == 'sqrt':
             return Power(self._argument(), HALF)
-        if text in {'pi', 'infinity', 'inf', 'oo'} or text in _GREEK:
-            return self._symbol({'pi': 'pi'}.get(text, 'oo') if text not in _GREEK else text)
+        if text in {'pi', 'infinity', 'inf', 'oo'} or text in GREEK:
+            return self._symbol({'pi': 'pi'}.get(text, 'oo') if text not in GREEK else text)
         if token.kind == 'words':
             if len(text) > 1:
                 raise Unread(text)
@@ -261,7 +239,7 @@ class _Reader:
         for name in sorted(FUNCTIONS | {'sqrt', 'pi'}, key=len, reverse=True):  # `xsin`, `2pir`
             if len(text) > len(name) and name in text and len(text) <= len(name) + 2:
                 return self._apart(text, name)
-        if len(text) > _LONGEST_PRODUCT or text.lower() in _ENGLISH:
+        if len(text) > _LONGEST_PRODUCT or text.lower() in ENGLISH:
             raise Unread(text)
         return self._several(list(text))
 
@@ -292,7 +270,7 @@ class _Reader:
                 name += "'"
             else:
                 break
-        if name[:1] in _NAMED_FUNCTIONS and self._peek().text == '(':
+        if name[:1] in NAMED_FUNCTIONS and self._peek().text == '(':
             return Call(name, self._arguments())
         return Symbol(name)
 
@@ -316,12 +294,12 @@ class _Reader:
             return _COMMANDS[token.text](self)
         if name in FUNCTIONS:
             return self._function(name)
-        if name in _GREEK or name == 'pi':
+        if name in GREEK or name == 'pi':
             return self._symbol(name)
         if name == 'infty':
             return INFINITY
-        if token.text in _ACCENTS or token.text in _FIGURES:
-            marked = self._group() if token.text in _ACCENTS else [self._next()]
+        if token.text in ACCENTS or token.text in FIGURES:
+            marked = self._group() if token.text in ACCENTS else [self._next()]
             return self._symbol(f'{name} {written(marked).replace(" ", "")}')
         raise Unread(token.text)
 

@@ -10,32 +10,30 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from .amounts import read_amount
+from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
 from .calendar import read_date, read_time
 from .expressions import Call, Expression, Number, Power, Product, Symbol, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
 from .phrases import meaning_of
 from .points import agree, value_of
-from .tokens import Token, Tokens, Unread, closes, closing, opens, split, tokens_of, words, written
+from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
 from .values import (
     Conditioned,
     Domain,
     Formula,
     Labelled,
     Listed,
-    Matrix,
     Named,
-    Pair,
     Phrase,
-    Piecewise,
     Quantity,
     Ratio,
     Relation,
     Set,
     Text,
-    Tuple,
     Union,
     Value,
 )  # fmt: skip
@@ -51,16 +49,8 @@ _JOINTS = {
     **dict.fromkeys(('or', '或', '或者'), 'or'),
     **dict.fromkeys(('and', '和', '与', '及', '以及', '且', '并且', '&', 'And'), 'and'),
 }
-_RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
 _ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
 _MEMBER = frozenset({r'\in'})
-_LEADING = words('共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 答案是 答案为 解 解得 '
-    'about approximately approx approx. roughly therefore thus so hence') | _ROUGH_RELATIONS | {'=', ':', '.', ',', '~', r'\sim', r'\therefore', r'\Rightarrow'}  # fmt: skip
-_TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
-_CONDITIONS = words('if for when where with 当 若 其中 时 as 为')
-_OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
-_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
-_BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
 _ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
 _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
@@ -81,7 +71,7 @@ def read(answer: str) -> tuple[Value, ...]:
     bare = normal_form(answer) if _HAS_WORDS.search(answer) else ''
     if bare and (worded := _worded(bare)):
         return (worded,)
-    tokens = _trimmed(tokens_of(answer))
+    tokens = trimmed(tokens_of(answer))
     readings = []
     try:
         readings.append(_value(tokens))
@@ -106,15 +96,6 @@ def _with_comma(whole: str, rest: str) -> list[Value]:
     return [Formula(decimal), items] if len(rest) != 3 or whole.strip('+-') == '0' else [items]
 
 
-def _trimmed(tokens: list[Token]) -> list[Token]:
-    start, end = 0, len(tokens)
-    while start < end - 1 and tokens[start].text.lower() in _LEADING:
-        start += 1
-    while end > start and tokens[end - 1].text in _TRAILING:
-        end -= 1
-    return tokens[start:end]
-
-
 def _value(tokens: Tokens) -> Value:
     if not tokens:
         raise Unread('nothing')
@@ -126,7 +107,7 @@ def _value(tokens: Tokens) -> Value:
 
 def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
     kinds = {_JOINTS[joint] for joint in joints}
-    filled = [_trimmed(part) for part in parts if part]
+    filled = [trimmed(part) for part in parts if part]
     filled = [part for part in filled if part]
     if not filled:
         raise Unread('nothing')
@@ -183,7 +164,7 @@ def _is_condition(value: Value) -> bool:
 
 
 def _condition(tokens: Tokens) -> str:
-    return written([token for token in tokens if token.text not in _CONDITIONS]).replace(' ', '')
+    return written([token for token in tokens if token.text not in CONDITIONS]).replace(' ', '')
 
 
 def _may_have_condition(value: Value) -> bool:
@@ -229,7 +210,7 @@ def _union(tokens: Tokens) -> Value | None:
 
 def _related(tokens: Tokens) -> Value | None:
     """An equation, inequality, membership, or a value with its name."""
-    parts, marks = split(tokens, _RELATIONS | _MEMBER | _ROUGH_RELATIONS)
+    parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS)
     if not marks:
         return None
     if set(marks) == {r'\in'} and len(marks) == 1:
@@ -311,95 +292,6 @@ def _ratio(tokens: Tokens) -> Value | None:
         return None
 
 
-def _bracketed(tokens: Tokens) -> Value | None:
-    if not opens(tokens[0]) or closing(tokens, 0) != len(tokens) - 1 or tokens[0].text not in _BRACKETS:
-        return None
-    left, right, inside = tokens[0].text, tokens[-1].text, tokens[1:-1]
-    if left == r'\{' or (left == '{' and _is_set(inside)):
-        return _set(inside)
-    if left == '{':
-        return _value(inside)
-    if left + right == '[]' and (matrix := _rows_of_lists(inside)):
-        return matrix
-    parts, marks = split(inside, frozenset({',', ';'}))
-    if not marks:
-        if inside and (opens(inside[0]) or left == '[') and _BRACKETS[left] == right:
-            return _item(inside)
-        return None
-    items = [_item(part) for part in parts]
-    if len(items) == 2 and left in '([' and right in ')]':
-        return Pair(items[0], items[1], left == '[', right == ']')
-    if _BRACKETS[left] != right:
-        raise Unread('brackets that do not match')
-    return Tuple(tuple(items))
-
-
-def _is_set(inside: Tokens) -> bool:
-    """Whether braces without a backslash are those of a set: `{1, 3}`, `{x | x > 1}`."""
-    if split(inside, frozenset(',;'))[1]:
-        return True
-    return bool(inside) and inside[0].kind == 'letters' and bool(split(inside, frozenset('|'))[1])
-
-
-def _set(inside: Tokens) -> Value:
-    if not inside:
-        return Set(())
-    parts, marks = split(inside, frozenset({'|', ':'}))
-    if marks and len(parts) >= 2 and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
-        condition = inside[len(parts[0]) + 1 :]
-        return _value(condition)
-    value = _value(inside)
-    return Set(value.items if isinstance(value, Listed) else (value,))
-
-
-def _rows_of_lists(inside: Tokens) -> Matrix | None:
-    """`[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
-    rows, semicolons = split(inside, frozenset(';'))
-    if not semicolons:
-        rows, _ = split(inside, frozenset(','))
-        if len(rows) < 2 or not all(
-            row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows
-        ):
-            return None
-        rows = [row[1:-1] for row in rows]
-    cells = [split(row, frozenset(','))[0] for row in rows]
-    if semicolons and not all(len(row) > 1 for row in cells):
-        return None
-    return _matrix(cells)
-
-
-def _matrix(cells: list[list[list[Token]]]) -> Matrix:
-    rows = tuple(tuple(read_expression(cell) for cell in row) for row in cells)
-    if len({len(row) for row in rows}) != 1:
-        raise Unread('rows of different lengths')
-    return Matrix(rows)
-
-
-def _environment(tokens: Tokens) -> Value | None:
-    """A matrix, a piecewise value, or a system of equations."""
-    if len(tokens) > 2 and tokens[1].text == r'\begin' and opens(tokens[0]):
-        matched = tokens[-1].text == _BRACKETS.get(tokens[0].text)
-        tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
-    if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
-        return None
-    rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
-    cells = [split(row, frozenset('&'))[0] for row in rows]
-    if tokens[0].kind in _MATRICES and not any(token.text in _RELATIONS for token in tokens):
-        return _matrix(cells)
-    if all(len(row) == 1 for row in cells):
-        return Listed(tuple(_item(_trimmed(row[0])) for row in cells), 'and')
-    return Piecewise(tuple(_branch(row) for row in cells))
-
-
-def _branch(cells: list[list[Token]]) -> tuple[Value, Value]:
-    if len(cells) != 2:
-        raise Unread('a branch without its condition')
-    condition = [token for token in _trimmed(cells[1]) if token.text not in _CONDITIONS]
-    if [token.text for token in condition] and all(token.text in _OTHERWISE for token in condition):
-        return _item(_trimmed(cells[0])), Text(('otherwise',))
-    return _item(_trimmed(cells[0])), _value(condition)
-
-
 def _domain(tokens: Tokens) -> Value | None:
     texts = [token.text for token in tokens]
     if texts == [r'\emptyset']:
@@ -447,7 +339,7 @@ def _conditioned(tokens: Tokens) -> Value | None:
         default=0,
     )
     inside = tokens[start + 1 : -1]
-    if not start or not any(token.text in _RELATIONS | _MEMBER for token in inside):
+    if not start or not any(token.text in RELATIONS | _MEMBER for token in inside):
         return None
     return Conditioned(_item(tokens[:start]), _condition(inside))
 
@@ -458,7 +350,7 @@ def _labelled(tokens: Tokens) -> Value | None:
     while place < len(tokens) and tokens[place].kind in {'letters', 'words', 'chinese'}:
         place += 1
     words = _words(tokens[:place])
-    rest = _trimmed(list(tokens[place:]))
+    rest = trimmed(list(tokens[place:]))
     if not words or not rest or rest == tokens or all(len(word) == 1 and word.isascii() for word in words):
         return None
     value = read_amount(rest)
@@ -478,12 +370,13 @@ def _words(tokens: Tokens) -> list[str]:
     return words
 
 
+_INNER = Inner(_value, _item)
 _READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
     _conditioned,
     _union,
-    _environment,
+    partial(read_environment, inner=_INNER),
     _related,
-    _bracketed,
+    partial(read_bracketed, inner=_INNER),
     _domain,
     _circled,
     _ratio,

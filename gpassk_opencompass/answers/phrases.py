@@ -1,7 +1,7 @@
 """Answers that are a phrase of mathematics, in English and Chinese: what they mean, and the opposite.
 
-A phrase has one meaning, whatever its language and spelling; two phrases agree if their meanings are the same.
-The vocabulary is closed: what is not in it is not a phrase.
+A phrase has one meaning, whatever its language and spelling; two phrases agree if they mean the same. The
+vocabulary is closed: what is not in it is not a phrase.
 """
 
 from __future__ import annotations
@@ -10,29 +10,38 @@ import re
 
 # a meaning: its spellings, separated by '|'; the line after it is its opposite where one is marked by '!'
 _VOCABULARY = """
-yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|a true statement|可以|能|会|存在|exists|it exists|有
+yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|a true statement|可以|能|会|存在|exists|\
+it exists|有
 !no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不
-nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|dne|无解|无实数解|\
-无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|no such number exists|no real roots|方程无解|\
-没有|无|null|not exist|no such number|none of them|there is none
-necessary and sufficient: necessary and sufficient|sufficient and necessary|充要|充分必要|充分且必要|necessary and also sufficient|\
-both sufficient and necessary|both necessary and sufficient|既充分又必要|既充分也必要|充分必要的
-sufficient only: sufficient but not necessary|sufficient but unnecessary|sufficient not necessary|充分不必要|充分非必要|\
-充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary|sufficient and unnecessary
-!necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|必要不充分|必要非充分|\
-必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient|necessary and insufficient
-neither sufficient nor necessary: neither sufficient nor necessary|neither necessary nor sufficient|既不充分也不必要|\
-既不充分又不必要|既非充分也非必要|既非充分又非必要|不充分不必要|既不必要也不充分|非充分非必要|neither a sufficient nor a necessary|\
-既非充分亦非必要|不充分也不必要|不充分且不必要|不充分又不必要|neither a necessary nor a sufficient|not sufficient and not necessary
-increasing: increasing|monotonically increasing|strictly increasing|单调递增|单调增|递增|增函数|单调增函数|单调递增函数|an increasing \
-function|monotonic increasing|increases|增加|上升|increase|increasing function
-!decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|单调减函数|单调递减函数|a decreasing \
-function|monotonic decreasing|decreases|减少|下降|decrease|decreasing function
+nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|\
+dne|无解|无实数解|无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|\
+no such number exists|no real roots|方程无解|没有|无|null|not exist|no such number|none of them|\
+there is none
+necessary and sufficient: necessary and sufficient|sufficient and necessary|充要|充分必要|充分且必要|\
+necessary and also sufficient|both sufficient and necessary|both necessary and sufficient|既充分又必要|\
+既充分也必要|充分必要的
+sufficient only: sufficient but not necessary|sufficient but unnecessary|sufficient not necessary|\
+充分不必要|充分非必要|充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary|\
+sufficient and unnecessary
+!necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|\
+必要不充分|必要非充分|必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient|\
+necessary and insufficient
+neither sufficient nor necessary: neither sufficient nor necessary|neither necessary nor sufficient|\
+既不充分也不必要|既不充分又不必要|既非充分也非必要|既非充分又非必要|不充分不必要|既不必要也不充分|\
+非充分非必要|neither a sufficient nor a necessary|既非充分亦非必要|不充分也不必要|不充分且不必要|\
+不充分又不必要|neither a necessary nor a sufficient|not sufficient and not necessary
+increasing: increasing|monotonically increasing|strictly increasing|单调递增|单调增|递增|增函数|\
+单调增函数|单调递增函数|an increasing function|monotonic increasing|increases|增加|上升|increase|\
+increasing function
+!decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|\
+单调减函数|单调递减函数|a decreasing function|monotonic decreasing|decreases|减少|下降|decrease|\
+decreasing function
 odd: odd|an odd number|奇数|奇|odd number
 !even: even|an even number|偶数|偶|even number
 odd function: odd function|an odd function|奇函数
 !even function: even function|an even function|偶函数
-neither odd nor even: neither odd nor even|非奇非偶|非奇非偶函数|既不是奇函数也不是偶函数|neither even nor odd
+neither odd nor even: neither odd nor even|非奇非偶|非奇非偶函数|既不是奇函数也不是偶函数|\
+neither even nor odd
 odd and even: 既是奇函数又是偶函数|both odd and even|both even and odd
 positive: positive|正|正数|为正
 !negative: negative|负|负数|为负
@@ -64,14 +73,16 @@ rational: rational|rational number|a rational number|有理数
 prime: prime|a prime|prime number|质数|素数|a prime number
 !composite: composite|composite number|合数|a composite number
 finite: finite|有限|有限个|finitely many
-!infinite: infinite|无限|无穷|无穷多|无数个|无穷多个|无限多个|infinitely many|无数|infinitely many solutions|无穷多解|无数组
+!infinite: infinite|无限|无穷|无穷多|无数个|无穷多个|无限多个|infinitely many|无数|\
+infinitely many solutions|无穷多解|无数组
 maximum: maximum|a maximum|最大值|最大|有最大值|local maximum|极大值
 !minimum: minimum|a minimum|最小值|最小|有最小值|local minimum|极小值
 acute: acute|acute triangle|锐角三角形|锐角|an acute triangle
 obtuse: obtuse|obtuse triangle|钝角三角形|钝角|an obtuse triangle
 right triangle: right triangle|直角三角形|a right triangle|right-angled triangle|rt三角形
 isosceles: isosceles|isosceles triangle|等腰三角形|an isosceles triangle
-right isosceles: 等腰直角三角形|isosceles right triangle|right isosceles triangle|an isosceles right triangle
+right isosceles: 等腰直角三角形|isosceles right triangle|right isosceles triangle|\
+an isosceles right triangle
 equilateral: equilateral|equilateral triangle|等边三角形|正三角形|an equilateral triangle
 isosceles or right: 等腰三角形或直角三角形|等腰或直角三角形|isosceles or right triangle|isosceles or right
 square: square|a square|正方形

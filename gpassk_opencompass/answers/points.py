@@ -205,7 +205,8 @@ def _whole(function: Callable[[int, int], int]) -> Callable[..., float]:
 
 _CONSTANTS: Mapping[str, complex] = {'pi': math.pi, 'e': math.e, 'i': 1j}
 _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
-    'sin': math.sin, 'cos': math.cos, 'tan': math.tan, 'sinh': math.sinh, 'cosh': math.cosh, 'tanh': math.tanh,
+    'sin': math.sin, 'cos': math.cos, 'tan': math.tan, 'sinh': math.sinh, 'cosh': math.cosh,
+    'tanh': math.tanh,
     'cot': lambda x: 1 / math.tan(x), 'sec': lambda x: 1 / math.cos(x), 'csc': lambda x: 1 / math.sin(x),
     'arcsin': math.asin, 'arccos': math.acos, 'arctan': math.atan, 'ln': math.log, 'floor': math.floor,
     'ceiling': math.ceil, 'factorial': _factorial, 'abs': abs,

@@ -42,11 +42,14 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys('–—‒―', '-'),
         **dict.fromkeys('’‘′ʹ', "'"),
         **dict.fromkeys('“”"`', ''),
-        '∠': r'\angle ', '√': r'\sqrt ', '△': r'\triangle ', '∶': ':', '【': '[', '】': ']', '〔': '(', '〕': ')',
+        '∠': r'\angle ', '√': r'\sqrt ', '△': r'\triangle ', '∶': ':', '【': '[', '】': ']', '〔': '(',
+        '〕': ')',
         '⟨': r'\langle ', '⟩': r'\rangle ', 'ℝ': r'\mathbb{R}', 'ℤ': r'\mathbb{Z}', 'ℕ': r'\mathbb{N}',
         'ℚ': r'\mathbb{Q}', 'ℂ': r'\mathbb{C}', '￥': '¥', '℃': r'^{\circ}\text{C}', '½': r'\frac{1}{2}',
-        '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '∗': '*', '﹣': '-', 'γ': r'\gamma ', 'ξ': r'\xi ', 'η': r'\eta ',
-        'ψ': r'\psi ', 'χ': r'\chi ', 'κ': r'\kappa ', 'ζ': r'\zeta ', 'ν': r'\nu ', 'ϕ': r'\phi ', 'ε': r'\epsilon ',
+        '㎝': r'\text{cm}', '㎡': r'\text{m}^2', '∗': '*', '﹣': '-', 'γ': r'\gamma ', 'ξ': r'\xi ',
+        'η': r'\eta ',
+        'ψ': r'\psi ', 'χ': r'\chi ', 'κ': r'\kappa ', 'ζ': r'\zeta ', 'ν': r'\nu ', 'ϕ': r'\phi ',
+        'ε': r'\epsilon ',
         'Γ': r'\Gamma ', 'Θ': r'\Theta ', 'Λ': r'\Lambda ', 'Σ': r'\Sigma ', 'Φ': r'\Phi ', 'Ψ': r'\Psi ',
         '⊥': r'\perp ', '∥': r'\parallel ', '⇒': r'\Rightarrow ', '∨': r'\vee ', '∧': r'\wedge ',
         **{chr(0x2080 + digit): f'_{digit}' for digit in range(10)},
@@ -56,11 +59,13 @@ _SUBSCRIPTS = re.compile('[₀-₉]{2,}')
 
 _TOKEN = re.compile(
     r'(?P<space>\s+|\\[,;:! \n]|~|\\q?quad(?![a-zA-Z])|\\(?:en|thin)space(?![a-zA-Z])|\\hspace\{[^{}]*\})'
-    r'|\\(?:text\w*|math(?:rm|sf|it|bf|cal)|mbox|hbox|operatorname\*?|boldsymbol|bm|rm)\s*\{(?P<quoted>[^{}]*)\}'
+    r'|\\(?:text\w*|math(?:rm|sf|it|bf|cal)|mbox|hbox|operatorname\*?|boldsymbol|bm|rm)\s*'
+    r'\{(?P<quoted>[^{}]*)\}'
     r'|\\math(?:bb|bf)\s*(?:\{\s*)?(?P<numbers>[RZNQC])(?![a-zA-Z])(?:\s*\})?'
     r'|\\(?P<environment>(?:begin|end)\s*\{[a-zA-Z*]+\}(?:\{[lcr|]*\})?)'
     r'|(?P<command>\\[a-zA-Z]+|\\.)'
-    r'|(?P<number>[0-9]{1,3}(?:[  ][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+|[0-9]+\.(?![.0-9]))'
+    r'|(?P<number>[0-9]{1,3}(?:[ \u00a0][0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+'
+    r'|[0-9]+\.(?![.0-9]))'
     r'|(?P<letters>[A-Za-z]+)'
     r'|(?P<chinese>[\u4e00-\u9fff]+)'
     r'|(?P<mark><=|>=|!=|==|\*\*|\.{3,}|.)',
@@ -72,7 +77,8 @@ _ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
 _PLAIN_SCIENTIFIC = re.compile(r'[-+]?[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]{1,4}')
 
 _DROPPED = words(
-    r'$ \( \) \[ \] \left \right \middle \displaystyle \textstyle \limits \nolimits \rm \bf \it \mathrm \text '
+    r'$ \( \) \[ \] \left \right \middle \displaystyle \textstyle \limits \nolimits \rm \bf \it '
+    r'\mathrm \text '
     r'\mathbf \mbox \boxed \fbox \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr '
     r'\mathit \textbf \textit \mathcal \boldsymbol \bm \phantom'
 )
@@ -85,13 +91,20 @@ _SYNONYMS = {
     r'\mid': '|', r'\%': '%', r'\cdot': '*', r'\times': '*', r'\ast': '*', r'\*': '*', '×': '*', r'\div': '/',
     '**': '^', r'\lparen': '(', r'\rparen': ')', r'\colon': ':', r'\thickapprox': r'\approx',
     r'\approxeq': r'\approx', r'\simeq': r'\approx', r'\infin': r'\infty', r'\varepsilon': r'\epsilon',
-    r'\varphi': r'\phi', r'\vartheta': r'\theta', r'\vee': 'or', r'\lor': 'or', r'\wedge': 'and', r'\land': 'and',
+    r'\varphi': r'\phi', r'\vartheta': r'\theta', r'\vee': 'or', r'\lor': 'or', r'\wedge': 'and',
+    r'\land': 'and',
     r'\dbinom': r'\binom', r'\tbinom': r'\binom', r'\overrightarrow': r'\vec', r'\iff': r'\Leftrightarrow',
     r'\$': '$', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ', r'\lfloor': r'\lfloor',
 }  # fmt: skip
 _OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
 _CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
 
+_LEADING = words(
+    '共 共有 一共 总共 一共有 约 大约 约为 约是 大约是 约等于 为 是 答 答案 等于 有 得 即 故 所以 因此 '
+    '答案是 答案为 解 解得 about approximately approx roughly therefore thus so hence '
+    r'≈ \approx \doteq = : . , ~ \sim \therefore \Rightarrow'
+)
+_TRAILING = frozenset({'.', ',', ';', ':', '\\\\'})
 _REPEATING = re.compile(
     r'(?<![0-9.])(?P<whole>[0-9]{1,12})\.(?P<fixed>[0-9]{0,12}?)'
     r'(?:\\overline\s*\{(?P<bar>[0-9]{1,12})\}|\((?P<round>[0-9]{1,12})\)'
@@ -244,3 +257,13 @@ def closing(tokens: Tokens, start: int) -> int:
 def written(tokens: Tokens) -> str:
     """Return `tokens` as text, for messages and names."""
     return ''.join(' ' + token.text if token.spaced else token.text for token in tokens).strip()
+
+
+def trimmed(tokens: Tokens) -> list[Token]:
+    """Return `tokens` without what leads to an answer (≈, 共, "about") and the stop behind it."""
+    start, end = 0, len(tokens)
+    while start < end - 1 and tokens[start].text.lower() in _LEADING:
+        start += 1
+    while end > start and tokens[end - 1].text in _TRAILING:
+        end -= 1
+    return list(tokens[start:end])

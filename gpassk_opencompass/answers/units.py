@@ -29,16 +29,22 @@ class Unit(NamedTuple):
 
 # dimension: names = how many of the basic unit; one line a scale, names of one unit separated by '|'
 _TABLE = """
-length: mm|millimeters|millimetres|毫米=1/1000 cm|centimeters|centimetres|centimeter|centimetre|厘米|公分=1/100
-length: dm|decimeters|分米=1/10 m|meters|metres|meter|metre|米=1 km|kilometers|kilometres|kilometer|千米|公里=1000
-length: inches|inch|英寸=127/5000 ft|feet|foot|英尺=381/1250 yd|yards|yard|码=1143/1250 miles|mile|mi|英里=201168/125
+length: mm|millimeters|millimetres|毫米=1/1000
+length: cm|centimeters|centimetres|centimeter|centimetre|厘米|公分=1/100
+length: dm|decimeters|分米=1/10 m|meters|metres|meter|metre|米=1
+length: km|kilometers|kilometres|kilometer|千米|公里=1000
+length: inches|inch|英寸=127/5000 ft|feet|foot|英尺=381/1250 yd|yards|yard|码=1143/1250
+length: miles|mile|mi|英里=201168/125
 length: 里|华里=500 nm|纳米=1/1000000000 光年=9460730472580800
-mass: mg|毫克=1/1000 g|grams|gram|克=1 kg|kilograms|kilogram|公斤|千克=1000 斤=500 t|tons|tonnes|ton|吨=1000000
+mass: mg|毫克=1/1000 g|grams|gram|克=1 kg|kilograms|kilogram|公斤|千克=1000 斤=500
+mass: t|tons|tonnes|ton|吨=1000000
 mass: lb|lbs|pounds|pound|磅=45359237/100000 oz|ounces|ounce=45359237/1600000
-time: ms|毫秒=1/1000 s|sec|secs|seconds|second|秒|秒钟=1 min|mins|minutes|minute|分钟|分=60 h|hr|hrs|hours|hour|小时|时=3600
+time: ms|毫秒=1/1000 s|sec|secs|seconds|second|秒|秒钟=1 min|mins|minutes|minute|分钟|分=60
+time: h|hr|hrs|hours|hour|小时|时=3600
 time: days|day|天|日=86400 weeks|week|周|星期=604800
 months: months|month|个月|月=1 years|year|yr|yrs|年=12
-volume: ml|mL|milliliters|milliliter|毫升=1/1000000 l|L|liters|liter|litres|升=1/1000 gallons|gallon=473176473/125000000000
+volume: ml|mL|milliliters|milliliter|毫升=1/1000000 l|L|liters|liter|litres|升=1/1000
+volume: gallons|gallon=473176473/125000000000
 area: 公顷|hectares|hectare|ha=10000 亩=2000/3 acres|acre=316160658/78125
 angle: degrees|degree|deg|度=1 rad|radians|radian|弧度=0
 money: 分钱|fen=1/100 角=1/10 元|yuan|块|块钱|人民币|RMB=1
@@ -58,16 +64,21 @@ _DEFINED_BY = {'volume': (('length', 3),), 'area': (('length', 2),), 'speed': ((
 _SQUARED = {'square': 2, 'sq': 2, 'cubic': 3, '平方': 2, '立方': 3}
 
 _COUNTERS = words(
-    '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 盒 桶 头 匹 朵 步 '
-    '层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 艘 片 面 种方法 种可能 '
+    '个 种 人 名 位 只 条 次 组 对 场 张 本 件 支 枝 辆 台 棵 颗 套 块 段 根 排 行 列 项 道 枚 瓶 箱 '
+    '盒 桶 头 匹 朵 步 '
+    '层 圈 倍 岁 级 届 站 家 所 座 篇 页 字 句 首 户 份 股 点 题 类 队 班 节 间 杯 袋 双 把 架 艘 片 '
+    '面 种方法 种可能 '
     '种情况 种不同的方法 个数 个人 个点 对数 人次 分球 位数'
 )
 _NOT_A_NOUN = words(
-    'more less fewer least most than times half double twice dozen squared cubed factorial percent percentage pct '
+    'more less fewer least most than times half double twice dozen squared cubed factorial percent '
+    'percentage pct '
     'below above or and not no plus minus over under to by of mod modulo base if when where for with without '
     'million billion thousand hundred trillion negative positive is are was equals even odd prime only per '
-    'remainder approximately about such that any all each every between except unless in on at as either neither '
-    'nor n k x y infinity undefined multiple multiples divisor divisors factors factor pi sin cos tan log ln sqrt '
+    'remainder approximately about such that any all each every between except unless in on at as '
+    'either neither '
+    'nor n k x y infinity undefined multiple multiples divisor divisors factors factor pi sin cos tan '
+    'log ln sqrt '
     'th st nd rd root roots power powers'
 )
 _NOUN = re.compile('[A-Za-z]{3,}')

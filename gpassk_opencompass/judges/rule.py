@@ -50,8 +50,8 @@ class RuleJudge:
     (`capped`). Then both are read as typed values and compared by type; the origin is the type, in brackets
     the lenient rules that were needed (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md).
     What cannot be read as a whole is incorrect (`unread`), unless it is the same text. Only where both are
-    expressions that agree at many points, and exact arithmetic does not prove them equal, math-verify is asked,
-    in a worker process (`math-verify`). Where that runs out of time or memory or crashes, the pair is
+    expressions that agree at many points, and exact arithmetic does not prove them equal, math-verify is
+    asked, in a worker process (`math-verify`). Where that runs out of time or memory or crashes, the pair is
     unjudged, with that as reason; so is a pair whose *reference* is of absurd size.
 
     A reference or answer given as a whole response counts by its final answer. Of the question only the
@@ -160,16 +160,8 @@ class RuleJudge:
         reference, answer, options = key
         expected, reference = _normal(reference)
         given, answer = _normal(answer)
-        if not expected:
-            return _NO_REFERENCE
-        if not given:
-            return _EMPTY
-        if expected == given:
-            return _SAME_SPELLING
-        if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
-            return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
-        if absurd := self._if_absurd(reference, answer):
-            return absurd
+        if judgement := _by_spelling(expected, given) or self._if_absurd(reference, answer):
+            return judgement
         said = compare_answers(reference, answer, options=dict(options), rules=self._rules)
         if said.equal is None:
             return said
@@ -192,6 +184,19 @@ def _normal(text: str) -> tuple[str, str]:
     """The normal form of the final answer, and that answer; a short text without one is an answer itself."""
     stated = final_answer(text).text or text
     return normal_form(stated), stated
+
+
+def _by_spelling(expected: str, given: str) -> Judgement | None:
+    """The judgement that two normal forms give, if they do."""
+    if not expected:
+        return _NO_REFERENCE
+    if not given:
+        return _EMPTY
+    if expected == given:
+        return _SAME_SPELLING
+    if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
+        return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
+    return None
 
 
 def _options(pair: Pair) -> tuple[tuple[str, str], ...]:

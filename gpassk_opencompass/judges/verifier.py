@@ -1,4 +1,4 @@
-"""math-verify asked about expressions that were read already: what runs in a worker process, and nowhere else.
+"""math-verify asked about expressions that were read already: what runs in a worker process.
 
 It may hang, exhaust memory or crash, so nothing here belongs in the process that judges. It gets expressions
 as trees, never text: what it is asked about is what was read. Works with math-verify 0.5.2 and later.
@@ -77,8 +77,10 @@ def _expression(tree: Sequence[Any]) -> Any:
 _OPERATIONS: Mapping[str, Callable[..., Any]] = {'Sum': sympy.Add, 'Product': sympy.Mul, 'Power': sympy.Pow}
 _CONSTANTS: Mapping[str, Any] = {'pi': sympy.pi, 'e': sympy.E, 'i': sympy.I, 'oo': sympy.oo}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    'ln': sympy.log, 'abs': sympy.Abs, 'binom': sympy.binomial, 'factorial': sympy.factorial, 'max': sympy.Max,
+    'ln': sympy.log, 'abs': sympy.Abs, 'binom': sympy.binomial, 'factorial': sympy.factorial,
+    'max': sympy.Max,
     'min': sympy.Min, 'floor': sympy.floor, 'ceiling': sympy.ceiling, 'gcd': sympy.gcd, 'lcm': sympy.lcm,
     'arcsin': sympy.asin, 'arccos': sympy.acos, 'arctan': sympy.atan,
-    **{name: getattr(sympy, name) for name in ['sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'sinh', 'cosh', 'tanh']},
+    **{name: getattr(sympy, name) for name in ('sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'sinh', 'cosh',
+    'tanh')},
 }  # fmt: skip

@@ -1,10 +1,10 @@
 """Write `suite.jsonl`: the pairs of `written.tsv`, then generated ones.
 
     python tests/answers/make_suite.py              # writes suite.jsonl beside it
-    python tests/answers/make_suite.py --pairs 1000000 --check   # judges as many generated pairs, writes nothing
+    python tests/answers/make_suite.py --check --pairs 1000000   # judges as many, writes nothing
 
-A generated pair is equal or not by construction, and an oracle that shares no code with the judge confirms it:
-Fraction for numbers, sympy for expressions, plain tuples for everything that is made of them. What the oracle
+A generated pair is equal or not by construction, and an oracle that shares no code with the judge confirms
+it: Fraction for numbers, sympy for expressions, plain tuples for all that is made of them. What the oracle
 does not confirm stops the script.
 """
 
@@ -86,9 +86,11 @@ def _spellings(value: Fraction) -> list[str]:
     forms = [f'{sign}{above}', f'${sign}{above}$', f'{sign}{above}.0'] if below == 1 else []
     if below > 1:
         forms += [
-            f'{sign}{above}/{below}', rf'{sign}\frac{{{above}}}{{{below}}}', rf'\dfrac{{{sign}{above}}}{{{below}}}',
+            f'{sign}{above}/{below}',
+            rf'{sign}\frac{{{above}}}{{{below}}}',
+            rf'\dfrac{{{sign}{above}}}{{{below}}}',
             rf'$-\frac{{{-value.numerator}}}{{{below}}}$' if value < 0 else rf'\({above}/{below}\)',
-        ]  # fmt: skip
+        ]
         whole, rest = divmod(above, below)
         if whole:
             forms += [rf'{sign}{whole}\frac{{{rest}}}{{{below}}}', f'{sign}{whole} {rest}/{below}']
@@ -190,12 +192,17 @@ def expressions(chance: Random) -> Case:
     if chance.random() < 0.5:
         name = sorted(whole.free_symbols, key=str)[0]
         swapped = sympy.Symbol(str(name).swapcase())
-        mutated, reason = chance.choice([
-            (whole + name, 'one term more'), (whole - 1, 'another constant'), (-whole, 'the sign'),
-            (whole.subs(name, swapped), 'the case of a symbol'), (whole * name, 'one power more'),
-        ])  # fmt: skip
+        mutated, reason = chance.choice(
+            [
+                (whole + name, 'one term more'),
+                (whole - 1, 'another constant'),
+                (-whole, 'the sign'),
+                (whole.subs(name, swapped), 'the case of a symbol'),
+                (whole * name, 'one power more'),
+            ]
+        )
     equal = sympy.expand(whole - mutated) == 0
-    answer = chance.choice([sympy.latex, lambda value: str(value)])(sympy.expand(mutated))
+    answer = chance.choice([sympy.latex, str])(sympy.expand(mutated))
     return Case('expression', equal, sympy.latex(shown), answer, reason)
 
 
@@ -231,10 +238,13 @@ def _interval_forms(low: int, high: int, left: bool, right: bool, name: str = 'x
     interval = f'{"[" if left else "("}{low},{high}{"]" if right else ")"}'
     turned_above, turned_below = (r'\ge' if right else '>'), (r'\ge' if left else '>')
     return [
-        interval, rf'${name} \in {interval}$', f'{low} {below} {name} {above} {high}',
-        rf'\{{{name} \mid {low} {below} {name} {above} {high}\}}', f'{high} {turned_above} {name} {turned_below} {low}',
+        interval,
+        rf'${name} \in {interval}$',
+        f'{low} {below} {name} {above} {high}',
+        rf'\{{{name} \mid {low} {below} {name} {above} {high}\}}',
+        f'{high} {turned_above} {name} {turned_below} {low}',
         rf'\left{interval[0]} {low}, {high} \right{interval[-1]}',
-    ]  # fmt: skip
+    ]
 
 
 def intervals(chance: Random) -> Case:
@@ -244,10 +254,15 @@ def intervals(chance: Random) -> Case:
     one = low, high, left, right
     other = one
     if chance.random() < 0.5:
-        other = chance.choice([
-            (low - 1, high, left, right), (low, high + 1, left, right), (low, high, not left, right),
-            (low, high, left, not right), (-high, -low, left, right),
-        ])  # fmt: skip
+        other = chance.choice(
+            [
+                (low - 1, high, left, right),
+                (low, high + 1, left, right),
+                (low, high, not left, right),
+                (low, high, left, not right),
+                (-high, -low, left, right),
+            ]
+        )
     reference, answer = chance.choice(_interval_forms(*one)), chance.choice(_interval_forms(*other))
     return Case(
         'interval',
@@ -315,12 +330,17 @@ def named(chance: Random) -> Case:
     one, two = chance.sample(['p', 'q', 'a', 'b', 'x', 'y', 'm'], 2)
     u, v = chance.sample(range(1, 30), 2)
     reference = f'{one}={u}, {two}={v}'
-    answer, equal, reason = chance.choice([
-        (f'{two}={v}, {one}={u}', True, 'named, so in any order'), (f'{u}, {v}', True, 'in the order of the names'),
-        (f'{v}, {u}', False, 'not in the order of the names'), (f'{one}={v}, {two}={u}', False, 'exchanged'),
-        (f'{one}={u}', False, 'one is missing'), (f'({one},{two})=({u},{v})', True, 'two notations'),
-        (f'{one}={u}; {two.upper()}={v}', False, 'another name'),
-    ])  # fmt: skip
+    answer, equal, reason = chance.choice(
+        [
+            (f'{two}={v}, {one}={u}', True, 'named, so in any order'),
+            (f'{u}, {v}', True, 'in the order of the names'),
+            (f'{v}, {u}', False, 'not in the order of the names'),
+            (f'{one}={v}, {two}={u}', False, 'exchanged'),
+            (f'{one}={u}', False, 'one is missing'),
+            (f'({one},{two})=({u},{v})', True, 'two notations'),
+            (f'{one}={u}; {two.upper()}={v}', False, 'another name'),
+        ]
+    )
     return Case('record', equal, reference, answer, reason)
 
 
@@ -328,23 +348,48 @@ def parts(chance: Random) -> Case:
     """Numbered answers, of which the last must not be taken for all."""
     u, v, w = chance.sample(range(1, 50), 3)
     reference = f'(1) ${u}$; (2) ${v}$'
-    answer, equal, reason = chance.choice([
-        (f'(1) {u}, (2) {v}', True, 'other punctuation'), (f'(1) ${w}$; (2) ${v}$', False, 'the first differs'),
-        (f'{v}', False, 'only the last'), (f'(1) ${v}$; (2) ${u}$', False, 'exchanged'), (f'(1)${u}$；(2)${v}$', True, 'full width'),
-    ])  # fmt: skip
+    answer, equal, reason = chance.choice(
+        [
+            (f'(1) {u}, (2) {v}', True, 'other punctuation'),
+            (f'(1) ${w}$; (2) ${v}$', False, 'the first differs'),
+            (f'{v}', False, 'only the last'),
+            (f'(1) ${v}$; (2) ${u}$', False, 'exchanged'),
+            (f'(1)${u}$；(2)${v}$', True, 'full width'),
+        ]
+    )
     return Case('parts', equal, reference, answer, reason)
 
 
 # Quantities, dates
 
 _UNITS = {
-    'length': {'mm': Fraction(1, 1000), 'cm': Fraction(1, 100), '厘米': Fraction(1, 100), 'm': Fraction(1), '米': Fraction(1),
-               'km': Fraction(1000), '千米': Fraction(1000)},
-    'mass': {'g': Fraction(1), '克': Fraction(1), 'kg': Fraction(1000), '千克': Fraction(1000), '吨': Fraction(10**6)},
-    'time': {'seconds': Fraction(1), '秒': Fraction(1), 'minutes': Fraction(60), '分钟': Fraction(60), 'hours': Fraction(3600),
-             '小时': Fraction(3600), 'days': Fraction(86400)},
+    'length': {
+        'mm': Fraction(1, 1000),
+        'cm': Fraction(1, 100),
+        '厘米': Fraction(1, 100),
+        'm': Fraction(1),
+        '米': Fraction(1),
+        'km': Fraction(1000),
+        '千米': Fraction(1000),
+    },
+    'mass': {
+        'g': Fraction(1),
+        '克': Fraction(1),
+        'kg': Fraction(1000),
+        '千克': Fraction(1000),
+        '吨': Fraction(10**6),
+    },
+    'time': {
+        'seconds': Fraction(1),
+        '秒': Fraction(1),
+        'minutes': Fraction(60),
+        '分钟': Fraction(60),
+        'hours': Fraction(3600),
+        '小时': Fraction(3600),
+        'days': Fraction(86400),
+    },
     'money': {'元': Fraction(1), 'yuan': Fraction(1), '角': Fraction(1, 10)},
-}  # fmt: skip
+}
 
 
 def quantities(chance: Random) -> Case:
@@ -502,9 +547,13 @@ def equations(chance: Random) -> Case:
     if chance.random() < 0.5:
         other[chance.randrange(3)] += 1
     equal = [other[0] * b == other[1] * a, other[0] * c == other[2] * a] == [True, True]
-    forms = [sympy.latex(left) + '=' + sympy.latex(right) for left, right in (
-        (a * x + b * y + c, 0), (other[0] * x + other[1] * y, -other[2]),
-    )]  # fmt: skip
+    forms = [
+        sympy.latex(left) + '=' + sympy.latex(right)
+        for left, right in (
+            (a * x + b * y + c, 0),
+            (other[0] * x + other[1] * y, -other[2]),
+        )
+    ]
     if equal and chance.random() < 0.4:
         forms[1] = 'y=' + sympy.latex(sympy.Rational(-a, b) * x + sympy.Rational(-c, b))
     return Case('equation', equal, forms[0], forms[1], 'a multiple' if equal else 'another line')
@@ -534,10 +583,16 @@ def bases(chance: Random) -> Case:
         str(chance.randrange(base)) for _ in range(chance.randint(1, 6))
     )
     reference = f'{digits}_{base}'
-    answer, equal = chance.choice([
-        (f'{digits}_{{{base}}}', True), (f'({digits})_{base}', True), (digits, False), (f'{digits}_{base + 1}', False),
-        (f'{digits}0_{base}', False), (rf'${digits}_{{({base})}}$', True),
-    ])  # fmt: skip
+    answer, equal = chance.choice(
+        [
+            (f'{digits}_{{{base}}}', True),
+            (f'({digits})_{base}', True),
+            (digits, False),
+            (f'{digits}_{base + 1}', False),
+            (f'{digits}0_{base}', False),
+            (rf'${digits}_{{({base})}}$', True),
+        ]
+    )
     return Case(
         'base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none'
     )
@@ -548,21 +603,46 @@ def logarithms(chance: Random) -> Case:
     a, b, k = chance.randint(2, 9), chance.randint(2, 9), chance.randint(2, 5)
     equal = chance.random() < 0.5
     shift = 0 if equal else 1
-    reference, answer, value = chance.choice([
-        (rf'\ln {a * b}', rf'\ln {a}+\ln {b + shift}', sympy.log(sympy.Rational(b, b + shift))),
-        (rf'\log_{{{a}}} {a ** k}', str(k + shift), sympy.Integer(-shift)),
-        (rf'e^{{{k}}}\cdot e', f'e^{{{k + 1 + shift}}}', sympy.E ** (k + 1) - sympy.E ** (k + 1 + shift)),
-        (rf'{a}\ln {b}', rf'\ln {b ** a + shift}', sympy.log(sympy.Rational(b**a, b**a + shift))),
-        (rf'\frac{{{a}\pi}}{{{b}}}', rf'\frac{{{a + shift}}}{{{b}}}\pi', sympy.Rational(-shift, b) * sympy.pi),
-    ])  # fmt: skip
+    reference, answer, value = chance.choice(
+        [
+            (rf'\ln {a * b}', rf'\ln {a}+\ln {b + shift}', sympy.log(sympy.Rational(b, b + shift))),
+            (rf'\log_{{{a}}} {a**k}', str(k + shift), sympy.Integer(-shift)),
+            (rf'e^{{{k}}}\cdot e', f'e^{{{k + 1 + shift}}}', sympy.E ** (k + 1) - sympy.E ** (k + 1 + shift)),
+            (rf'{a}\ln {b}', rf'\ln {b**a + shift}', sympy.log(sympy.Rational(b**a, b**a + shift))),
+            (
+                rf'\frac{{{a}\pi}}{{{b}}}',
+                rf'\frac{{{a + shift}}}{{{b}}}\pi',
+                sympy.Rational(-shift, b) * sympy.pi,
+            ),
+        ]
+    )
     assert (sympy.simplify(value) == 0) is equal
     return Case('number', equal, reference, answer, 'rewritten' if equal else 'another number')
 
 
 FAMILIES: tuple[Family, ...] = (
-    equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals, half_lines, sets,
-    points, named, parts, quantities, durations, dates, phrases, choices, equations, matrices, bases, logarithms,
-)  # fmt: skip
+    equal_numbers,
+    different_numbers,
+    large_integers,
+    roots,
+    expressions,
+    quotients,
+    intervals,
+    half_lines,
+    sets,
+    points,
+    named,
+    parts,
+    quantities,
+    durations,
+    dates,
+    phrases,
+    choices,
+    equations,
+    matrices,
+    bases,
+    logarithms,
+)
 
 
 def suite() -> list[Case]:

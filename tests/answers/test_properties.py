@@ -80,7 +80,7 @@ def test_a_changed_digit_is_another_number(value: int, data: st.DataObject) -> N
                 'y={}x+1',
                 '2^{{{}}}',
             ]
-        )  # fmt: skip
+        )
     )
     assert (
         equal(form.format(digits), form.format(changed), frozenset(RULES)) is False or int(changed) == value
@@ -113,9 +113,21 @@ def test_the_ends_of_an_interval_count(low: int, length: int, one: str, other: s
     assert {equal(left, right) for left in forms(one) for right in forms(other)} == {one == other}
 
 
-NEGATED = [('5', 'not 5'), ('5', '不等于5'), ('x=5', r'x \ne 5'), ('连续', '不连续'), ('continuous', 'not continuous'), ('Yes', 'No'),
-           ('存在', '不存在'), ('rational', 'not rational'), ('the answer is $5$', 'the answer is not $5$'), ('充分条件', '不充分条件'),
-           ('x>5', r'x \le 5'), ('甲胜', '甲不胜'), ('Alice wins', 'Alice never wins')]  # fmt: skip
+NEGATED = [
+    ('5', 'not 5'),
+    ('5', '不等于5'),
+    ('x=5', r'x \ne 5'),
+    ('连续', '不连续'),
+    ('continuous', 'not continuous'),
+    ('Yes', 'No'),
+    ('存在', '不存在'),
+    ('rational', 'not rational'),
+    ('the answer is $5$', 'the answer is not $5$'),
+    ('充分条件', '不充分条件'),
+    ('x>5', r'x \le 5'),
+    ('甲胜', '甲不胜'),
+    ('Alice wins', 'Alice never wins'),
+]
 
 
 @pytest.mark.parametrize(('one', 'other'), NEGATED)
@@ -185,5 +197,5 @@ def test_a_lenient_rule_stands_in_the_origin_and_can_be_switched_off(rule: str) 
 @pytest.mark.parametrize('without', ['unit-missing', ['unit_missing'], 5])
 def test_a_rule_that_is_none_is_refused(without: object) -> None:
     """With what was received and the rules that there are."""
-    with pytest.raises(InputError, match='without=.*unit-missing'):
+    with pytest.raises(InputError, match=r'without=.*unit-missing'):
         RuleJudge(without=without)
