@@ -75,7 +75,7 @@ _NOT_A_NOUN = words(
     'percentage pct '
     'below above or and not no plus minus over under to by of mod modulo base if when where for with without '
     'million billion thousand hundred trillion negative positive is are was equals even odd prime only per '
-    'remainder approximately about such that any all each every between except unless in on at as '
+    'remainder approximately about such that all each every between except unless in on at as '
     'either neither '
     'nor n k x y infinity undefined multiple multiples divisor divisors factors factor pi sin cos tan '
     'log ln sqrt '
