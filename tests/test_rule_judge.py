@@ -249,10 +249,13 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
 
 
 def test_nothing_to_judge_is_judged_without_a_process() -> None:
-    """Also what spelling decides."""
+    """Also what spelling and exact arithmetic decide."""
+    decided = [('1', '1.', RIGHT), (r'\frac{1}{2}', '0.5', RIGHT), ('(x+1)^2', 'x^2+2x+1', RIGHT)]
+    decided += [(r'\sqrt{2}', '1.414', WRONG), (r'\sin x', r'\cos x', WRONG), ('R-r', 'r-R', WRONG)]
     with RuleJudge() as idle:
         assert idle.judge([]) == []
-        assert idle.judge([Pair('?', '1', '1.')])[0].verdict is RIGHT
+        judgements = idle.judge([Pair('?', reference, answer) for reference, answer, _ in decided])
+        assert [said.verdict for said in judgements] == [expected for *_, expected in decided]
         assert idle.statistics()['workers started'] == 0
 
 

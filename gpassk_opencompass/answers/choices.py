@@ -24,7 +24,7 @@ _SAID = re.compile(
     r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
     re.IGNORECASE,
 )  # fmt: skip
-_LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|or|以及)?\s*(?:and\s+)?[A-H])*', re.ASCII)
+_LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|以及)?\s*(?:and\s+)?[A-H])*', re.ASCII)
 _LETTER_AND_TEXT = re.compile(
     r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
     re.DOTALL,
@@ -45,7 +45,7 @@ def letters_of(text: str) -> frozenset[str] | None:
     if match := _LETTER_THEN_WORDS.fullmatch(text):
         return frozenset(match[1])
     if _LETTERS.fullmatch(text):
-        letters = re.findall(r'[A-H]', re.sub('and|or', '', text))
+        letters = re.findall(r'[A-H]', text.replace('and', ''))
         return frozenset(letters) if letters == sorted(set(letters)) else None
     return None
 

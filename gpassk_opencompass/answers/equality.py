@@ -38,6 +38,7 @@ from .values import (
     Value,
 )  # fmt: skip
 
+_MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
 _NEGATING = words(
     'not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'
 )
@@ -190,6 +191,9 @@ class Equality:
         return all_of(found)
 
     def _distinct(self, items: Sequence[Value]) -> list[Value]:
+        items = list(dict.fromkeys(items))
+        if len(items) > _MOST_ITEMS:
+            return items
         kept: list[Value] = []
         exact = Equality(frozenset())
         for item in items:

@@ -29,8 +29,9 @@ def equivalent(pair: Sequence[str]) -> bool:
 
     They are equal if they agree in 30 digits at random points, case kept, and math-verify accepts them.
 
-    >>> equivalent(('[["Power", ["Number", "8"], ["Number", "1/2"]]]', '[["Call", "sqrt8"]]'))
-    False
+    >>> root = '[["Power", ["Number", "4"], ["Number", "1/2"]]]'
+    >>> equivalent((root, '[["Number", "2"]]')), equivalent((root, '[["Number", "3"]]'))
+    (True, False)
     """
     logging.disable(logging.WARNING)  # math-verify warns of every time-out that is switched off
     reference, answer = (json.loads(trees) for trees in pair)
