@@ -1,6 +1,7 @@
 """How often the rule judge errs, by type of answer, and how fast it is, beside plain math-verify.
 
     python -m benchmarks.answers                         # the suite of tests/answers, and integers as of AIME
+    python -m benchmarks.answers --every 20              # each 20th pair: math-verify takes its time
     python -m benchmarks.answers PAIRS --save NOW        # labelled pairs, as for `gpassk judge-agreement`
     python -m benchmarks.answers PAIRS --before THEN     # the same, and every verdict that differs from THEN
 
@@ -51,7 +52,7 @@ class Timed(NamedTuple):
 def main() -> None:
     options = _options()
     logging.disable(logging.WARNING)
-    pairs = _from_file(options.pairs) if options.pairs else _suite()
+    pairs = (_from_file(options.pairs) if options.pairs else _suite())[:: options.every]
     judged, ours = _ours(pairs)
     theirs = _timed(pairs, _plain)
     loop = _timed(pairs, lambda pair: pair.reference == pair.answer)
@@ -66,6 +67,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
     parser.add_argument('pairs', type=Path, nargs='?', help='labelled pairs; default: the suite')
+    parser.add_argument('--every', type=int, default=1, metavar='N', help='only each Nth pair')
     parser.add_argument('--save', type=Path, metavar='FILE', help='write the verdicts there')
     parser.add_argument('--before', type=Path, metavar='FILE', help='list what differs from these verdicts')
     return parser.parse_args()
