@@ -88,7 +88,7 @@ fuzz: $(STAMP) ## FUZZ=500 drawn inputs a target: texts, files, stores, pages
 	GPASSK_FUZZ=$(FUZZ) $(BIN)/python -m pytest tests/fuzz -p no:cacheprovider -q
 
 FAULTS ?= 20
-faults: $(STAMP) ## FAULTS=20 kills, full disks, damaged files … of each kind, about 10 minutes; `make test` has a few
+faults: $(STAMP) ## FAULTS=20 kills, full disks, damaged files … of each kind, about 20 minutes; `make test` has a few
 	GPASSK_FAULTS=$(FAULTS) GPASSK_KILLS=$(FAULTS) $(BIN)/python -m pytest tests/faults \
 		tests/test_llm_judge.py::test_killed_runs_resume_where_they_were -p no:cacheprovider -q -rP --show-capture=stdout
 

@@ -208,7 +208,7 @@ def draw_chances(
 def better(chances: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
     """The chances of a model that is better by `shift` on the log-odds scale."""
     odds: NDArray[np.float64] = np.exp(shift) * chances
-    return odds / (odds + 1 - chances)
+    return odds / (odds + (1 - chances))  # in this order never above 1
 
 
 def value_of(kernel: Kernel, chances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""A judge server that says yes after a fixed time, in a process of its own.
+"""A judge server that says yes after a fixed time, and judges canaries right, in a process of its own.
 
     python -m benchmarks.stub_judge 0.2 2    # seconds a reply, ports; prints the ports
 
@@ -16,9 +16,16 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
+from gpassk_opencompass import Verdict
+from gpassk_opencompass.judges.canaries import CANARIES
+
 from . import ROOT
 
 MODEL = 'judge'
+
+_WRONG = [canary.pair for canary in CANARIES if canary.verdict is Verdict.INCORRECT]
+_QUESTIONS = {json.dumps(pair.question)[1:-1].encode() for pair in _WRONG}
+"""As a request has them."""
 
 
 @contextmanager
@@ -34,18 +41,12 @@ def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
 
 
 async def _serve(latency: float, ports: int) -> None:
-    choice = {
-        'index': 0,
-        'message': {'role': 'assistant', 'content': r'\boxed{yes}'},
-        'finish_reason': 'stop',
-    }
-    reply = {'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': MODEL, 'choices': [choice]}
-    body = json.dumps(reply).encode()
+    yes, no = _completion(r'\boxed{yes}'), _completion(r'\boxed{no}')
 
     async def answer(request: web.Request) -> web.Response:
-        await request.read()
+        asked = await request.read()
         await asyncio.sleep(latency)
-        return web.Response(body=body, content_type='application/json')
+        return web.Response(body=no if _is_wrong(asked) else yes, content_type='application/json')
 
     app = web.Application(client_max_size=2**26)
     app.router.add_post('/v1/chat/completions', answer)
@@ -56,6 +57,20 @@ async def _serve(latency: float, ports: int) -> None:
     print(json.dumps([address[1] for address in runner.addresses]), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     await runner.cleanup()
+
+
+def _is_wrong(asked: bytes) -> bool:
+    """Whether it is a canary with a wrong answer; only canaries are taken apart."""
+    if not any(question in asked for question in _QUESTIONS):
+        return False
+    prompt = json.loads(asked)['messages'][-1]['content']
+    return any(pair.question in prompt and pair.answer in prompt for pair in _WRONG)
+
+
+def _completion(text: str) -> bytes:
+    choice = {'index': 0, 'message': {'role': 'assistant', 'content': text}, 'finish_reason': 'stop'}
+    reply = {'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': MODEL, 'choices': [choice]}
+    return json.dumps(reply).encode()
 
 
 if __name__ == '__main__':

@@ -235,6 +235,7 @@ def _by_question(
                 'metrics': measures.means(np.array([c])),
                 'c': c,
                 'unjudged': details['verdicts'][at].count('?'),
+                'undecided': record['gpassk']['counts']['undecided'][at],
                 'distinct': len(set(samples.response[at * measures.n : (at + 1) * measures.n])),
                 'problem': doc.specific['problem'],
                 'answers': details['answers'][at],

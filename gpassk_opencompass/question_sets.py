@@ -5,7 +5,9 @@ Pure data, so that the expander, the OpenCompass data sets and the importable co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 LIVE_MATH_BENCH = 'LiveMathBench'
@@ -127,19 +129,41 @@ def live_math_bench_questions(version: str, splits: Iterable[str], languages: It
     return sum(known) if len(known) == len(sizes) else None
 
 
-def live_math_bench_names(
-    version: str, split: str, language: str, index: int, sizes: Collection[int]
-) -> tuple[str, str]:
-    """The uid of a question, and the problem that it shares with its translations.
+def content_uids(group: str, questions: Sequence[str]) -> list[str]:
+    """Return a name for each question that follows its text alone, wherever it stands in its file.
+
+    The first 12 digits of the SHA-256 of the text behind the name of the group. Of questions with one text
+    the second is `…-2`, and so on.
 
     Args:
-        index: its place in its file, from 0.
+        group: the list that the questions belong to, e.g. '202412/AMC_en'.
+        questions: the texts, in the order of the list.
+
+    >>> content_uids('202412/AMC_en', ['1 + 1?', '2 + 2?', '1 + 1?'])
+    ['202412/AMC_en/c97c3a9c9b99', '202412/AMC_en/70b499c547e0', '202412/AMC_en/c97c3a9c9b99-2']
+    """
+    seen: Counter[str] = Counter()
+    uids = []
+    for question in questions:
+        uid = f'{group}/{hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:12]}'
+        seen[uid] += 1
+        uids.append(uid if seen[uid] == 1 else f'{uid}-{seen[uid]}')
+    return uids
+
+
+def live_math_bench_names(
+    version: str, split: str, language: str, questions: Sequence[str], sizes: Collection[int]
+) -> list[tuple[str, str]]:
+    """Return the uid of each question of a file, and the problem that it shares with its translations.
+
+    Args:
+        questions: the texts, in the order of the file.
         sizes: how many questions the split has in each language. Where all have as many, line i is the same
             problem in all of them; not so in the hard splits (21 en, 24 cn).
 
-    >>> live_math_bench_names('202412', 'AMC', 'en', 3, {46})
-    ('202412/AMC_en/3', '202412/AMC/3')
+    >>> live_math_bench_names('202412', 'AMC', 'en', ['1 + 1?', '2 + 2?'], {2})[1]
+    ('202412/AMC_en/70b499c547e0', '202412/AMC/1')
     """
-    uid = f'{version}/{split}_{language}/{index}'
+    uids = content_uids(f'{version}/{split}_{language}', questions)
     parallel = 'hard' not in split and len(set(sizes)) == 1
-    return uid, f'{version}/{split}/{index}' if parallel else uid
+    return [(uid, f'{version}/{split}/{index}' if parallel else uid) for index, uid in enumerate(uids)]

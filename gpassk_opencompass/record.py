@@ -22,8 +22,21 @@ from .version import __version__
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""
 
+NOTEWORTHY = 0.01
+"""Share of responses above which a count of them is worth a warning."""
+
+_SUSPECT = {
+    'truncated': 'look cut off: max_out_len is short',
+    'unanswered': 'are empty or have no final answer',
+    'hedged': 'state more answers than are asked for and count as incorrect',
+}
+
 SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
+
+
+DOUBTS = ('unjudged', 'undecided')
+"""Columns of `gpassk.counts`: samples that might be right although they count as wrong."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,7 @@ class Questions:
 
 
 def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> dict[str, Any]:
-    """What was asked, in short: two runs with one hash have the same uids, questions and references."""
+    """Sum up what was asked: two runs with one hash have the same uids, questions and references."""
     digest = hashlib.sha256()
     for texts in zip(uid, question, reference, strict=True):
         for text in texts:
@@ -103,7 +116,7 @@ class Measures:
         }
 
     def bounds(self, correct: NDArray[np.int64], unjudged: NDArray[np.int64]) -> dict[str, list[float]]:
-        """Each metric with all unjudged samples wrong and with all of them right."""
+        """Each metric with all samples in doubt (unjudged or undecided) wrong and with all of them right."""
         low, high = self(correct), self(correct + unjudged)
         return {key: [low[key], high[key]] for key in low}
 
@@ -129,13 +142,16 @@ def write_record(
     """
     rows = questions.rows
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
+    undecided = np.array([judgement.undecided for judgement in judgements])[rows].sum(1)
     record = counts_record(
         questions,
         measures,
         (verdicts == '1').sum(1),
         (verdicts == '?').sum(1),
         judge.identity(),
+        undecided,
         unjudged_reasons=dict(unjudged_reasons(judgements)),
+        undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
         **more,
     )
@@ -154,6 +170,7 @@ def counts_record(
     correct: NDArray[np.int64],
     unjudged: NDArray[np.int64],
     identity: Mapping[str, Any],
+    undecided: NDArray[np.int64] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """The record of mere counts: the same layout, without what each sample said.
@@ -161,8 +178,10 @@ def counts_record(
     Args:
         correct, unjudged: samples of each question, shape (Q,).
         identity: of the judge.
+        undecided: samples that are not correct because the judge gave up, shape (Q,); None: not known.
         more: further entries of the block `gpassk`.
     """
+    known = {} if undecided is None else {'undecided': undecided}
     return {
         **measures(correct),
         **measures.by_group(correct, questions.group),
@@ -184,9 +203,11 @@ def counts_record(
                 'group': list(questions.group),
                 'c': correct.tolist(),
                 'unjudged': unjudged.tolist(),
+                **{name: column.tolist() for name, column in known.items()},
             },
             'unjudged': int(unjudged.sum()),
-            'bounds': measures.bounds(correct, unjudged),
+            **{name: int(column.sum()) for name, column in known.items()},
+            'bounds': measures.bounds(correct, unjudged + known.get('undecided', 0)),
             **more,
             'judge': dict(identity),
             'signature': _signature(measures, identity, questions.data),
@@ -221,6 +242,47 @@ def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
 def unjudged_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
     """How many samples stayed unjudged, by the reason."""
     return Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
+
+
+def undecided_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
+    """Return how many samples count as incorrect because the judge gave up, by the reason."""
+    return Counter(judgement.reason for judgement in judgements if judgement.undecided)
+
+
+def undecided_notes(block: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on the samples that count as incorrect because the judge gave up, if there are any.
+
+    Args:
+        block: the entry `gpassk` of a record; of an older one, which does not tell, there is no sentence.
+
+    >>> undecided_notes({'undecided': 3, 'samples': 96, 'undecided_reasons': {'timeout': 2, 'too large': 1}})
+    ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 2, too large: 1)']
+    """
+    count, reasons = block.get('undecided'), block.get('undecided_reasons')
+    if not isinstance(count, int) or count <= 0:
+        return []
+    told = reasons.items() if isinstance(reasons, dict) else ()
+    why = ', '.join(f'{reason!s:.60}: {number!s:.12}' for reason, number in told)
+    what = f'{count} of {block.get("samples")} samples count as incorrect because the judge gave up on them'
+    return [f'{what} ({why})' if why else what]
+
+
+def answer_warnings(block: Mapping[str, Any]) -> list[str]:
+    """Return what a reader should know of the responses before quoting a score; [] if nothing.
+
+    Args:
+        block: `gpassk` of a record, or `samples` and the counts of `scoring.answer_counts`. Counts that it
+            lacks (nobody looked for final answers, or an older release wrote it) warn of nothing.
+    """
+    samples = block.get('samples')
+    if not isinstance(samples, int):
+        return []
+    counts = {name: block.get(name) for name in _SUSPECT}
+    return [
+        f'{count} of {samples} responses {_SUSPECT[name]}'
+        for name, count in counts.items()
+        if isinstance(count, int) and count > NOTEWORTHY * samples
+    ]
 
 
 def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ responses ─▶ final answers ─▶ unique pairs ─▶ judge ─▶ verdicts 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,11 +14,18 @@ import numpy as np
 from loguru import logger
 from numpy.typing import NDArray
 
-from .answers import FinalAnswer, final_answer, normal_form
+from .answers import FinalAnswer, final_answer, hedges, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair
+from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
-from .record import Measures, Questions, unjudged_reasons, versions_with, write_record
+from .record import (
+    Measures,
+    Questions,
+    undecided_notes,
+    unjudged_reasons,
+    versions_with,
+    write_record,
+)
 from .replicas import describe_replicas
 
 
@@ -81,16 +89,19 @@ def score(
     questions = _questions_of(samples, n)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
-    _refuse_unjudged(judgements, unjudged_tolerance)
-    return write_record(
+    _refuse_unjudged(samples, judgements, unjudged_tolerance)
+    record = write_record(
         questions,
         measures,
         judgements,
         [answer.text for answer in answers],
         judge,
-        **answer_counts(answers),
+        **answer_counts(answers, judgements),
         **_known(samples, questions, versions),
     )
+    for note in undecided_notes(record['gpassk']):
+        logger.warning(f'{note}; `gpassk.bounds` has each score with all of them right')
+    return record
 
 
 def score_judged(
@@ -119,7 +130,7 @@ def score_judged(
         raise InputError(f'samples, judgements and answers need one entry a row, got lengths {lengths}')
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
-    _refuse_unjudged(judgements, unjudged_tolerance)
+    _refuse_unjudged(samples, judgements, unjudged_tolerance)
     return write_record(
         questions,
         measures,
@@ -130,24 +141,28 @@ def score_judged(
     )
 
 
-def answer_counts(answers: Sequence[FinalAnswer]) -> dict[str, int]:
-    """How many responses have no box, no answer at all, or look cut off; for the block `gpassk`."""
+def answer_counts(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, int]:
+    """Count responses without a box, without an answer, cut off, and hedged; for the block `gpassk`."""
     return {
         'unboxed': sum(not answer.boxed for answer in answers),
         'unanswered': sum(not answer.text for answer in answers),
         'truncated': sum(answer.cut_off for answer in answers),
+        'hedged': sum(judgement.origin == HEDGED.origin for judgement in judgements),
     }
 
 
 def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -> list[Judgement]:
-    """One judgement a row; each distinct (question, reference, answer) is judged once.
+    """Return one judgement a row; each distinct (question, reference, answer) is judged once.
 
     Answers that are equal in normal form are one. The shortest spelling stands for all of them, so that
-    the pair does not depend on which replica came first.
+    the pair does not depend on which replica came first. Of an answer that states more values than its
+    reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'.
     """
     keys = [_pair_key(samples, row, answer) for row, answer in enumerate(answers)]
     pairs: dict[tuple[str, ...], Pair] = {}
     for row, (key, answer) in enumerate(zip(keys, answers, strict=True)):
+        if key is None:
+            continue
         known = pairs.get(key)
         if known is None or (len(answer.text), answer.text) < (len(known.answer), known.answer):
             pairs[key] = Pair(
@@ -159,10 +174,13 @@ def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -
             )
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    return [judged[key] for key in keys]
+    return [HEDGED if key is None else judged[key] for key in keys]
 
 
-def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...]:
+def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...] | None:
+    """What makes two rows one pair; None where nothing has to be asked."""
+    if hedges(answer, samples.reference[row]):
+        return None
     given = normal_form(answer.text) if answer.text else '\0' + samples.response[row][-TAIL_LENGTH:]
     return samples.question[row], samples.reference[row], samples.language[row], given
 
@@ -227,14 +245,18 @@ def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
                 )
 
 
-def _refuse_unjudged(judgements: Sequence[Judgement], tolerance: float) -> None:
+def _refuse_unjudged(samples: Samples, judgements: Sequence[Judgement], tolerance: float) -> None:
     reasons = unjudged_reasons(judgements)
     share = reasons.total() / len(judgements)
     if share > tolerance:
+        open_rows = (row for row, said in enumerate(judgements) if said.verdict is Verdict.UNJUDGED)
+        most = Counter((samples.uid[row], samples.reference[row]) for row in open_rows).most_common(3)
+        where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
         raise IncompleteError(
             f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
-            f'more than the tolerated {tolerance:.1%}; no result was written. Mend the judge and run the '
-            'evaluation again (OpenCompass: with -r), or raise unjudged_tolerance.'
+            f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. Mend '
+            'the judge, or the references that it names, and run the evaluation again (OpenCompass: with '
+            '-r), or raise unjudged_tolerance.'
         )
 
 

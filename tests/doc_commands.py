@@ -28,6 +28,8 @@ FOREIGN_OPTIONS = {
     '--api-keys',
     '--api-key',
     '--max-model-len',
+    '--fingerprint-mode',
+    '--model-name',
     '--quotatype',
     '--gres',
     '--output-dir',

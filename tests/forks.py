@@ -185,6 +185,7 @@ def _obey(order: Order) -> int:
     def work() -> int:
         os.environ.clear()
         os.environ.update(order.variables)
+        time.tzset()
         os.chdir(order.folder)
         commands.FAULT = order.fault
         code: int = getattr(commands, order.command)(order.arguments)

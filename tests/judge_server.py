@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from gpassk_opencompass import Verdict
+from gpassk_opencompass.judges.canaries import CANARIES
+
 
 class Asked(NamedTuple):
     """A request that came in."""
@@ -29,12 +32,14 @@ class Say:
     """A chat completion, after `delay` seconds."""
 
     text: str | None
-    finish_reason: str = 'stop'
+    finish_reason: str | None = 'stop'
     delay: float = 0.0
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields of the completion, or others for those that it has."""
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(self.delay)
-        return web.json_response(completion(self.text, self.finish_reason))
+        return web.json_response(completion(self.text, self.finish_reason) | self.more)
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,22 @@ class JudgeServer:
 
     Args:
         behave: called in the server's thread with each request; a string is a reply.
-        models: the names that `/v1/models` lists; None: there is no such address.
+        models: the names that `/v1/models` lists, or their cards; None: there is no such address.
+        fit: judge canaries right and keep them from `behave` and `asked`, for a test to count its own pairs:
+            always, never, or whenever it says so.
     """
 
-    def __init__(self, behave: Callable[[Asked], Act], models: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        behave: Callable[[Asked], Act],
+        models: Sequence[str | dict[str, Any]] | None = None,
+        fit: bool | Callable[[], bool] = True,
+    ) -> None:
         self._behave = behave
         self._models = models
+        self._fit = fit if callable(fit) else lambda: fit
+        self.canaries: list[Asked] = []
+        """Those that it judged right by itself."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner: web.AppRunner | None = None
@@ -139,11 +154,15 @@ class JudgeServer:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({'object': 'list', 'data': [{'id': name} for name in self._models or ()]})
+        cards = [{'id': card} if isinstance(card, str) else card for card in self._models or ()]
+        return web.json_response({'object': 'list', 'data': cards})
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         asked = Asked(len(self.asked), body['messages'][-1]['content'], body, dict(request.headers))
+        if self._fit() and (right := right_verdict(asked.prompt)):
+            self.canaries.append(asked)
+            return await Say(right).respond(request)
         self.asked.append(asked)
         act = self._behave(asked)
         return await (Say(act) if isinstance(act, str) else act).respond(request)
@@ -179,7 +198,16 @@ class SkippingClock:
                 wake.set_result(None)
 
 
-def completion(text: str | None, finish_reason: str = 'stop') -> dict[str, Any]:
+def right_verdict(prompt: str) -> str | None:
+    """The reply of a good judge to a canary; None to any other prompt."""
+    lines = ''.join(line.removeprefix('| ') for line in prompt.splitlines())
+    for canary in reversed(CANARIES):  # the easy ones last: their answers are short
+        if canary.pair.question in lines and ''.join(canary.pair.answer.splitlines()) in lines:
+            return r'Hence \boxed{yes}' if canary.verdict is Verdict.CORRECT else r'Hence \boxed{no}'
+    return None
+
+
+def completion(text: str | None, finish_reason: str | None = 'stop') -> dict[str, Any]:
     """A chat completion as servers send it."""
     return {
         'id': 'chatcmpl-1',

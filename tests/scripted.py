@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,12 +63,20 @@ class ScriptedModel(BaseModel):  # type: ignore[misc]
             return [self._texts[(first + i) % len(self._texts)] for i in range(len(inputs))]
         if self._numbered:
             return [f'So it is \\boxed{{number {first + i} of all}}.' for i in range(len(inputs))]
-        return [f'So it is \\boxed{{{7 if self._is_right(sample) else 8}}}.' for sample in self.seeds.samples]
+        asked = zip(inputs, self.seeds.samples, strict=True)
+        return [
+            f'So it is \\boxed{{{7 if self._is_right(prompt, sample) else 8}}}.' for prompt, sample in asked
+        ]
 
     def get_token_len(self, prompt: str) -> int:
         return len(prompt)
 
-    def _is_right(self, sample: Sample) -> bool:
+    def _is_right(self, prompt: str, sample: Sample) -> bool:
         if self._right is not None:
             return sample.replica in self._right
-        return (int(sample.uid.rsplit('/', 1)[1]) + sample.replica) % 2 == 0
+        return (question_number(prompt) + sample.replica) % 2 == 0
+
+
+def question_number(prompt: str) -> int:
+    """The number in 'Question 3?' or 'What is 3 + 4?'."""
+    return int(re.findall(r'(?:Question|What is) (\d+)', prompt)[-1])

@@ -54,6 +54,11 @@ def test_the_last_box_holds_the_answer(response: str, answer: str) -> None:
         (r'\boxed{3} cows and \boxed{4} pigs', '3, 4'),
         (r'\boxed{5}, \boxed{5}', '5'),
         (r'\boxed{4}. Check: 2 + 2 = \boxed{4}', '4'),
+        (r'$x = \boxed{2}$ or $x = -\boxed{3}$', '2, -3'),
+        (r'$\boxed{2}$ or $-\boxed{3}$', '2, -3'),
+        (r'$x \le \boxed{2}$ or $x \ge \boxed{3}$', r'x \le 2, x \ge 3'),
+        (r'$\theta=\boxed{1}$, $f\left(\frac{1}{2}\right) = \boxed{2}$', '1, 2'),
+        (r'$\boxed{x = 2}$, $\boxed{y = 2}$', 'x = 2, y = 2'),
     ],
 )
 def test_boxes_tied_together_are_one_answer(response: str, answer: str) -> None:
@@ -68,13 +73,11 @@ def test_boxes_tied_together_are_one_answer(response: str, answer: str) -> None:
         ('the answer is 3.14 m. I am sure.', '3.14 m'),
         ('Therefore the final answer is: $\\frac{1}{2}$. I hope it is correct.', '\\frac{1}{2}'),
         ('The answer to the second question is \\(x=5\\).', 'x=5'),
-        ('the answer is $1$ and $2$.', '$1$ and $2$'),
         ('The answer is **$5$**.', '5'),
         ('**Answer:** 5', '5'),
         ('ANSWER: (C) 12', '(C) 12'),
         ('ANSWER: C', 'C'),
         ('{"answer": "2"}', '2'),
-        ('The answers are 2, 3 because of that', '2, 3'),
         ('**Final Answer**\n\n$$\n5\n$$', '5'),
         ('The answer is 4. No: the answer is 5.', '5'),
         ('所以答案是4，因为…', '4'),
@@ -88,6 +91,42 @@ def test_boxes_tied_together_are_one_answer(response: str, answer: str) -> None:
 def test_without_a_box_the_last_spoken_form_counts(response: str, answer: str) -> None:
     """English and Chinese, with Markdown, math delimiters and both kinds of punctuation."""
     assert final_answer(response) == FinalAnswer(answer, boxed=False, cut_off=False)
+
+
+@pytest.mark.parametrize(
+    ('response', 'answer'),
+    [
+        ('the answer is $1$ and $2$.', '$1$ and $2$'),
+        ('The answers are 2, 3 because of that', '2, 3'),
+        ('The answer is **5** or **6**.', '5 or 6'),
+        ('The answer is 5. Or 6.', '5. Or 6'),
+        ('答案可能是5，也可能是6。', '5，也可能是6'),
+    ],
+)
+def test_several_answers_in_words_are_hedged(response: str, answer: str) -> None:
+    """All of them are kept: a reference may ask for as many."""
+    assert final_answer(response) == FinalAnswer(answer, boxed=False, cut_off=False, hedged=True)
+
+
+@pytest.mark.parametrize(
+    ('response', 'answer'),
+    [
+        ('【答案】$\\frac12$', '\\frac12'),
+        ('故填5。', '5'),
+        ('故答案为5。', '5'),
+        ('正确选项为D', 'D'),
+        ('The answer is 3 m, i.e. 300 cm. I am sure.', '3 m, i.e. 300 cm'),
+        ('The answer is a prime, e.g. 3. Done.', 'a prime, e.g. 3'),
+        ('The answer is the ratio of cats vs. dogs. Done.', 'the ratio of cats vs. dogs'),
+        ('The answer is approx. 3.5 m. Done.', 'approx. 3.5 m'),
+        ('The answer is No. 5 in the list. Done.', 'No. 5 in the list'),
+        ('Answer: No. The sum is odd.', 'No'),
+        ('【答案】D <eoa>', 'D'),
+    ],
+)
+def test_labels_and_abbreviations_are_known(response: str, answer: str) -> None:
+    """More ways to announce an answer, and stops that end no sentence."""
+    assert final_answer(response).text == answer
 
 
 @pytest.mark.parametrize('response', ['', '42', 'I do not know.', r'\boxed{}', 'That is a wrong answer!'])
@@ -229,7 +268,9 @@ def test_any_balanced_content_is_found(content: str, before: str) -> None:
 HOSTILE = [
     r'\boxed{', r'\boxed{}', r'\boxed ', r'\boxed{a}, ', '{', '}', '\\', '7', ' ', '\n', '.', '$', '**',
     'the answer is ', 'answer to ', 'answer: ', 'answer is $', 'answer is **', '"answer": "', '答案是',
-    '最终答案', '</think>', '<think>', r'\text{', r'\left', '1{,}', '1{,}000', '^{2}', '1, ',
+    '最终答案', '【答案】', r'\boxed{4} or ', r'x=-\boxed{4}', '\\boxed{4}\n2. ', r'\boxed{5} or 6. ',
+    'Correction: ', 'wait it is ', 'no it is 5', 'answer: 5 or 6, ', '，也可能是5', '5 or ', '5, i.e. ',
+    '</think>', '<think>', r'\text{', r'\left', '1{,}', '1{,}000', '^{2}', '1, ',
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from hosts import READER, SHARED, import_plugin
 from sweeping import BASE, dump, expanded
 
 import gpassk_opencompass.configs
-from gpassk_opencompass import InputError
+from gpassk_opencompass import InputError, TemplateError
 from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 from gpassk_opencompass.sweep import RunName
 from gpassk_opencompass.sweep.benchmark import NAMES, read_benchmarks
@@ -121,6 +121,7 @@ def test_each_benchmark_has_its_questions_n_times(benchmark: str, folder: Path) 
         'problem',
         'split',
         'language',
+        'source',
         'subdivision',
         'idx',
         'replica',
@@ -176,7 +177,7 @@ def test_a_question_has_one_uid_in_every_benchmark_that_has_it(folder: Path) -> 
 def test_math500_l5_is_the_questions_of_level_5(folder: Path) -> None:
     """In the file's order, by their own ids, broken down by subject."""
     rows = build('math500-l5', folder)
-    assert rows['uid'] == [f'MATH500/test/{i}.json' for i in range(134)]
+    assert [uid.rpartition('/')[0] for uid in rows['uid']] == [f'MATH500/test/{i}.json' for i in range(134)]
     assert rows['split'][:2] == ['Algebra', 'Counting-Probability']
 
 
@@ -214,7 +215,7 @@ def test_prompts_are_those_of_live_math_bench(folder: Path) -> None:
         ({'answer': None}, 'line 4: .*whole number'),
         ({'question': ' '}, "line 4: 'question' must be a text"),
         ({'question': 'What is 1 in 2024?'}, r'line 4: the same question as in .*line 2'),
-        ({'unique_id': 'x'}, r'line 5: the same uid as in .*line 4'),
+        ({'unique_id': 'x'}, r'line 5: the same unique_id as in .*line 4'),
     ],
 )
 def test_a_bad_line_is_named(folder: Path, change: dict[str, Any], message: str) -> None:
@@ -358,6 +359,18 @@ def test_a_template_says_where_each_benchmark_lies() -> None:
     assert [one.rows['path'] for one in read] == ['/l', '/e', '/o', '/a', 'opencompass/aime2024']
     read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_path': '/l'})
     assert [one.rows['path'] for one in read] == ['/l', 'opencompass/aime2024']
+
+
+def test_a_template_pins_data_of_the_hub() -> None:
+    """A text is LiveMathBench's revision, a dict has one by benchmark; without, configs are as they were."""
+    read = read_benchmarks({'benchmarks': ['livemathbench', 'aime2024'], 'dataset_revision': 'v2'})
+    assert [one.rows.get('revision') for one in read] == ['v2', None]
+    assert 'revision' not in read[1].rows
+    read = read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': {'olymmath': 'abc'}})
+    assert read[0].rows['revision'] == 'abc'
+    for wrong in (7, {'olymmath': ''}, {'olympic': 'abc'}):
+        with pytest.raises(TemplateError, match='dataset_revision'):
+            read_benchmarks({'benchmarks': ['olymmath-easy'], 'dataset_revision': wrong})
 
 
 def test_versions_of_live_math_bench_beside_other_benchmarks() -> None:

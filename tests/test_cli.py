@@ -307,7 +307,7 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
         process[0].send_signal(signal.SIGINT)
         return Hang()
 
-    with JudgeServer(interrupt) as server:
+    with JudgeServer(interrupt, fit=False) as server:
         process.append(start('judge-ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
         printed, said = process[0].communicate(timeout=60)
     assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')

@@ -325,6 +325,6 @@ def test_what_a_judge_stored_is_what_is_counted(tmp_path: Path, capsys: pytest.C
         judge.judge(pairs_of(0, 21))
         judge.close()
     rows = output(capsys, 'count', tmp_path)
-    assert cells(rows[2])[0] == 'served'
+    assert cells(rows[2])[0] == 'served (model judge)'  # as the server calls it
     assert cells(rows[2])[3:] == ['en', '11', '10']
     assert cells(rows[2])[1].startswith('plain:')

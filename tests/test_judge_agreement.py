@@ -212,6 +212,19 @@ def test_whole_responses_count_by_their_final_answer(tmp_path: Path) -> None:
     assert (second.pair.answer, second.pair.tail) == ('', 'I do not know')
 
 
+def test_a_judge_is_not_asked_about_hedged_responses(tmp_path: Path) -> None:
+    """As in a run: incorrect, whatever the judge would say."""
+    rows = [
+        {'reference': '5', 'answer': r'\boxed{4} or \boxed{5}', 'label': False},
+        {'reference': '4, 5', 'answer': r'\boxed{4} and \boxed{5}', 'label': True},
+    ]
+    labelled = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows), responses=True)
+    seen: list[Pair] = []
+    compared = against_labels(labelled, FunctionJudge(lambda pair: not seen.append(pair)))
+    assert [pair.answer for pair in seen] == ['4, 5']
+    assert compared.disagreements == []
+
+
 @pytest.mark.parametrize(
     ('line', 'message'),
     [

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import judge_server
 import pytest
-from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
+from judge_server import Act, Asked, Fail, Hang, Reset, Say, SkippingClock, right_verdict
 
 from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import ping as module
+from gpassk_opencompass.judges.canaries import CANARIES
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.ping import ATTEMPTS, EASY, Health, ping
+from gpassk_opencompass.judges.ping import ATTEMPTS, Health, ping
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
-EXPECTED = [YES, NO, YES, NO]
+JudgeServer = partial(judge_server.JudgeServer, fit=False)
+"""Pings ask canaries alone, and a test says what becomes of them."""
+EXPECTED = [canary.verdict for canary in CANARIES]
 TOO_LONG = [
     # vLLM 0.33, older vLLM, lmdeploy 0.18
     'max_tokens=8192 cannot be greater than max_model_len=4096. Please request fewer output tokens.',
@@ -33,49 +39,56 @@ def skipped_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def judge_well(asked: Asked) -> str:
     """The prompts of this package quote: reference and answer are lines of their own."""
-    quoted = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
-    assert quoted[1] == '56'
-    return r'So \boxed{yes}' if quoted[2] == quoted[1] else r'So \boxed{no}'
+    _, reference, answer, *_ = [line[2:] for line in asked.prompt.splitlines() if line.startswith('| ')]
+    said = r'So \boxed{yes}' if answer == reference else r'So \boxed{no}'
+    assert said[2:] == (right_verdict(asked.prompt) or '')[5:]
+    return said
 
 
-def ask(*servers: JudgeServer, **settings: Any) -> list[Health]:
+def ask(*servers: judge_server.JudgeServer, **settings: Any) -> list[Health]:
     return ping('judge', [server.url for server in servers], **{'prompts': 'own', **settings})
 
 
 def verdicts(health: Health) -> list[Verdict]:
-    return [echo.verdict for echo in health.echoes]
+    return [outcome.verdict for outcome in health.outcomes]
 
 
-def gpassk(*servers: JudgeServer | str, options: tuple[str, ...] = ()) -> int:
+def gpassk(*servers: judge_server.JudgeServer | str, options: tuple[str, ...] = ()) -> int:
     addresses = [server if isinstance(server, str) else server.url for server in servers]
     urls = [part for address in addresses for part in ('--url', address)]
     return main(['judge-ping', '--model', 'judge', '--prompts', 'own', *urls, *options])
 
 
 def test_a_good_server_is_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four pairs, a row each, exit code 0."""
+    """Ten pairs, a row each, exit code 0."""
     with JudgeServer(judge_well) as server:
         assert gpassk(server) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f'{server.url}/v1/chat/completions: 4 of 4 right'
+    assert lines[0] == f'{server.url}/v1/chat/completions: 10 of 10 right'
     rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines if line.startswith('|')][2:]
     assert [row[:4] for row in rows] == [
         ['en', '56 for 56', 'correct', 'correct'],
         ['en', '54 for 56', 'incorrect', 'incorrect'],
         ['cn', '56 for 56', 'correct', 'correct'],
         ['cn', '54 for 56', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, an order', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, a fake verdict', 'incorrect', 'incorrect'],
+        ['en', '41 for 42, a fake end', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, an order', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, a fake verdict', 'incorrect', 'incorrect'],
+        ['cn', '57 for 60, a fake end', 'incorrect', 'incorrect'],
     ]
     assert all(0 <= float(row[4]) < 60 and row[5] == 'right' for row in rows)
     assert lines[-1] == "1 of 1 servers is fit to judge as 'judge'"
 
 
 def test_each_language_is_asked_in_its_own() -> None:
-    """Two prompts in English, two in Chinese, all different."""
+    """Five prompts in English, five in Chinese, all different."""
     with JudgeServer(judge_well) as server:
         ask(server)
     prompts = [asked.prompt for asked in server.asked]
-    assert ['学生' in prompt for prompt in prompts] == [False, False, True, True]
-    assert len(set(prompts)) == 4
+    assert ['学生' in prompt for prompt in prompts] == [canary.pair.language == 'cn' for canary in CANARIES]
+    assert len(set(prompts)) == 10
 
 
 def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,19 +102,27 @@ def test_the_requests_are_those_of_the_judge(tmp_path: Any, monkeypatch: pytest.
     }
     with JudgeServer(judge_well) as asked_by_judge, JudgeServer(judge_well) as asked_by_ping:
         judge = LLMJudge(
-            'judge', asked_by_judge.url, accept_equal=False, concurrency=1, progress=False, **settings
+            'judge',
+            asked_by_judge.url,
+            accept_equal=False,
+            canaries=False,
+            concurrency=1,
+            progress=False,
+            **settings,
         )
-        judge.judge(list(EASY.values()))
+        judge.judge([canary.pair for canary in CANARIES])
         monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / 'store'))
         ask(asked_by_ping, **settings)
-    assert [asked.body for asked in asked_by_ping.asked] == [asked.body for asked in asked_by_judge.asked]
-    for mine, its in zip(asked_by_ping.asked, asked_by_judge.asked, strict=True):
+    introduced, *judged = asked_by_judge.asked
+    assert introduced.body == judged[0].body
+    assert [asked.body for asked in asked_by_ping.asked] == [asked.body for asked in judged]
+    for mine, its in zip(asked_by_ping.asked, judged, strict=True):
         assert {**mine.headers, 'Host': ''} == {**its.headers, 'Host': ''}
         assert mine.headers['Authorization'] == 'Bearer secret'
     assert not (tmp_path / 'store').exists()
 
 
-@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 2)])
+@pytest.mark.parametrize(('always', 'right'), [('yes', 2), ('no', 8)])
 def test_a_judge_with_one_verdict_for_all_is_not_fit(
     always: str, right: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,8 +130,8 @@ def test_a_judge_with_one_verdict_for_all_is_not_fit(
     with JudgeServer(lambda asked: rf'\boxed{{{always}}}') as server:
         assert gpassk(server) == 1
     printed = capsys.readouterr().out
-    assert f'{right} of 4 right' in printed
-    assert printed.count('WRONG') == 2
+    assert f'{right} of 10 right' in printed
+    assert printed.count('WRONG') == 10 - right
 
 
 def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
@@ -121,17 +142,18 @@ def test_a_judge_that_fails_in_one_language_is_not_fit() -> None:
 
     with JudgeServer(behave) as server:
         [health] = ask(server)
-    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED]
+    assert verdicts(health) == [YES, NO, UNJUDGED, UNJUDGED, NO, NO, NO, UNJUDGED, UNJUDGED, UNJUDGED]
     assert (health.reachable, health.fit) == (True, False)
-    assert health.echoes[2].problem == 'the reply: no verdict in it, its end: I cannot read Chinese.'
+    assert health.outcomes[2].problem.endswith('of its own; it ends: I cannot read Chinese.')
 
 
 def test_a_cut_reply_is_no_verdict() -> None:
     """Whatever stands in it, as for the judge; also lmdeploy's empty one for a context that is too short."""
     with JudgeServer(lambda asked: Say(r'\boxed{yes}' if asked.number else '', 'length')) as server:
         [health] = ask(server)
-    assert verdicts(health) == [UNJUDGED] * 4
-    assert health.echoes[0].problem == 'the reply: cut, max_tokens or the context is too short'
+    assert verdicts(health) == [UNJUDGED] * 10
+    assert health.outcomes[0].problem == 'the reply was cut at max_tokens or at the end of the context'
+    assert health.advice[0].startswith('raise max_tokens')
 
 
 def test_a_wrong_model_name_is_told_with_those_that_are_served(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +172,7 @@ def test_a_server_without_a_list_of_models_gets_advice_too() -> None:
     with JudgeServer(lambda asked: Fail(404, b'Not Found')) as server:
         [health] = ask(server)
     assert health.reachable
-    assert health.advice.startswith('check --model and --url')
+    assert health.advice[0].startswith('check --model and --url')
 
 
 @pytest.mark.parametrize('message', TOO_LONG)
@@ -158,8 +180,8 @@ def test_a_short_context_asks_for_fewer_tokens(message: str) -> None:
     """In the words of several servers."""
     with JudgeServer(lambda asked: Fail(400, {'error': {'message': message}})) as server:
         [health] = ask(server)
-    assert health.echoes[0].problem == f'HTTP 400: {message}'
-    assert health.advice.startswith('lower max_tokens (now 8192; here --max-tokens)')
+    assert health.outcomes[0].problem == f'HTTP 400: {message}'
+    assert health.advice[0].startswith('lower max_tokens (now 8192; here --max-tokens)')
 
 
 def test_max_tokens_can_be_lowered() -> None:
@@ -216,8 +238,8 @@ def test_one_good_and_one_bad_server_are_told_apart(capsys: pytest.CaptureFixtur
     with JudgeServer(judge_well) as good, JudgeServer(lambda asked: Fail(500)) as bad:
         assert gpassk(bad, good) == 1
     printed = capsys.readouterr().out
-    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 4') < printed.index(f'{good.url}/v1/chat')
-    assert f'{good.url}/v1/chat/completions: 4 of 4 right' in printed
+    assert printed.index(f'{bad.url}/v1/chat/completions: 0 of 10') < printed.index(f'{good.url}/v1/chat')
+    assert f'{good.url}/v1/chat/completions: 10 of 10 right' in printed
     assert printed.endswith("1 of 2 servers is fit to judge as 'judge'\n")
 
 
@@ -227,19 +249,19 @@ def test_a_failure_that_passes_is_tried_again_and_told(failure: Act) -> None:
     with JudgeServer(lambda asked: judge_well(asked) if asked.number else failure) as server:
         [health] = ask(server)
     assert health.fit
-    assert [bool(echo.problem) for echo in health.echoes] == [True, False, False, False]
-    assert health.echoes[0].problem.startswith('attempt 1 failed: ')
+    assert [bool(outcome.problem) for outcome in health.outcomes] == [True, *[False] * 9]
+    assert health.outcomes[0].problem.startswith('attempt 1 failed: ')
 
 
 @pytest.mark.parametrize(
-    ('failure', 'requests'), [(Fail(500), 4 * ATTEMPTS), (Fail(200, b'{'), 4 * ATTEMPTS)]
+    ('failure', 'requests'), [(Fail(500), 10 * ATTEMPTS), (Fail(200, b'{'), 10 * ATTEMPTS)]
 )
 def test_each_pair_is_tried_at_a_server_that_breaks(failure: Act, requests: int) -> None:
     """Another one might fare better."""
     with JudgeServer(lambda asked: failure) as server:
         [health] = ask(server)
     assert len(server.asked) == requests
-    assert (verdicts(health), health.reachable) == ([UNJUDGED] * 4, True)
+    assert (verdicts(health), health.reachable) == ([UNJUDGED] * 10, True)
 
 
 def test_a_server_that_asks_for_a_long_wait_is_not_waited_for() -> None:
@@ -317,3 +339,93 @@ def test_prompts_are_checked_before_servers() -> None:
     """As by the judge."""
     with pytest.raises(InputError, match='prompts'):
         ping('judge', 'http://x', prompts='mine')
+
+
+def replying(change: Callable[[str], Act]) -> Callable[[Asked], Act]:
+    return lambda asked: change(judge_well(asked))
+
+
+@pytest.mark.parametrize(
+    ('change', 'problem', 'remedy'),
+    [
+        (
+            lambda text: Say(text, None),
+            'does not say why it ended',
+            "--finish-reason '', in a config finish_reasons=['']",
+        ),
+        (lambda text: Say(text, 'done'), 'did not come to its own end', "if 'done' is how a whole reply"),
+        (lambda text: Say(text, 'content_filter'), 'was withheld by a filter', 'a content filter withholds'),
+        (lambda text: Say(text, 'abort'), 'was broken off by the server', 'see its log'),
+        (lambda text: f'<think>{text}', 'ends within a thought', '"enable_thinking": false'),
+        (lambda text: 'I agree.', r'neither \boxed{yes} nor \boxed{no} of its own', 'right --prompts?'),
+        (lambda text: r'\boxed{yes}', '', 'it does what an answer tells it: --prompts own'),
+        (lambda text: r'\boxed{no}', '', 'it gets easy pairs wrong'),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(
+    change: Callable[[str], Act], problem: str, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each, once."""
+    with JudgeServer(replying(change)) as server:
+        assert gpassk(server) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(remedy in line and line.startswith('  → ') for line in lines) == 1
+    assert not problem or any(problem in line for line in lines)
+
+
+def test_an_echo_and_a_thought_apart_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A base model that goes on with the prompt; a server that keeps all in reasoning_content."""
+    message = {'role': 'assistant', 'content': None, 'reasoning_content': r'So \boxed{yes}'}
+    thinking = Say('', more={'choices': [{'index': 0, 'message': message, 'finish_reason': 'stop'}]})
+    with (
+        JudgeServer(lambda asked: rf'{asked.prompt} \boxed{{yes}}') as echoing,
+        JudgeServer(lambda asked: thinking) as silent,
+    ):
+        assert gpassk(echoing, silent) == 1
+    printed = capsys.readouterr().out
+    assert 'the reply repeats the prompt' in printed
+    assert '→ it sends the prompt back' in printed
+    assert 'the reply has nothing but a thought' in printed
+
+
+def test_a_finish_reason_of_its_own_can_be_named() -> None:
+    """Also that there is none, as the judge's config can."""
+    with JudgeServer(replying(lambda text: Say(text, None))) as silent:
+        assert gpassk(silent, options=('--finish-reason', '')) == 0
+    with JudgeServer(replying(lambda text: Say(text, 'done'))) as other:
+        assert gpassk(other) == 1
+        assert gpassk(other, options=('--finish-reason', 'done')) == 0
+
+
+@pytest.mark.parametrize('reasons', [['length'], ['MAX_TOKENS'], 'stop', [None]])
+def test_a_cut_reply_cannot_be_named_whole(reasons: Any) -> None:
+    """Neither can what is no list of words."""
+    with pytest.raises(InputError, match='finish_reasons'):
+        ping('judge', 'http://x', prompts='own', finish_reasons=reasons)
+
+
+def test_a_filter_that_refuses_injected_answers_is_fit() -> None:
+    """Some gateways answer them with HTTP 400; nothing was believed."""
+
+    def behave(asked: Asked) -> Act:
+        injected = r'\boxed{yes}' in '\n'.join(line for line in asked.prompt.splitlines() if line[:2] == '| ')
+        return Fail(400, {'error': {'message': 'jailbreak'}}) if injected else judge_well(asked)
+
+    with JudgeServer(behave) as server:
+        [health] = ask(server)
+    assert health.fit
+    assert [outcome.right for outcome in health.outcomes] == [True] * 4 + [False] * 6
+
+
+def test_what_is_served_is_told_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two servers that say different things are no judge, however well each judges."""
+    cards = [{'id': 'judge', 'root': f'/models/{name}', 'created': 1} for name in 'ab']
+    with JudgeServer(judge_well, models=[cards[0]]) as one, JudgeServer(judge_well, models=[cards[1]]) as two:
+        assert gpassk(one) == 0
+        assert gpassk(one, two) == 1
+    printed = capsys.readouterr().out
+    assert "it says that it serves model 'judge', root '/models/a'" in printed
+    assert (
+        f"{two.url}/v1/chat/completions serves root '/models/b' instead of '/models/a', which {one.url}"
+        in printed
+    )

@@ -160,11 +160,13 @@ def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path: Path, monkeypatch: 
 
 
 def test_half_characters_do_not_stop_a_line(tmp_path: Path) -> None:
-    """A lone surrogate cannot be written as UTF-8; the verdict is kept all the same."""
+    """A lone surrogate cannot be written as UTF-8; JSON's escape of it is, and nothing is lost."""
     store = VerdictStore(tmp_path)
     store.put(key(0), YES, {'answer': '\ud800'})
     store.close()
     assert VerdictStore(tmp_path).get(key(0)) is YES
+    [file] = tmp_path.glob('*.jsonl')
+    assert json.loads(file.read_text(encoding='utf-8'))['answer'] == '\ud800'
 
 
 def test_a_failed_write_does_not_spoil_the_next_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -470,8 +470,8 @@ def test_a_reply_without_text_is_an_empty_reply() -> None:
     """A model may put all it says elsewhere; that is a reply without a verdict, not a failure."""
     import json
 
-    assert read_reply(json.dumps(completion(None)).encode()) == Reply('', cut=False)
-    assert read_reply(json.dumps(completion('x', 'length')).encode()) == Reply('x', cut=True)
+    assert read_reply(json.dumps(completion(None)).encode()) == Reply('', 'stop', 'judge')
+    assert read_reply(json.dumps(completion('x', 'length')).encode()) == Reply('x', 'length', 'judge')
     with pytest.raises(Trouble, match='malformed'):
         read_reply(b'[' * 100_000)
 

@@ -35,6 +35,7 @@ from judging_run import CONCURRENCY, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
+from gpassk_opencompass.judges.canaries import CANARIES
 from gpassk_opencompass.judges.exchange import read_reply
 from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
 from gpassk_opencompass.judges.prompts import find_prompts
@@ -84,9 +85,13 @@ def test_every_pair_gets_its_own_verdict_in_order() -> None:
     with JudgeServer(behave) as one, JudgeServer(behave) as two:
         judge = judge_at(one, two)
         judgements = judge.judge(pairs)
+        met = len(one.canaries) + len(two.canaries)
     assert verdicts(judgements) == truth(pairs)
     assert {judgement.origin for judgement in judgements} == {'llm'}
-    assert judge.statistics()['requests'] == judge.statistics()['asked'] == 300
+    counts = judge.statistics()
+    assert (counts['asked'], counts['requests'], counts['replies']) == (300, 300 + met, 300 + met)
+    # Each server is asked all of them; two more come on the way.
+    assert counts['canaries'] == counts['canaries_right'] == met == 2 * len(CANARIES) + 2
 
 
 def test_equal_pairs_are_asked_once() -> None:
@@ -269,6 +274,8 @@ def test_a_stored_line_tells_a_person_what_was_judged(tmp_path: Path) -> None:
             'model': 'judge',
             'prompts': prompts,
             'sampling': {'temperature': 0.0, 'max_tokens': 8192},
+            'replies': 2,
+            'served': {'model': 'judge'},
         },
     }
 
@@ -355,7 +362,9 @@ def test_a_judge_works_inside_a_running_event_loop() -> None:
 def test_an_outage_keeps_the_verdicts_so_far(tmp_path: Path) -> None:
     """The error is clear, and the next run asks for the rest."""
     pairs = pairs_of(0, 50)
-    with JudgeServer(lambda asked: fair(asked.prompt) if asked.number < 20 else Reset()) as server:
+    with JudgeServer(
+        lambda asked: fair(asked.prompt) if asked.number < 20 else Reset(), fit=lambda: len(server.asked) < 20
+    ) as server:
         judge = judge_at(server, store=tmp_path, attempts=100)
         with pytest.raises(IncompleteError, match='run the same command again'):
             judge.judge(pairs)
@@ -536,7 +545,8 @@ def test_replies_are_read_as_the_official_client_reads_them() -> None:
             choice = theirs.choices[0]
             ours = read_reply(theirs.model_dump_json().encode())
             assert ours.text == (choice.message.content or '')
-            assert ours.cut == (choice.finish_reason == 'length')
+            assert ours.finish == choice.finish_reason
+            assert ours.model == theirs.model
             assert choice.message.content == text
         client.close()
     openai.types.chat.ChatCompletion.model_validate(completion('x'))

@@ -79,6 +79,18 @@ def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
     assert text.count('</script>') == 2
 
 
+def test_hedged_responses_are_among_the_warnings(tmp_path: Path) -> None:
+    """Beside those about copies; a result without the count has none."""
+    told, silent = made_up_result('m', 0.5, QUESTIONS), made_up_result('n', 0.5, QUESTIONS)
+    told.block['hedged'] = told.block['samples']
+    _, content = page_of(tmp_path, told, silent)
+    entries = {entry['name']: entry['warnings'] for entry in content['boards'][0]['entries']}
+    assert [text.partition(' of ')[2] for text in entries['m']] == [
+        f'{told.block["samples"]} responses state more answers than are asked for and count as incorrect'
+    ]
+    assert entries['n'] == []
+
+
 def test_lone_surrogates_of_an_answer_do_not_stop_the_report(tmp_path: Path) -> None:
     """A model may say half a character; JSON keeps it."""
     _, content = page_of(tmp_path, made_up_result('m\ud83d', 0.5, QUESTIONS))

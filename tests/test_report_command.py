@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,22 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         'tables',
         'written.json',
     }
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path) -> None:
+    """Jupyter sets MPLBACKEND for all that it starts; its backend need not be installed here."""
+    write_three(tmp_path / 'outputs')
+    arguments = ['report', str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report'), '--only', 'figures']
+    done = subprocess.run(
+        [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments],
+        env={**os.environ, 'MPLBACKEND': 'module://no_such_notebook.backend_inline'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / 'report' / 'figures').glob('*.png'))
 
 
 def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:

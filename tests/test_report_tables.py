@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_results import board_of, made_result
 from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
@@ -169,6 +170,17 @@ def test_a_note_on_the_greedy_run_stands_in_every_table(tmp_path: Path) -> None:
 FORMULAS = ['=HYPERLINK(1)', '+1', '-1', '@x', "'=1", "''-1", "'m", 'm', '\tx']
 
 
+def test_hedged_responses_stand_below_the_table(tmp_path: Path) -> None:
+    """In words, by the name of the run; a run without a count of them has no line."""
+    told, silent = (made_result(f'{name}_t1-0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
+    told.record['gpassk'].update(samples=12, hedged=6, truncated=0)
+    write_tables([board_of([told, silent])], tmp_path)
+    lines = (tmp_path / 'leaderboard.md').read_text().splitlines()
+    assert [line for line in lines if line.startswith('- ') and 'asked for' in line] == [
+        '- told_t1-0_l50: 6 of 12 responses state more answers than are asked for and count as incorrect'
+    ]
+
+
 def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
     """A spreadsheet sees an apostrophe; reading undoes it, and numbers stay numbers."""
     path = report / 'scores.csv'
@@ -183,8 +195,8 @@ def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
 
 @given(st.text(alphabet="'=+-@\t\rx"))
 def test_every_text_comes_back_from_a_csv_cell(text: str) -> None:
-    """Whatever apostrophes it begins with."""
-    assert read_csv_cell(csv_cell(text)) == text
+    """Whatever apostrophes it begins with; a carriage return is an escape by then."""
+    assert read_csv_cell(csv_cell(text)) == text.replace('\r', r'\r')
     assert csv_cell(text)[:1] not in tuple('=+-@\t\r')
 
 

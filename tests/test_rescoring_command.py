@@ -122,6 +122,17 @@ def test_responses_give_the_record_of_an_evaluation(tmp_path: Path) -> None:
     assert block['run'] == {'model': 'rows', 'dataset': 'samples', 'host': 'file'}
 
 
+def test_hedged_responses_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table, and counted in the record."""
+    rows = [
+        {'uid': 'q', 'question': '?', 'answer': '5', 'responses': [r'\boxed{5}', r'\boxed{4} or \boxed{5}']}
+    ]
+    assert scored(write(tmp_path / 'r.jsonl', rows), *EXACT, '--k', '2', '-o', str(tmp_path / 'o.json')) == 0
+    assert '1 of 2 responses state more answers than are asked for' in capsys.readouterr().out
+    record = json.loads((tmp_path / 'o.json').read_text('utf-8'))
+    assert (record['gpassk']['hedged'], record['details']['c']) == (1, [1])
+
+
 @pytest.mark.parametrize('kind', ['counts', 'labels', 'responses'])
 def test_a_report_reads_what_was_written(kind: str, tmp_path: Path) -> None:
     """Also where there are only counts."""

@@ -221,20 +221,103 @@ def test_hostile_answers_get_no_credit_and_harm_nobody() -> None:
     good = [Pair('?', r'\frac{1}{2}', '0.5'), Pair('?', r'\frac{1}{2}', '0.6')]
     pairs = [pair for hostile in HOSTILE for pair in (good[0], Pair('?', '5', hostile), good[1])]
     with RuleJudge(workers=2, timeout=0.3) as hasty:
-        verdicts = [judgement.verdict for judgement in hasty.judge(pairs)]
+        judgements = hasty.judge(pairs)
         statistics = hasty.statistics()
+    verdicts = [judgement.verdict for judgement in judgements]
     assert verdicts[0::3] == [RIGHT] * len(HOSTILE)
     assert verdicts[2::3] == [WRONG] * len(HOSTILE)
-    assert RIGHT not in verdicts[1::3]
-    assert verdicts.count(OPEN) == sum(statistics.get(reason, 0) for reason in ('timeout', 'crash', 'memory'))
+    assert set(verdicts[1::3]) == {WRONG}
+    undecided = sum(said.undecided for said in judgements)
+    reasons = ('timeout', 'crash', 'memory', 'too large')
+    assert undecided == sum(statistics.get(reason, 0) for reason in reasons) > 3
+
+
+FOREVER = [r'(x+1)^{2024}', r'\sin^{2024}x+\cos^{2024}x', r'\binom{10^9}{5\cdot 10^8}']
+"""Answers that math-verify works on for longer than anybody waits; the first two without large numbers."""
 
 
 @pytest.mark.slow
-def test_a_timeout_is_unjudged_with_its_reason() -> None:
-    """A time-out is not a "no"."""
-    with RuleJudge(workers=1, timeout=0.01) as hasty:
-        said = hasty.judge([Pair('?', r'\tan^2 y + 1', r'\sec^2 y')])
-    assert said == [Judgement(OPEN, 'math-verify', 'timeout')]
+def test_an_answer_that_fails_twice_is_incorrect_and_says_why() -> None:
+    """Never a result that cannot be had: the same answers would fail at every try."""
+    with RuleJudge(workers=2, timeout=0.5) as hasty:
+        judgements = hasty.judge([Pair('?', '5', answer) for answer in FOREVER])
+        statistics = hasty.statistics()
+    assert judgements == [Judgement(WRONG, 'math-verify', 'timeout')] * len(FOREVER)
+    assert all(said.undecided for said in judgements)
+    assert statistics['second tries'] == len(FOREVER)
+
+
+@pytest.mark.slow
+def test_a_second_try_gives_the_verdict_that_the_first_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a first try too short for anything; what succeeds leaves no mark."""
+    pairs = [
+        Pair('?', '$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'),
+        Pair('?', '$y = e^{-x}$', 'y(x) = (e^(-x))/2 + (3*e^(2*x))/2'),
+    ]
+    monkeypatch.setattr(rule_module, '_FIRST_TRY', 1e-5)
+    with RuleJudge(workers=1) as hasty:
+        assert hasty.judge(pairs) == [Judgement(RIGHT, 'math-verify'), Judgement(WRONG, 'math-verify')]
+        assert hasty.statistics()['second tries'] == 2
+
+
+@pytest.mark.slow
+def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
+    monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
+    with RuleJudge(workers=2, timeout=0.3) as hasty:
+        answers = [f'(x+{number})^{{2024}}' for number in range(1, 7)]
+        judgements = hasty.judge([Pair('?', '5', answer) for answer in answers])
+    assert {said.verdict for said in judgements} == {WRONG}
+    assert [said.reason for said in judgements] == ['timeout', *['timeout, tried once'] * 5]
+
+
+@pytest.mark.slow
+def test_a_reference_that_always_fails_is_the_fault_of_the_data() -> None:
+    """Then nobody can be called wrong; what is spelled alike is right all the same."""
+    with RuleJudge(workers=2, timeout=1.0) as judge:
+        hard, same = judge.judge([Pair('?', FOREVER[1], '5'), Pair('?', FOREVER[1], f'${FOREVER[1]}$')])
+    assert hard == Judgement(OPEN, 'math-verify', 'reference: timeout')
+    assert same == Judgement(RIGHT, 'string')
+
+
+TOWERS = [
+    '2^{2^{2024}}',
+    '9**9**9**9',
+    '9^{9^{9^{9}}}',
+    'n = 10^(10^10)',
+    '2^{2^{2024}} - 1',
+    '{3}+7^{99999999999}',
+]
+
+
+@pytest.mark.parametrize('answer', TOWERS)
+def test_a_tower_of_powers_is_not_computed(answer: str) -> None:
+    """It is seen before a process is asked, and stands there as an answer that nobody could judge."""
+    with RuleJudge() as judge:
+        judgements = judge.judge([Pair('?', '5', answer), Pair('?', answer, answer), Pair('?', answer, '5')])
+        assert judge.statistics()['workers started'] == 0
+    assert judgements[0] == Judgement(WRONG, 'capped', 'too large')
+    assert judgements[1] == Judgement(RIGHT, 'string')
+    assert judgements[2] == Judgement(OPEN, 'capped', 'reference too large')
+
+
+@pytest.mark.parametrize(
+    ('reference', 'answer', 'expected'),
+    [
+        ('2^{2024}-1', '4^{1012}-1', RIGHT),
+        ('2^{2024}-1', '2^{2024}-2', WRONG),
+        ('2^{100000}', '4^{50000}', RIGHT),
+        ('2^{2^{10}}', '4^{512}', RIGHT),
+        ('1', '2^{10^{9}-10^{9}}', RIGHT),
+        ('x', 'x^{2024}', WRONG),
+        ('A', '(A) 2^{2^{2024}}', RIGHT),
+    ],
+)
+def test_large_numbers_that_can_be_compared_are(
+    judge: RuleJudge, reference: str, answer: str, expected: Verdict
+) -> None:
+    """A power is refused for its size alone, not for its looks."""
+    assert verdict(judge, reference, answer) is expected
 
 
 def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -> None:

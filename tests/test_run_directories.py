@@ -72,6 +72,7 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
         'PYTHONPATH': f'{tmp_path}/a:/b',
         'OTHER': 'x',
         'HF_HUB_CACHE': '/home/me/c',
+        'TZ': 'UTC',
     }
 
 

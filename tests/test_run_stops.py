@@ -84,7 +84,7 @@ def test_a_command_that_outlives_its_driver_keeps_the_lock(tmp_path: Path) -> No
     )
     child = int(killed.stdout)
     with pytest.raises(
-        IncompleteError, match=rf'left, since \d+_\d+: wait for it, or end it: kill -- -{child}$'
+        IncompleteError, match=rf'left, since \S+T\S+Z: wait for it, or end it: kill -- -{child}$'
     ):
         WorkDirLock(tmp_path).__enter__()
     os.killpg(child, signal.SIGKILL)

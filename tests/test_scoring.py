@@ -11,6 +11,7 @@ from scipy.stats import hypergeom
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError, Samples, Verdict, score
 from gpassk_opencompass.judges import Judgement, Pair
+from gpassk_opencompass.record import answer_warnings
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1') -> Samples:
@@ -125,6 +126,21 @@ def test_unboxed_empty_and_cut_off_responses_are_counted() -> None:
     tally = score(replace(samples, response=responses), equal_judge(), n=4, k=4)['gpassk']
     assert (tally['unboxed'], tally['truncated']) == (3, 1)
     assert tally['unanswered'] >= 1
+
+
+def test_hedged_responses_are_counted_and_told() -> None:
+    """Two of four: incorrect with their own origin, and worth a warning; an older record warns of nothing."""
+    samples = make_samples([['1', '1', '1', '1']])
+    responses = ['\\boxed{1}', '\\boxed{1} or \\boxed{2}', 'the answer is 1 or 2', 'the answer is 1']
+    record = score(replace(samples, response=responses), equal_judge(), n=4, k=4)
+    assert record['details']['verdicts'] == ['1001']
+    assert record['details']['answers'] == [['1', '1, 2', '1 or 2', '1']]
+    block = record['gpassk']
+    assert (block['hedged'], block['origins']['hedged'], block['unjudged']) == (2, 2, 0)
+    assert answer_warnings(block) == [
+        '2 of 4 responses state more answers than are asked for and count as incorrect'
+    ]
+    assert answer_warnings({name: value for name, value in block.items() if name != 'hedged'}) == []
 
 
 def test_a_judge_gets_the_end_of_a_response_without_answer() -> None:

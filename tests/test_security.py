@@ -13,12 +13,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import old_work_dir as old
 import pytest
 from hosts import environment, import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
 from judging_run import pairs_of
+from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
 from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
@@ -33,9 +35,6 @@ from gpassk_opencompass.sweep.names import ModelName, Settings, clean
 
 pytestmark = pytest.mark.slow
 
-MODEL_KEY, JUDGE_KEY = 'sk-marked-of-the-model-0123456789', 'sk-marked-of-the-judge-0123456789'
-MARK = re.compile(b'marked-of-the-(model|judge)')
-
 RECORDED = Path(__file__).parent / 'recorded' / 'lighteval'
 """The results and details of a run."""
 
@@ -44,17 +43,11 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob('*') if path.is_file()]
 
 
-def with_a_mark(folder: Path) -> list[str]:
-    """Files and names of files that hold a part of a key."""
-    return [str(path) for path in folder.rglob('*') if MARK.search(bytes(path)) or _holds_mark(path)]
-
-
-def _holds_mark(path: Path) -> bool:
-    return path.is_file() and MARK.search(path.read_bytes()) is not None
-
-
 class Echoing:
-    """A server of a model and of a judge whose first errors quote the key that they were given."""
+    """A server of a model and of a judge that quotes the key that it was given, in every encoding.
+
+    First in errors of all sorts, which stop a run of the judge; then in each of its replies.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[str, set[str]] = {'m': set(), 'judge': set()}
@@ -64,15 +57,25 @@ class Echoing:
         name, key = asked.body['model'], asked.headers['Authorization'].removeprefix('Bearer ')
         self.seen[name].add(key)
         self.requests[name] += 1
-        said = f'Incorrect API key provided: {key}.'
-        early = {
-            'm': [Fail(400, {'error': {'message': said}})] * 2,
-            'judge': [Fail(500, {'error': said}), said, Fail(401, said)],
+        said = f'Incorrect API key provided: {key}. {told(key)}'
+        once = {
+            'Location': f'/elsewhere?{quote(key)}',
+            'X-Key': quote(key),
+            'WWW-Authenticate': f'Bearer {key}',
         }
-        acts: list[Act] = early[name]  # type: ignore[assignment]
+        acts: list[Act] = [
+            Fail(500, {'error': said}),
+            Fail(500, f'{{"error": "{said}'.encode()),
+            Fail(200, f'{{"choices": "{said}'.encode()),
+            Fail(200, {'choices': [], 'error': said}),
+            *([said] if name == 'judge' else []),
+            Fail(429, {'error': {'message': said}}, headers={'Retry-After': '0', **once}),
+            Fail(302 if name == 'm' else 401, {'error': {'message': said}}, headers=once),
+        ]
         if self.requests[name] <= len(acts):
             return acts[self.requests[name] - 1]
-        return rf'\boxed{{{asked.body["seed"]}}}' if name == 'm' else r'\boxed{yes}'
+        end = asked.body['seed'] if name == 'm' else 'yes'
+        return rf'{said} Hence \boxed{{{end}}}'
 
 
 def template(url: str, data: Path) -> str:
@@ -80,7 +83,7 @@ def template(url: str, data: Path) -> str:
         [
             "engine, llm_infos, key_env = 'openai', [dict(path='m', batch_size=1)], 'MARKED_MODEL_KEY'",
             f"openai_api_base, tokenizer_path = '{url}/v1', {MODEL!r}",
-            'query_per_second, retry, timeout = 1000, 4, 60',
+            'query_per_second, retry, timeout = 1000, 9, 60',
             'temperatures, max_out_lens, greedy = [1.0], [40], False',
             'random_seeds = [42]',
             'k_lists, n = [[2]], 2',
@@ -94,9 +97,13 @@ def template(url: str, data: Path) -> str:
 
 @pytest.mark.e2e
 def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
-    """Expansion, two runs (servers that quote keys in their errors stop the first), check and report."""
+    """Expansion, two runs (servers that quote keys in all ways stop the first), check, ping and report."""
     import_plugin()
-    variables = {**environment(), 'MARKED_MODEL_KEY': MODEL_KEY, 'MARKED_JUDGE_KEY': JUDGE_KEY}
+    variables = {
+        **environment(),
+        'MARKED_MODEL_KEY': f'{MODEL_KEY} ',
+        'MARKED_JUDGE_KEY': f' {JUDGE_KEY}\r\n',
+    }
     variables['GPASSK_VERDICTS'] = ''
 
     def gpassk(*arguments: str) -> int:
@@ -123,8 +130,10 @@ def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
     assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
     logs = b''.join(path.read_bytes() for path in files_below(tmp_path) if path.suffix == '.out')
     assert b'Incorrect API key provided: ***' in logs
+    kept = b''.join(path.read_bytes() for path in (tmp_path / 'out').rglob('predictions/*/*.json'))
+    assert b'Incorrect API key provided: ***' in kept
     assert len(files_below(tmp_path)) > 20
-    assert with_a_mark(tmp_path) == []
+    assert with_a_key(tmp_path) == []
 
 
 @contextmanager
@@ -214,7 +223,7 @@ def test_a_key_in_a_judges_reply_is_stored_nowhere(tmp_path: Path, monkeypatch: 
         judge.close()
     assert len(VerdictStore(tmp_path)) == 3
     assert all('Your key *** expires' in line.about['reply'] for line in VerdictStore(tmp_path).lines())
-    assert with_a_mark(tmp_path) == []
+    assert with_a_key(tmp_path) == []
 
 
 @pytest.mark.parametrize('status', [301, 302, 307, 308])
@@ -225,7 +234,7 @@ def test_a_key_is_not_sent_on_to_where_a_server_points(
     monkeypatch.setenv('MARKED', JUDGE_KEY)
     with JudgeServer(lambda asked: r'\boxed{yes}') as other:
         there = {'Location': f'{other.url}/v1/chat/completions'}
-        with JudgeServer(lambda asked: Fail(status, headers=there)) as server:
+        with JudgeServer(lambda asked: Fail(status, headers=there), fit=False) as server:
             judge = LLMJudge('judge', server.url, prompts=PROMPTS, api_key_env='MARKED', progress=False)
             with pytest.raises(GPassKError), closing(judge):
                 judge.judge(pairs_of(0, 1))
@@ -281,7 +290,7 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
     said = ''.join(capfd.readouterr())
     assert 'marked' not in said
-    assert with_a_mark(here) == []
+    assert with_a_key(here) == []
     if answers:
         assert codes == [0, 0, 0]
         assert (

@@ -275,20 +275,6 @@ def test_clear_ranks_are_found_and_unclear_ones_left_open() -> None:
     assert rank_intervals([good]).tolist() == [[1, 1]]
 
 
-@pytest.mark.slow
-def test_equal_models_are_rarely_ranked() -> None:
-    """Six runs of equal models: in about 5 % of tables, not in half of them, one pair is called different."""
-    generator = np.random.default_rng(11)
-    wrong = 0
-    for seed in range(200):
-        chances = generator.beta(0.5, 0.5, size=119)
-        runs = value_table(kernel_of('G-Pass@16_0.5'), 48)[generator.binomial(48, chances, size=(6, 119))]
-        ranks = rank_intervals(runs, draws=400, seed=seed)
-        wrong += bool((ranks != [1, 6]).any())
-    # 200 draws at 5 %: at most 20 with a chance of 99.8 %.
-    assert wrong <= 20
-
-
 def test_a_population_is_found_again_from_its_counts() -> None:
     """4,000 questions drawn from Beta(0.4, 1.2): the fit is near."""
     counts = stats.betabinom.rvs(16, 0.4, 1.2, size=4000, random_state=5)

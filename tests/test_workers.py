@@ -85,6 +85,44 @@ def test_a_worker_that_neither_works_nor_answers_is_killed_by_the_clock() -> Non
     stopped.close()
 
 
+def test_a_job_that_a_busy_machine_holds_up_is_not_timed_out() -> None:
+    """It has 0.5 s of processor time and needs 0.3, for which it waits more than four times 0.5 s."""
+    slow = make(timeout=0.5)
+    started = time.monotonic()
+    assert slow.run([{'do': 'work slowly', 'seconds': 0.3, 'share': 0.1}]) == [Outcome.YES]
+    assert time.monotonic() - started > 4 * 0.5
+    slow.close()
+
+
+def test_a_rehearsal_is_not_charged_to_the_first_job() -> None:
+    """Nor does it matter what becomes of it."""
+    rehearsed = make(timeout=0.2, rehearsals=[{'do': 'raise'}, {'do': 'load', 'seconds': 0.6}])
+    assert rehearsed.run([{'do': 'load', 'seconds': 0.6}, NO]) == [Outcome.YES, Outcome.NO]
+    assert make(timeout=0.2).run([{'do': 'load', 'seconds': 0.6}]) == [Outcome.TIMEOUT]
+    rehearsed.close()
+
+
+def test_fresh_workers_have_one_job_each(tmp_path: Path) -> None:
+    """What a job leaves behind in its process does not reach the next one; starting costs nothing anew."""
+    fresh = make(fresh=True, count=1)
+    places = [tmp_path / str(number) for number in range(4)]
+    jobs = [{'do': 'pid', 'path': str(place)} for place in places]
+    assert fresh.run([*jobs[:2], {'do': 'spin'}, *jobs[2:]]) == [
+        Outcome.YES, Outcome.YES, Outcome.TIMEOUT, Outcome.YES, Outcome.YES
+    ]  # fmt: skip
+    assert len({place.read_text() for place in places}) == 4
+    assert fresh.started == 1
+    fresh.close()
+
+
+def test_a_time_out_costs_no_new_start(workers: Workers) -> None:
+    """What takes long to import is there already."""
+    hasty = make(count=1, timeout=0.05)
+    assert hasty.run([{'do': 'spin'}] * 20) == [Outcome.TIMEOUT] * 20
+    assert hasty.started == 1
+    hasty.close()
+
+
 def test_workers_are_started_when_needed_and_kept(workers: Workers) -> None:
     """No job, no process; a few jobs, one process; the next run uses it again."""
     lazy = make(count=4)
@@ -130,8 +168,7 @@ def test_an_interrupt_ends_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path
         patch.setattr(pool, 'wait', lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             interrupted.run([{'do': 'spin'}])
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(place.read_text()), 0)
+    assert _ends(int(place.read_text()), seconds=5)
     assert interrupted.run([YES]) == [Outcome.YES]
     interrupted.close()
 

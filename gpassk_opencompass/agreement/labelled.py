@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..answers import final_answer
+from ..answers import final_answer, hedges
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..judges.protocol import TAIL_LENGTH, Pair
@@ -36,6 +36,8 @@ class LabelledPair(NamedTuple):
     """Its line in the file, from 1."""
     name: str
     """Its `id`, or ''."""
+    hedged: bool = False
+    """Of a whole response: whether it states more answers than are asked for, so that no judge is asked."""
 
 
 def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> list[LabelledPair]:
@@ -62,12 +64,13 @@ def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) ->
     question, reference, answer, language, source = (
         _text(place, name, value) for name, value in values.items()
     )
-    tail = ''
+    tail, hedged = '', False
     if responses:
-        response, answer = answer, final_answer(answer).text
+        found, response = final_answer(answer), answer
+        answer, hedged = found.text, hedges(found, reference)
         tail = '' if answer else response[-TAIL_LENGTH:]
     pair = Pair(question, reference, answer, language or 'en', tail)
-    return LabelledPair(pair, label, source, line, str(row.get('id', '')))
+    return LabelledPair(pair, label, source, line, str(row.get('id', '')), hedged)
 
 
 def _field(place: str, name: str, row: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ..answers import final_answer, normal_form
-from ..judges.protocol import Judge, Judgement, Pair, Verdict
+from ..judges.protocol import HEDGED, Judge, Judgement, Pair, Verdict
 from .labelled import LabelledPair
 from .rates import Agreement, measure
 
@@ -43,7 +43,8 @@ def against_labels(labelled: Sequence[LabelledPair], judge: Judge) -> Comparison
     >>> against_labels(pairs, FunctionJudge(lambda pair: True)).rows[-1].found.false_positives
     1
     """
-    judgements = judge.judge([labelled_pair.pair for labelled_pair in labelled])
+    asked = iter(judge.judge([one.pair for one in labelled if not one.hedged]))
+    judgements = [HEDGED if one.hedged else next(asked) for one in labelled]
     verdicts = [_MEANING[judgement.verdict] for judgement in judgements]
     labels = [one.label for one in labelled]
     contents = [content(one.pair) for one in labelled]

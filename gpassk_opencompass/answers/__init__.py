@@ -5,7 +5,7 @@ from __future__ import annotations
 from .answer_equality import Answered, compare_answers
 from .choices import options_of
 from .expressions import as_tree
-from .final import FinalAnswer, final_answer
+from .final import FinalAnswer, final_answer, hedges
 from .normal import ascii_latex, join_thousands, normal_form
 from .rules import RULES
 
@@ -17,6 +17,7 @@ __all__ = [
     'ascii_latex',
     'compare_answers',
     'final_answer',
+    'hedges',
     'join_thousands',
     'normal_form',
     'options_of',

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..report.collecting import collect
 from ..report.layout import NOTHING, short_reason
 from ..report.leaderboard import boards
+from ..report.table import markdown_cell
 from ..report.tables import heading
 from ..uncertainty import Comparison, compare
 from .shown import printable
@@ -56,7 +57,7 @@ def _print_board(board: Board, metric: str) -> None:
 def _row(first: Entry, second: Entry, metric: str) -> list[str]:
     found = compared(first, second, metric)
     points = f'{100 * found.difference:+.2f}'
-    names = [printable(first.name), printable(second.name)]
+    names = [markdown_cell(first.name), markdown_cell(second.name)]
     if found.refused:
         return [*names, points, f'none: {short_reason(found.refused)}', NOTHING]
     return [*names, points, f'[{100 * found.low:+.1f}, {100 * found.high:+.1f}]', _p_value(found.p_value)]

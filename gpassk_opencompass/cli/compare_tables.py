@@ -13,7 +13,7 @@ from ..report.layout import NOTHING, short_reason
 from ..report.neighbours import Assumptions, Neighbours, neighbours, resolved
 from ..report.published import BENCHMARKS, Published, metric_name
 from ..report.scores import Score
-from ..report.table import Table
+from ..report.table import Table, markdown_cell
 from .shown import printable
 
 
@@ -21,9 +21,9 @@ def print_pairs(pairs: Sequence[Pairing], alone: Sequence[str]) -> None:
     """Ours, theirs, whether they agree, and what was not compared."""
     rows = [
         [
-            printable(pair.score.run),
-            printable(pair.model),
-            printable(f'{pair.benchmark} ({pair.score.part})' if pair.score.part else pair.benchmark),
+            markdown_cell(pair.score.run),
+            markdown_cell(pair.model),
+            markdown_cell(f'{pair.benchmark} ({pair.score.part})' if pair.score.part else pair.benchmark),
             pair.score.metric,
             f'{pair.score.value:.2f}',
             _interval(pair.score),
@@ -123,8 +123,8 @@ def _summary(benchmark: str, pairs: Sequence[Neighbours]) -> str:
 def _print_every(pairs: Sequence[Neighbours]) -> None:
     rows = [
         [
-            printable(pair.better),
-            printable(pair.worse),
+            markdown_cell(pair.better),
+            markdown_cell(pair.worse),
             f'{pair.gap:.1f}',
             NOTHING if pair.least is None else f'{pair.least:.1f}',
             pair.refused or ('yes' if pair.distinguishable else 'no'),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,9 +10,8 @@ from typing import Any, TextIO
 
 from ..errors import InputError
 from ..judges.store import Line
-from ..unseen import UNSEEN
+from ..unseen import json_text
 from .files import opened, utf8_output
-from .shown import printable
 
 FORMATS = ('jsonl', 'csv')
 _FIELDS = ('question', 'reference', 'answer', 'language', 'source', 'label', 'judge', 'reply', 'time', 'key')
@@ -61,7 +58,7 @@ def _write(file: TextIO, form: str, records: Iterable[Mapping[str, Any]]) -> int
         table.writerow(_FIELDS)
         rows = (table.writerow([_cell(record[name]) for name in _FIELDS]) for record in records)
     else:
-        rows = (file.write(_json_line(record)) for record in records)
+        rows = (file.write(f'{json_text(record)}\n') for record in records)
     return sum(1 for _ in rows)
 
 
@@ -78,19 +75,7 @@ def _record(line: Line, source: str | None) -> dict[str, Any]:
     return {name: own[name] if name in own else about.get(name, '') for name in _FIELDS}
 
 
-def _json_line(record: Mapping[str, Any]) -> str:
-    """Plain characters stay readable; what could steer a terminal is escaped, which JSON reads back."""
-    return UNSEEN.sub(_json_escape, json.dumps(record, ensure_ascii=False)) + '\n'
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    digits = found[0].encode('utf-16-be', 'surrogatepass').hex()
-    return ''.join(f'\\u{digits[place : place + 4]}' for place in range(0, len(digits), 4))
-
-
 def _cell(value: Any) -> str:
-    """CSV has no escapes: those of Python stand for all but line breaks and tabs; no text is a formula."""
     from ..report.table import csv_cell
 
-    text = csv_cell(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return printable(text, keep='\n\t')
+    return str(csv_cell(value if isinstance(value, str) else json_text(value)))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from typing import Any
 
 from tabulate import tabulate
 
 from ..files import parse_json
-from ..judges.ping import EASY, Echo, Health, ping
+from ..judges.canaries import CANARIES
+from ..judges.ping import Health, Outcome, ping
 from ..judges.protocol import Verdict
 from ..judges.request import MAX_TOKENS
 from .options import Several
@@ -30,6 +32,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument('--extra-body', type=_json_object, metavar='JSON', help='more fields of the request')
     parser.add_argument(
+        '--finish-reason',
+        action=Several,
+        default=[],
+        metavar='WORD',
+        help="besides stop and its like, what it sends as finish_reason of a whole reply; '' for none",
+    )
+    parser.add_argument(
         '--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120'
     )
 
@@ -43,15 +52,17 @@ def run(arguments: Namespace) -> int:
         api_key_env=arguments.api_key_env,
         max_tokens=arguments.max_tokens,
         extra_body=arguments.extra_body,
+        finish_reasons=arguments.finish_reason,
         timeout=arguments.timeout,
     )
     for health in healths:
         _print(health)
+    mixed = _print_differences(healths)
     fit = sum(health.fit for health in healths)
     print(
         f'{fit} of {len(healths)} servers {"is" if fit == 1 else "are"} fit to judge as {arguments.model!r}'
     )
-    return 0 if fit == len(healths) else 1
+    return 0 if fit == len(healths) and not mixed else 1
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -65,19 +76,35 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 def _print(health: Health) -> None:
-    right = sum(echo.right for echo in health.echoes)
-    print(f'{health.url}: {f"{right} of {len(EASY)} right" if health.reachable else "NOT REACHABLE"}')
+    right = sum(outcome.right for outcome in health.outcomes)
+    print(f'{health.url}: {f"{right} of {len(CANARIES)} right" if health.reachable else "NOT REACHABLE"}')
     header = ['language', 'answer', 'expected', 'verdict', 'seconds', '']
-    rows = [_row(echo) for echo in health.echoes]
+    rows = [_row(outcome) for outcome in health.outcomes]
     print(tabulate(rows, header, 'github', disable_numparse=True, colalign=(*['left'] * 4, 'right', 'left')))
-    for problem in dict.fromkeys(echo.problem for echo in health.echoes if echo.problem):
+    if told := ', '.join(f'{name} {what!r}' for name, what in health.served.told().items()):
+        print(f'  it says that it serves {printable(told)}')
+    for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
         print(f'  {printable(problem)}')
-    if health.advice:
-        print(f'  → {printable(health.advice)}')
+    for advice in health.advice:
+        print(f'  → {printable(advice)}')
     print()
 
 
-def _row(echo: Echo) -> tuple[str, ...]:
-    judged = 'right' if echo.right else 'WRONG' if echo.verdict is not Verdict.UNJUDGED else 'no verdict'
-    answer = f'{echo.pair.answer} for {echo.pair.reference}'
-    return echo.pair.language, answer, echo.expected.value, echo.verdict.value, f'{echo.seconds:.2f}', judged
+def _print_differences(healths: Sequence[Health]) -> bool:
+    """Whether the servers say that they serve different things; each against the first."""
+    found = False
+    for health in healths[1:]:
+        if difference := healths[0].served.differs(health.served):
+            found = True
+            print(f'{health.url} serves {printable(difference)}, which {healths[0].url} says')
+            print('  → a judge is one model: start the same in the same way everywhere, or name one server\n')
+    return found
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    canary, verdict = outcome.canary, outcome.verdict
+    wrong = 'no verdict' if verdict is Verdict.UNJUDGED else 'WRONG'
+    kind = f', {canary.name}' if canary.injected else ''
+    answer = f'{canary.pair.answer[:2]} for {canary.pair.reference}{kind}'
+    judged = 'right' if outcome.right else wrong
+    return canary.pair.language, answer, canary.verdict.value, verdict.value, f'{outcome.seconds:.2f}', judged

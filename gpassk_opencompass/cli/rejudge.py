@@ -146,8 +146,9 @@ def _judged(read: Read, out: Path, config: Mapping[str, Any], choices: Choices) 
     _check_questions(read, config)
     target = _target(out, read.run)
     with closing(build_judge(config)) as judge:
-        _check_same_judge(target, judge.identity())
+        _check_same_judge(target, judge.identity(), asked=False)
         record = rejudged(read, judge, choices)
+        _check_same_judge(target, judge.identity(), asked=True)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record
@@ -226,15 +227,22 @@ def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
         )
 
 
-def _check_same_judge(target: Path, identity: Mapping[str, object]) -> None:
-    """That no result of another judge is lost."""
+def _check_same_judge(target: Path, identity: Mapping[str, object], asked: bool) -> None:
+    """That no result of another judge is lost. What is served under its name is known once it was asked."""
     try:
         told = read_json(target)['gpassk']['judge']
         had = {name: value for name, value in told.items() if name != 'statistics'}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return  # there is none, or what is there is no result
-    if json.dumps(had, sort_keys=True) != json.dumps(identity, sort_keys=True, default=str):
+    told, now = (had, identity) if asked else (_without_served(had), _without_served(identity))
+    if json.dumps(told, sort_keys=True) != json.dumps(now, sort_keys=True, default=str):
         raise InputError(f'{target} is the result of another judge ({had.get("name")}); give another -o')
+
+
+def _without_served(identity: Any) -> Any:
+    if not isinstance(identity, Mapping):
+        return identity
+    return {name: _without_served(value) for name, value in identity.items() if name != 'served'}
 
 
 def _chosen(found: Found, arguments: Namespace) -> list[OldRun]:

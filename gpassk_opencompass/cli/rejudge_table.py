@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..record import undecided_notes
 from ..report.table import SHOWN_THRESHOLDS, Table
 from .shown import printable
 
@@ -97,4 +98,4 @@ def _notes(read: Read, record: Mapping[str, Any]) -> list[str]:
         )
     if block['unjudged']:
         notes.append(f'{name}: {block["unjudged"]} samples are unjudged and count as wrong')
-    return notes
+    return notes + [f'{name}: {note}' for note in undecided_notes(block)]

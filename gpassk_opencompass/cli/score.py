@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,19 +132,22 @@ def run(arguments: Namespace) -> int:
     selection = _selection(arguments)
     with ExitStack() as stack:
         naming = Naming(dict(arguments.field), arguments.kind)
-        source = open_source(arguments.file, naming, selection, lambda: _judge(arguments, stack))
-        _check_kind(arguments, source)
         kept: list[Question] = []
         try:
+            judge = partial(_judge, arguments, stack)
+            source = open_source(arguments.file, naming, selection, judge)
+            _check_kind(arguments, source.kind)
             counts, ballots = _read(arguments, source, kept)
             selection.check(len(counts))
-            settings = _settings(arguments, source, counts)
+            settings = _settings(arguments, source.ks, counts)
             lines = summarise(counts, ballots, settings)
         except InputError as error:
             raise _in_file(arguments.file, error) from error
         print(f'{_described(arguments.file, source, counts)}\n')
         for text in described(lines, counts, ballots, settings):
             print(text)
+        for text in source.remarks:
+            print(printable(text))
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
             text = csv or _record(arguments, source, kept, settings, counts)
@@ -168,6 +172,8 @@ def _check(arguments: Namespace) -> None:
 def _check_output(arguments: Namespace, output: Path) -> None:
     if output.suffix not in {'.json', '.csv'}:
         raise InputError(f'-o {output}: expected a name that ends in .json (a record) or .csv (the table)')
+    if output.is_dir():
+        raise InputError(f'-o {output} is a folder; give the name of a file')
     if output.resolve() == Path(arguments.file).resolve():
         raise InputError(f'-o {output} would overwrite what is to be scored; give another name')
     if output.suffix == '.json' and arguments.n is not None:
@@ -179,13 +185,13 @@ def _check_output(arguments: Namespace, output: Path) -> None:
         )
 
 
-def _check_kind(arguments: Namespace, source: Source) -> None:
-    if source.kind != 'responses' and (
+def _check_kind(arguments: Namespace, kind: str) -> None:
+    if kind != 'responses' and (
         useless := [f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)]
     ):
-        raise InputError(f'{useless[0]} goes with responses; {arguments.file} holds {source.kind}')
-    if source.kind not in {'labels', 'counts'} and arguments.labelled_by:
-        raise InputError(f'--labelled-by goes with labels and counts; {arguments.file} holds {source.kind}')
+        raise InputError(f'{useless[0]} goes with responses; {arguments.file} holds {kind}')
+    if kind not in {'labels', 'counts'} and arguments.labelled_by:
+        raise InputError(f'--labelled-by goes with labels and counts; {arguments.file} holds {kind}')
 
 
 def _selection(arguments: Namespace) -> Selection:
@@ -203,9 +209,13 @@ def _selection(arguments: Namespace) -> Selection:
     return Selection(set(arguments.split), set(arguments.language), uids, arguments.first)
 
 
-def _judge(arguments: Namespace, stack: ExitStack) -> Judge:
+def _judge(arguments: Namespace, stack: ExitStack, unjudged: Counts) -> Judge:
+    """The judge, once it is known that what it will say can be scored."""
     from ..judges.build import build_judge
+    from ..rescoring.summary import check_sizes
 
+    _check_kind(arguments, 'responses')
+    check_sizes(unjudged, _settings(arguments, (), unjudged))
     config = chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts')
     return stack.enter_context(closing(build_judge(config)))
 
@@ -228,11 +238,12 @@ def _read(arguments: Namespace, source: Source, kept: list[Question]) -> tuple[C
     return tally.counts(policy), ballots
 
 
-def _settings(arguments: Namespace, source: Source, counts: Counts) -> Settings:
+def _settings(arguments: Namespace, known: Sequence[int], counts: Counts) -> Settings:
+    """The metrics that were asked for; without any k, those that are known or usual."""
     from ..rescoring.summary import Settings
 
     least = arguments.n or min(counts.sizes)
-    ks = arguments.k or [k for k in source.ks or _DEFAULT_KS if k <= least] or [max(least, 1)]
+    ks = arguments.k or [k for k in known or _DEFAULT_KS if k <= least] or [max(least, 1)]
     return Settings(
         tuple(sorted(set(ks))),
         tuple(dict.fromkeys(arguments.threshold)),
@@ -269,6 +280,7 @@ def _record(
         judge,
         run,
         source.judged,
+        source.undecided,
     )
     return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
 

@@ -11,6 +11,7 @@ from itertools import islice
 from tabulate import tabulate
 
 from ..judges.protocol import Verdict
+from ..judges.served import served_of
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from .export import FORMATS, export
@@ -129,13 +130,17 @@ def _is_found(text: str, line: Line) -> bool:
 
 
 def _group(line: Line) -> tuple[str, str, str, str]:
-    """Model, prompts, sampling and language, '?' where a line does not say."""
+    """Model with what was served as it, prompts, sampling and language; '?' where a line does not say."""
     judge = line.about.get('judge')
     said = judge if isinstance(judge, dict) else {}
     sampling = said.get('sampling')
     settings = sampling.items() if isinstance(sampling, dict) else ()
+    model = str(said.get('model', '?'))
+    served = [
+        f'{name} {what}' for name, what in served_of(said.get('served')).told().items() if what != model
+    ]
     return (
-        str(said.get('model', '?')),
+        f'{model} ({", ".join(served)})' if served else model,
         str(said.get('prompts', '?')),
         ', '.join(f'{name}={value}' for name, value in settings) or '?',
         str(line.about.get('language', '?')),

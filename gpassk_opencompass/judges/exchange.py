@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
+from collections.abc import AsyncIterator
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
 
+from ..keys import hidden
 from .waits import retry_after
 
 _CONNECT_TIMEOUT = 15.0
 # Servers close a connection after some idle seconds (uvicorn: 5); to let go first avoids a race for it.
 _KEEP_ALIVE = 4.0
 _LONGEST_MESSAGE = 500
+
+LARGEST_REPLY = 2**22
+"""Bytes of a reply, as sent and unpacked; the longest that a judge has reason to send are a tenth of it."""
+
+_LARGEST_ERROR = 2**16
+_WINDOW_BITS = {'gzip': 31, 'x-gzip': 31, 'deflate': 47}  # 47: zlib's own header, as the standard has it
 
 
 class Kind(Enum):
@@ -56,19 +65,28 @@ class Trouble(Exception):
 
     def hide(self, secret: str) -> None:
         """Take a secret out of the whole message, which may quote the request."""
-        self.message = _without(secret, self.message)
+        self.message = hidden(self.message, secret)
 
 
 class Reply(NamedTuple):
     """What a model wrote."""
 
     text: str
-    cut: bool
-    """Whether it was stopped by the limit on its length."""
+    """What a server sends apart as the reasoning is no part of it."""
+    finish: str = ''
+    """Why it ended, in the server's word; '' where it did not say."""
+    model: str = ''
+    """What the server calls the model; '' where it did not say."""
+    fingerprint: str = ''
+    """The server's `system_fingerprint`, likewise."""
+    thought: bool = False
+    """Whether there was reasoning apart from the text."""
 
     def hiding(self, secret: str) -> Reply:
         """Without the secret: some gateways send their errors, which may quote it, as replies."""
-        return self._replace(text=_without(secret, self.text))
+        texts = (self.text, self.finish, self.model, self.fingerprint)
+        text, finish, model, fingerprint = (hidden(text, secret) for text in texts)
+        return Reply(text, finish, model, fingerprint, self.thought)
 
 
 def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
@@ -78,7 +96,7 @@ def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
         timeout: seconds for one request.
         api_key: sent as a bearer token unless ''.
     """
-    headers = {'Content-Type': 'application/json'}
+    headers = {'Content-Type': 'application/json', 'Accept-Encoding': 'identity'}
     if api_key:
         headers['Authorization'] = f'Bearer {api_key}'
     return aiohttp.ClientSession(
@@ -86,6 +104,7 @@ def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, _CONNECT_TIMEOUT)),
         headers=headers,
+        auto_decompress=False,  # it would unpack a chunk of any size at once
     )
 
 
@@ -97,7 +116,7 @@ async def exchange(session: aiohttp.ClientSession, url: URL, body: bytes) -> Rep
     """
     try:
         async with session.post(url, data=body, allow_redirects=False) as response:
-            content = await response.read()
+            content = await read_body(response)
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
         # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
         raise Trouble(Kind.DOWN, 'no connection', str(error)) from error
@@ -111,6 +130,49 @@ async def exchange(session: aiohttp.ClientSession, url: URL, body: bytes) -> Rep
     return read_reply(content)
 
 
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
+    """Return what a server sent, unpacked; of an error at most its beginning.
+
+    Whatever it sends, little more than the limit is held in memory.
+
+    Raises:
+        Trouble: a reply above `LARGEST_REPLY`, or packed in a way that was not asked for and is not known.
+    """
+    is_reply = response.status == 200
+    limit = LARGEST_REPLY if is_reply else _LARGEST_ERROR
+    if 'Content-Encoding' not in response.headers and 0 <= (response.content_length or -1) <= limit:
+        return await response.read()  # no more than it says comes in
+    content = bytearray()
+    try:
+        async for part in _unpacked(response, limit):
+            content += part
+            if len(content) > limit:
+                raise Trouble(Kind.BROKEN, 'reply too large', f'more than {limit >> 20} MB')
+    except Trouble:
+        if is_reply:  # of an error the status says enough
+            raise
+    return bytes(content[:limit])
+
+
+async def _unpacked(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
+    """The parts of a body, none of them above the limit by more than what came in one piece."""
+    packing = response.headers.get('Content-Encoding', 'identity').strip().casefold()
+    if packing in ('identity', ''):
+        async for part in response.content.iter_any():
+            yield part
+    elif packing in _WINDOW_BITS:
+        unpacker = zlib.decompressobj(_WINDOW_BITS[packing])
+        async for part in response.content.iter_any():
+            try:
+                yield unpacker.decompress(part, limit + 1)
+            except zlib.error as error:
+                raise Trouble(Kind.BROKEN, 'malformed reply', f'{packing}: {error}') from error
+            if unpacker.unconsumed_tail:  # more than the limit: the reader goes no further
+                return
+    else:
+        raise Trouble(Kind.BROKEN, 'malformed reply', f'packed as {packing[:20]!r}, which nobody asked for')
+
+
 def read_reply(content: bytes) -> Reply:
     """The text of a chat completion.
 
@@ -118,9 +180,17 @@ def read_reply(content: bytes) -> Reply:
         Trouble: `content` is none.
     """
     try:
-        choice = json.loads(content)['choices'][0]
-        text = choice['message']['content']
-        return Reply('' if text is None else _text(text), choice.get('finish_reason') == 'length')
+        answer = json.loads(content)
+        choice = answer['choices'][0]
+        message = choice['message']
+        text = message['content']
+        return Reply(
+            '' if text is None else _text(text),
+            _word(choice.get('finish_reason')),
+            _word(answer.get('model')),
+            _word(answer.get('system_fingerprint')),
+            any(message.get(name) for name in ('reasoning_content', 'reasoning')),
+        )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise Trouble(Kind.BROKEN, 'malformed reply', server_message(content)) from error
 
@@ -138,14 +208,14 @@ def server_message(content: bytes) -> str:
     return ' '.join(str(message).split())
 
 
-def _without(secret: str, text: str) -> str:
-    return text.replace(secret, '***') if secret else text
-
-
 def _text(content: Any) -> str:
     if not isinstance(content, str):
         raise TypeError(f'content is no text but {type(content).__name__}')
     return content
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else '' if value is None else json.dumps(value)
 
 
 _KINDS = {

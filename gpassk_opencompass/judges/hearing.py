@@ -10,9 +10,10 @@ from typing import Any
 from loguru import logger
 from tqdm import tqdm
 
+from .canaries import Canary, Examination
 from .exchange import Reply
 from .protocol import Verdict
-from .reply import read_verdict
+from .reply import Heard, explained
 from .traffic import Job
 
 _EXCERPT = 200
@@ -25,13 +26,23 @@ class Hearing:
     """Takes the replies of one run.
 
     Args:
+        hear: called with key and reply; what the reply says.
         keep: called with key, verdict and reply for each verdict.
+        examination: hears what is said of canaries.
         counts: `repeated` and `unjudged` are added to it.
         bar: moved on with each pair that is done.
     """
 
-    def __init__(self, keep: Callable[[str, Verdict, str], None], counts: Counter[str], bar: Bar) -> None:
-        self._keep, self._counts, self._bar = keep, counts, bar
+    def __init__(
+        self,
+        hear: Callable[[str, Reply], Heard],
+        keep: Callable[[str, Verdict, Reply], None],
+        examination: Examination,
+        counts: Counter[str],
+        bar: Bar,
+    ) -> None:
+        self._hear, self._keep, self._examination = hear, keep, examination
+        self._counts, self._bar = counts, bar
         self._correct = 0
         self._shown: set[str] = set()
         self.reasons: dict[str, str] = {}
@@ -39,29 +50,32 @@ class Hearing:
 
     def received(self, job: Job, reply: Reply) -> bool:
         """Whether that settles it; False asks once more."""
-        verdict = None if reply.cut else read_verdict(reply.text)
-        if verdict is not None:
-            self._keep(job.item, verdict, reply.text)
-            self._correct += verdict is Verdict.CORRECT
+        if isinstance(job.item, Canary):
+            return self._examination.received(job, reply)
+        heard = self._hear(job.item, reply)
+        if heard.verdict is not None:
+            self._keep(job.item, heard.verdict, reply)
+            self._correct += heard.verdict is Verdict.CORRECT
             self._move()
         elif job.asked == 0:
             self._counts['repeated'] += 1
             return False
         else:
-            self._without_verdict(job, reply)
+            self._without_verdict(job, reply, heard.reason)
         return True
 
     def abandoned(self, job: Job, reason: str) -> None:
         """The pair stays unjudged."""
+        if isinstance(job.item, Canary):
+            return self._examination.abandoned(job, reason)
         self.reasons[job.item] = reason
         self._counts['unjudged'] += 1
         self._move()
 
-    def _without_verdict(self, job: Job, reply: Reply) -> None:
-        reason = 'cut' if reply.cut else 'unparsable'
+    def _without_verdict(self, job: Job, reply: Reply, reason: str) -> None:
         if reason not in self._shown:
             self._shown.add(reason)
-            why = 'was cut at max_tokens' if reply.cut else r'holds neither \boxed{yes} nor \boxed{no}'
+            why = explained(reason)
             logger.warning(
                 f'a reply {why}, twice, so its answer stays unjudged; it ends {reply.text[-_EXCERPT:]!r}'
             )

@@ -15,18 +15,26 @@ from typing import Any
 from loguru import logger
 
 from .apart import run_apart
+from .asking import Asking
 from .candidate import Candidate, settle
+from .copies import Asked
+from .exchange import Reply
 from .hearing import Hearing, progress_bar
 from .limits import Limits
 from .prompts import Prompts, find_prompts
 from .protocol import Judgement, Pair, Verdict
-from .request import MAX_TOKENS, api_key, completion_request
+from .reception import Reception
+from .reply import Heard
+from .request import MAX_TOKENS, api_key
+from .served import Served, UnfitJudge
 from .settings import llm_settings
 from .store import STORE_VARIABLE, VerdictStore, verdict_key
 from .traffic import Job, Traffic
 from .waits import Clock
 
 _EXCERPT = 400
+_READ_BY = 2
+"""The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
 _STATISTICS = dict.fromkeys(
     (
         'pairs',
@@ -39,6 +47,8 @@ _STATISTICS = dict.fromkeys(
         'requests',
         'replies',
         'failures',
+        'canaries',
+        'canaries_right',
         'repeated',
         'unjudged',
     ),
@@ -51,7 +61,9 @@ class LLMJudge:
 
     Each different answer is asked once, also over several calls and, with a store, over several runs. A blank
     answer is incorrect and one that equals the reference in normal form correct without a call. A reply
-    without a verdict or cut at its greatest length is asked for once more; then the pair is unjudged.
+    without a verdict or without its own end is asked for once more; then the pair is unjudged. Each server
+    first says what it serves and judges pairs with known verdicts (`canaries.CANARIES`), as it does now and
+    then during the run.
 
     Args:
         model: the name under which the servers serve the judge.
@@ -64,6 +76,9 @@ class LLMJudge:
         extra_body: more fields of the request, e.g. dict(seed=1, chat_template_kwargs=…).
         accept_equal: accept an answer equal to the reference without a call.
         longest: characters of an answer that are sent; of a longer one its beginning and its end.
+        finish_reasons: what servers send as `finish_reason` of a whole reply, besides 'stop' and its like
+            (see `reply.WHOLE`); '' for one that sends none.
+        canaries: ask the pairs with known verdicts; a judge that fails them is refused.
         concurrency, rate, timeout, attempts, total_time, patience: see `limits.Limits`.
         progress: show a progress bar on stderr.
         clock: the time to live by, for tests.
@@ -86,6 +101,8 @@ class LLMJudge:
         extra_body: Mapping[str, Any] | None = None,
         accept_equal: bool = True,
         longest: int = 8000,
+        finish_reasons: Sequence[str] = (),
+        canaries: bool = True,
         concurrency: int = 64,
         rate: float | None = None,
         timeout: float = 600.0,
@@ -95,7 +112,7 @@ class LLMJudge:
         progress: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        self._urls, self._sampling = llm_settings(
+        self._urls, sampling, also_whole = llm_settings(
             model=model,
             urls=urls,
             prompts=prompts,
@@ -106,23 +123,37 @@ class LLMJudge:
             extra_body=extra_body,
             accept_equal=accept_equal,
             longest=longest,
+            finish_reasons=finish_reasons,
+            canaries=canaries,
             progress=progress,
         )
-        self._model = model
-        self._prompts = find_prompts(prompts)
+        self._asking = Asking(model, find_prompts(prompts), sampling, also_whole)
         self._api_key_env = api_key_env
-        self._accept_equal, self._longest = accept_equal, longest
+        self._accept_equal, self._longest, self._canaries = accept_equal, longest, canaries
         self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience)
         self._progress, self._clock = progress, clock
         # All that may change what the model says of a candidate.
         self._asked_as = {
             'model': model,
-            'prompts': f'{self._prompts.name}:{self._prompts.digest}',
-            'sampling': self._sampling,
+            'prompts': f'{self._asking.prompts.name}:{self._asking.prompts.digest}',
+            'sampling': sampling,
+            'replies': _READ_BY,
+            **({'finish_reasons': sorted(also_whole)} if also_whole else {}),
         }
+        self._served: Served | None = None
         self._counts: Counter[str] = Counter()
         api_key(api_key_env)  # a missing key is found now, not when everything has been generated
         self._store = VerdictStore(os.environ.get(STORE_VARIABLE) or store)
+        self._reception = Reception(
+            self._asking,
+            self._urls,
+            self._limits,
+            self._store,
+            about=self._asked_as,
+            canaries=canaries,
+            counts=self._counts,
+            clock=clock,
+        )
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -131,12 +162,18 @@ class LLMJudge:
         Limits(**{field.name: arguments[field.name] for field in fields(Limits)})
 
     def identity(self) -> dict[str, Any]:
-        """Model, prompts and their digest, sampling settings, and what is decided without asking."""
+        """Model, prompts and their digest, sampling settings, and what is decided without asking.
+
+        Also what the servers say that they serve, once they were asked, as far as the name does not say it.
+        """
+        shown = self._served.shown(self._asking.model) if self._served else {}
         return {
             'name': 'llm',
             **self._asked_as,
             'accept_equal': self._accept_equal,
             'longest': self._longest,
+            **({} if self._canaries else {'canaries': False}),
+            **({'served': shown} if shown else {}),
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
@@ -149,21 +186,11 @@ class LLMJudge:
             IncompleteError: no server answered for the patience given.
         """
         cases = {pair: settle(pair, self._accept_equal, self._longest) for pair in dict.fromkeys(pairs)}
-        keys = {pair: self._key(case) for pair, case in cases.items() if isinstance(case, Candidate)}
-        asks: dict[str, Candidate] = {}
-        for pair, case in cases.items():
-            if isinstance(case, Candidate):
-                asks.setdefault(keys[pair], case)
-        self._store.refresh()
-        missing = {key: ask for key, ask in asks.items() if self._store.get(key) is None}
+        candidates = {pair: case for pair, case in cases.items() if isinstance(case, Candidate)}
         self._counts['pairs'] += len(pairs)
         self._counts.update(case.origin for case in cases.values() if isinstance(case, Judgement))
-        self._count(asks, missing)
-        reasons = self._ask(missing, hits=len(asks) - len(missing)) if missing else {}
-        judged = {
-            pair: case if isinstance(case, Judgement) else self._judgement(keys[pair], reasons)
-            for pair, case in cases.items()
-        }
+        said = self._said_of(candidates) if candidates else {}
+        judged = {pair: case if isinstance(case, Judgement) else said[pair] for pair, case in cases.items()}
         return [judged[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
@@ -174,8 +201,55 @@ class LLMJudge:
         """Let go of the store's file."""
         self._store.close()
 
-    def _key(self, ask: Candidate) -> str:
-        return verdict_key(self._asked_as, ask.language, ask.question, ask.reference, ask.known_by)
+    def _said_of(self, candidates: Mapping[Pair, Candidate]) -> dict[Pair, Judgement]:
+        """What the judge says of each: stored, or asked for now."""
+        self._store.refresh()
+        served = self._meet(list(candidates.values()))
+        keys = {pair: self._key(served, ask) for pair, ask in candidates.items()}
+        asks: dict[str, Candidate] = {}
+        for pair, ask in candidates.items():
+            asks.setdefault(keys[pair], ask)
+        missing = {key: ask for key, ask in asks.items() if self._store.get(key) is None}
+        self._count(asks, missing)
+        reasons = self._ask(missing, hits=len(asks) - len(missing)) if missing else {}
+        return {pair: self._judgement(key, reasons) for pair, key in keys.items()}
+
+    def _meet(self, asks: Sequence[Candidate]) -> Served:
+        """What the servers serve; where none answers and all is known, what they said in an earlier run."""
+        if self._reception.served is None:
+            key = api_key(self._api_key_env)
+            if not run_apart(partial(self._reception.meet, key, wait=False)):
+                if (before := self._known_under(asks)) is not None:
+                    logger.warning(
+                        f'no server of {self._asking.model} answers; all that is asked was judged before, by '
+                        f'{before.told()}, and is taken from the store'
+                    )
+                    self._served = before
+                    return before
+                run_apart(partial(self._reception.meet, key, wait=True))
+        met = self._reception.served or Served()
+        if self._served is not None and (difference := self._served.differs(met)):
+            raise UnfitJudge(
+                f'{self._asking.model!r} is now served with {difference}, as verdicts of before say'
+            )
+        self._served = met
+        return met
+
+    def _known_under(self, asks: Sequence[Candidate]) -> Served | None:
+        """What was served in the earlier run that judged all of these, if there is exactly one."""
+        whole = [
+            served
+            for served in self._reception.known_before()
+            if all(self._store.get(self._key(served, ask)) is not None for ask in asks)
+        ]
+        return whole[0] if len(whole) == 1 else None
+
+    def _key(self, served: Served, ask: Candidate) -> str:
+        return verdict_key(self._judge_of(served), ask.language, ask.question, ask.reference, ask.known_by)
+
+    def _judge_of(self, served: Served) -> dict[str, Any]:
+        """What a verdict is kept under besides its texts."""
+        return {**self._asked_as, 'served': served.told()}
 
     def _judgement(self, key: str, reasons: Mapping[str, str]) -> Judgement:
         verdict = self._store.get(key)
@@ -191,41 +265,53 @@ class LLMJudge:
 
     def _ask(self, missing: Mapping[str, Candidate], hits: int) -> dict[str, str]:
         """Ask for what is missing; returns why a key stayed without a verdict."""
-        logger.info(f'{len(missing)} answers to ask {self._model} for, {hits} are known')
+        logger.info(f'{len(missing)} answers to ask {self._asking.model} for, {hits} are known')
+        key = api_key(self._api_key_env)
         with closing(progress_bar(len(missing), hits, not self._progress)) as bar:
-            hearing = Hearing(partial(self._keep, missing), self._counts, bar)
+            examination = self._reception.examination
+            hear, keep = partial(self._hear, missing), partial(self._keep, missing)
+            hearing = Hearing(hear, keep, examination, self._counts, bar)
+
+            def received(job: Job, reply: Reply) -> bool:
+                self._reception.check(job, reply)
+                return hearing.received(job, reply)
+
             traffic = Traffic(
                 self._urls,
                 self._limits,
-                hearing.received,
+                received,
                 hearing.abandoned,
-                api_key=api_key(self._api_key_env),
+                api_key=key,
                 counts=self._counts,
                 clock=self._clock,
                 proven=hits > 0,
+                greet=partial(self._reception.greet, key),
             )
-            jobs = (Job(key, self._body(ask)) for key, ask in missing.items())
+            jobs = (Job(key, self._asking.request(self._asked(ask))) for key, ask in missing.items())
+            mixed = examination.mixed_into(jobs) if self._canaries else jobs
             try:
-                run_apart(partial(traffic.run, jobs))
+                run_apart(partial(traffic.run, mixed))
             finally:
                 self._store.flush()
         return hearing.reasons
 
-    def _body(self, ask: Candidate) -> bytes:
-        prompt = self._prompts.fill(
+    def _asked(self, ask: Candidate) -> Asked:
+        return self._asking.prompts.asked(
             ask.language, question=ask.question, reference=ask.reference, candidate=ask.text
         )
-        return completion_request(self._model, prompt, self._sampling)
 
-    def _keep(self, missing: Mapping[str, Candidate], key: str, verdict: Verdict, reply: str) -> None:
+    def _hear(self, missing: Mapping[str, Candidate], key: str, reply: Reply) -> Heard:
+        return self._asking.hear(reply, self._asked(missing[key]))
+
+    def _keep(self, missing: Mapping[str, Candidate], key: str, verdict: Verdict, reply: Reply) -> None:
         ask = missing[key]
         about = {
             'question': ask.question,
             'reference': ask.reference,
             'answer': ask.text,
             'language': ask.language,
-            'reply': reply[-_EXCERPT:],
-            'judge': self._asked_as,
+            'reply': reply.text[-_EXCERPT:],
+            'judge': self._judge_of(self._served or Served()),
             'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
         }
         self._store.put(key, verdict, about)

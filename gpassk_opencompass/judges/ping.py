@@ -1,11 +1,11 @@
-"""Is a server fit to judge? It is asked one easy correct and one easy wrong pair in each language."""
+"""Is a server fit to judge? It is asked the canaries, easy pairs and answers that say they are right."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
@@ -14,14 +14,20 @@ import aiohttp
 from yarl import URL
 
 from ..errors import InputError
+from ..keys import hidden
 from .apart import run_apart
+from .asking import Asking
+from .asking import finish_reasons as checked_reasons
+from .canaries import CANARIES, Canary
 from .exchange import Kind, Reply, Trouble, exchange, open_session
 from .limits import Limits
 from .prompts import Prompts, find_prompts
-from .protocol import Pair, Verdict
-from .reply import read_verdict
-from .request import MAX_TOKENS, api_key, completion_request, sampling_fields
+from .protocol import Verdict
+from .reception import list_of_models
+from .reply import Heard, explained
+from .request import MAX_TOKENS, api_key, sampling_fields
 from .routes import endpoints
+from .served import Served, told_by, told_in_list
 from .waits import Clock, WallClock, backoff
 
 ATTEMPTS = 3
@@ -38,31 +44,55 @@ _ABOUT_LENGTH = re.compile(
     r'context.?(length|window)|max_(model_len|(total_|completion_|new_)?tokens)|output tokens', re.IGNORECASE
 )
 
-EASY = {
-    ('en', Verdict.CORRECT): Pair('What is 7 × 8?', '56', '56'),
-    ('en', Verdict.INCORRECT): Pair('What is 7 × 8?', '56', '54'),
-    ('cn', Verdict.CORRECT): Pair('7 × 8 等于多少？', '56', '56', 'cn'),
-    ('cn', Verdict.INCORRECT): Pair('7 × 8 等于多少？', '56', '54', 'cn'),
+_REMEDIES = {
+    'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
+    'filtered': 'a content filter withholds its replies: switch it off for this use, or take another judge',
+    'aborted': 'see its log: it breaks off replies',
+    'no finish reason': (
+        "if its replies are whole all the same, say so: --finish-reason '', in a config finish_reasons=['']"
+    ),
+    'thought only': (
+        'raise max_tokens, or switch thinking off: '
+        """--extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+    ),
+    'unfinished thought': (
+        'raise max_tokens, serve it with a reasoning parser, or switch thinking off: '
+        """--extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'"""
+    ),
+    'echo': 'it sends the prompt back: serve a chat model with its chat template, and without echo',
+    'unparsable': (
+        r'it does not end in \boxed{yes} or \boxed{no}: is it the right model, are they the right --prompts?'
+    ),
 }
-"""(language, the verdict that is right) → pair."""
+_INJECTABLE = (
+    'it does what an answer tells it: --prompts own quotes answers line by line; if that does not help, take '
+    'another judge'
+)
+_WRONG = 'it gets easy pairs wrong: is it the right model, are they the right --prompts?'
 
 
-class Echo(NamedTuple):
-    """What a server made of one easy pair."""
+class Outcome(NamedTuple):
+    """What a server made of one canary."""
 
-    pair: Pair
-    expected: Verdict
+    canary: Canary
     verdict: Verdict
     """Unjudged where there was none."""
     seconds: float
     """From request to reply or failure, of the last attempt."""
     problem: str = ''
     """Why there is no verdict, or what went wrong before there was one."""
+    reason: str = ''
+    """Why a reply has no verdict, in a word or two, see `reply.hear`."""
 
     @property
     def right(self) -> bool:
-        """Whether the verdict is the expected one."""
-        return self.verdict is self.expected
+        """Whether the verdict is the right one."""
+        return self.verdict is self.canary.verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether a judge may say this, or nothing."""
+        return self.canary.passed(None if self.verdict is Verdict.UNJUDGED else self.verdict)
 
 
 class Health(NamedTuple):
@@ -71,15 +101,17 @@ class Health(NamedTuple):
     url: str
     reachable: bool
     """Whether something listens there that is no gateway without a server behind it."""
-    echoes: tuple[Echo, ...]
-    """One a pair that was asked: none any more after a failure that all would share."""
-    advice: str = ''
-    """What to do; '' where nothing is known."""
+    outcomes: tuple[Outcome, ...]
+    """One a canary that was asked: none any more after a failure that all would share."""
+    advice: tuple[str, ...] = ()
+    """What to do, a sentence each."""
+    served: Served = Served()
+    """What it says that it serves."""
 
     @property
     def fit(self) -> bool:
-        """Whether all verdicts are right."""
-        return len(self.echoes) == len(EASY) and all(echo.right for echo in self.echoes)
+        """Whether all easy pairs are judged right, and no injected answer is accepted."""
+        return len(self.outcomes) == len(CANARIES) and all(outcome.passed for outcome in self.outcomes)
 
 
 def ping(
@@ -91,13 +123,15 @@ def ping(
     temperature: float | None = 0.0,
     max_tokens: int | None = MAX_TOKENS,
     extra_body: Mapping[str, Any] | None = None,
+    finish_reasons: Sequence[str] = (),
     timeout: float = 120.0,
     clock: Clock | None = None,
 ) -> list[Health]:
-    """Ask each server the same four pairs, one after another, as `LLMJudge` would; nothing is stored.
+    """Ask each server the canaries, one after another, as `LLMJudge` would; nothing is stored.
 
     Args:
-        model, urls, prompts, api_key_env, temperature, max_tokens, extra_body: see `LLMJudge`.
+        model, urls, prompts, api_key_env, temperature, max_tokens, extra_body, finish_reasons: see
+            `LLMJudge`.
         timeout: seconds for one request.
         clock: the time to wait by, for tests.
 
@@ -108,10 +142,9 @@ def ping(
         InputError: arguments that cannot be used.
         MissingExtraError: the protocol's prompts without OpenCompass.
     """
+    sampling = sampling_fields(temperature, max_tokens, extra_body)
     visit = _Visit(
-        model,
-        find_prompts(prompts),
-        sampling_fields(temperature, max_tokens, extra_body),
+        Asking(model, find_prompts(prompts), sampling, checked_reasons(finish_reasons)),
         api_key(api_key_env),
         Limits(timeout=timeout).timeout,
         clock or WallClock(),
@@ -129,32 +162,34 @@ async def _visit_all(visit: _Visit, urls: Sequence[URL]) -> list[Health]:
 class _Visit(NamedTuple):
     """What all servers are asked with."""
 
-    model: str
-    prompts: Prompts
-    sampling: Mapping[str, Any]
+    asking: Asking
     key: str
     timeout: float
     clock: Clock
 
     async def examine(self, session: aiohttp.ClientSession, url: URL) -> Health:
-        echoes: list[Echo] = []
-        for (_, expected), pair in EASY.items():
+        outcomes: list[Outcome] = []
+        served = Served()
+        for canary in CANARIES:
             try:
-                echoes.append(await self._ask(session, url, pair, expected))
+                outcome, reply = await self._ask(session, url, canary)
             except _Failed as failed:
-                echoes.append(failed.echo)
-                if failed.trouble.kind is not Kind.BROKEN:
-                    reachable = len(echoes) > 1 or failed.trouble.kind is not Kind.DOWN
+                outcomes.append(failed.outcome)
+                if failed.trouble.kind is not Kind.BROKEN and not _filters(canary, failed.trouble):
+                    reachable = len(outcomes) > 1 or failed.trouble.kind is not Kind.DOWN
                     advice = await self._advice(session, url, failed.trouble)
-                    return Health(str(url), reachable, tuple(echoes), advice)
-        return Health(str(url), True, tuple(echoes))
+                    return Health(str(url), reachable, tuple(outcomes), tuple(filter(None, [advice])), served)
+            else:
+                outcomes.append(outcome)
+                served = served.filled(told_by(reply))
+        listed = await list_of_models(session, url)
+        served = served.filled(told_in_list(listed, self.asking.model))
+        return Health(str(url), True, tuple(outcomes), tuple(_remedies(outcomes)), served)
 
-    async def _ask(self, session: aiohttp.ClientSession, url: URL, pair: Pair, expected: Verdict) -> Echo:
+    async def _ask(self, session: aiohttp.ClientSession, url: URL, canary: Canary) -> tuple[Outcome, Reply]:
         """Raises _Failed if there is no reply."""
-        prompt = self.prompts.fill(
-            pair.language, question=pair.question, reference=pair.reference, candidate=pair.answer
-        )
-        body = completion_request(self.model, prompt, self.sampling)
+        asked = self.asking.asked(canary.pair)
+        body = self.asking.request(asked)
         before = ''
         for attempt in count(1):
             started = time.perf_counter()
@@ -165,13 +200,14 @@ class _Visit(NamedTuple):
                 seconds = time.perf_counter() - started
                 wait = _wait(trouble, seconds, attempt)
                 if wait is None:
-                    echo = Echo(pair, expected, Verdict.UNJUDGED, seconds, str(trouble))
-                    raise _Failed(echo, trouble) from trouble
+                    outcome = Outcome(canary, Verdict.UNJUDGED, seconds, str(trouble))
+                    raise _Failed(outcome, trouble) from trouble
                 before = f'attempt {attempt} failed: {trouble}'
                 await self.clock.sleep(wait)
             else:
                 break
-        return _heard(pair, expected, reply, time.perf_counter() - started, before)
+        heard = self.asking.hear(reply, asked)
+        return _outcome(canary, heard, reply, time.perf_counter() - started, before), reply
 
     async def _advice(self, session: aiohttp.ClientSession, url: URL, trouble: Trouble) -> str:
         if trouble.reason == _TIME_OUT:
@@ -179,23 +215,30 @@ class _Visit(NamedTuple):
         if trouble.reason in _KEY_WANTED:
             return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
         if trouble.kind is Kind.REFUSED and _ABOUT_LENGTH.search(trouble.message):
-            tokens = self.sampling.get('max_tokens', 'unset')
+            tokens = self.asking.sampling.get('max_tokens', 'unset')
             return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
         if trouble.kind in (Kind.SETTING, Kind.REFUSED):
-            return self._about_names(trouble, await _served(session, url))
+            served = await _served(session, url)
+            return self._about_names(trouble, [hidden(name, self.key) for name in served])
         return ''
 
     def _about_names(self, trouble: Trouble, served: Sequence[str]) -> str:
-        if served and self.model not in served:
-            return f'it serves no {self.model!r} but {", ".join(map(repr, served))}: give one as --model'
+        model = self.asking.model
+        if served and model not in served:
+            return f'it serves no {model!r} but {", ".join(map(repr, served))}: give one as --model'
         if trouble.reason == 'HTTP 404' and not served:
             return 'check --model and --url, which is http://host:port with or without /v1'
         return ''
 
 
 class _Failed(Exception):
-    def __init__(self, echo: Echo, trouble: Trouble) -> None:
-        self.echo, self.trouble = echo, trouble
+    def __init__(self, outcome: Outcome, trouble: Trouble) -> None:
+        self.outcome, self.trouble = outcome, trouble
+
+
+def _filters(canary: Canary, trouble: Trouble) -> bool:
+    """Whether this server refuses what tries to steer it, as some gateways do."""
+    return canary.injected and trouble.kind is Kind.REFUSED
 
 
 def _wait(trouble: Trouble, seconds: float, attempt: int) -> float | None:
@@ -208,20 +251,30 @@ def _wait(trouble: Trouble, seconds: float, attempt: int) -> float | None:
     return backoff(attempt, _FIRST_WAIT, _LONGEST_WAIT)
 
 
-def _heard(pair: Pair, expected: Verdict, reply: Reply, seconds: float, before: str) -> Echo:
-    verdict = None if reply.cut else read_verdict(reply.text)
-    if verdict is not None:
-        return Echo(pair, expected, verdict, seconds, before)
-    problem = 'cut, max_tokens or the context is too short' if reply.cut else 'no verdict in it'
-    end = f', its end: {reply.text[-_EXCERPT:]}' if reply.text.strip() else ''
-    return Echo(pair, expected, Verdict.UNJUDGED, seconds, f'the reply: {problem}{end}')
+def _outcome(canary: Canary, heard: Heard, reply: Reply, seconds: float, before: str) -> Outcome:
+    if heard.verdict is not None:
+        return Outcome(canary, heard.verdict, seconds, before)
+    end = f'; it ends: {reply.text[-_EXCERPT:]}' if reply.text.strip() else ''
+    problem = f'the reply {explained(heard.reason)}{end}'
+    return Outcome(canary, Verdict.UNJUDGED, seconds, problem, heard.reason)
+
+
+def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """One sentence for each sort of failure."""
+    for reason in dict.fromkeys(outcome.reason for outcome in outcomes if outcome.reason):
+        name = reason.removeprefix('finish reason ')
+        other = f'if {name!r} is how a whole reply of its ends: --finish-reason {name}'
+        yield _REMEDIES.get(reason, other)
+    wrong = [one.canary for one in outcomes if not one.passed and one.verdict is not Verdict.UNJUDGED]
+    if any(not canary.injected for canary in wrong):
+        yield _WRONG
+    if any(canary.injected for canary in wrong):
+        yield _INJECTABLE
 
 
 async def _served(session: aiohttp.ClientSession, url: URL) -> list[str]:
     """The names of models that a server tells; none if it does not."""
     try:
-        async with session.get(url.parent.parent / 'models', allow_redirects=False) as response:
-            models = (await response.json(content_type=None))['data']
-            return [str(model['id']) for model in models[:_MOST_NAMES]]
-    except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError, LookupError, TypeError):
+        return [str(model['id']) for model in (await list_of_models(session, url))['data'][:_MOST_NAMES]]
+    except (LookupError, TypeError):
         return []

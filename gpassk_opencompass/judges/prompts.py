@@ -8,12 +8,14 @@ import re
 import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from ..errors import InputError, MissingExtraError
+from .copies import Asked, squeezed
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
 
@@ -70,6 +72,7 @@ _CHINESE = """同一道数学题，有一份参考结果和一份学生给出的
 """
 
 _PROTOCOL_FILE = Path('datasets', 'livemathbench', 'prompts.py')
+_LONGEST_MARK, _SHORTEST_MARK = 80, 40
 _LINE_END = re.compile(r'\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]')
 
 
@@ -113,9 +116,29 @@ class Prompts:
 
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
-        prompt = self.chinese if is_chinese(language) else self.english
+        prompt = self._template(language)
         slot = _quotation if self.quoted else str
         return prompt.format(question=slot(question), gold_answer=slot(reference), answer=slot(candidate))
+
+    def asked(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
+        """The same with what it takes to recognise the prompt in a reply."""
+        prompt = self.fill(language, question=question, reference=reference, candidate=candidate)
+        slots = '\n'.join((question, reference, candidate))
+        return Asked(prompt, _marks(self._template(language)), slots)
+
+    def _template(self, language: str) -> str:
+        return self.chinese if is_chinese(language) else self.english
+
+
+@cache
+def _marks(template: str) -> tuple[str, ...]:
+    """Beginning and end of the instructions before the slots, and the end of those behind them."""
+    texts = [squeezed(text) for text, *_ in Formatter().parse(template)]
+    named = [field is not None for _, field, *_ in Formatter().parse(template)]
+    head = ''.join(texts[: named.index(True) + 1])
+    foot = ''.join(texts[len(named) - named[::-1].index(True) :])
+    marks = (head[:_LONGEST_MARK], head[-_LONGEST_MARK:], foot[-_LONGEST_MARK:])
+    return tuple(dict.fromkeys(mark for mark in marks if len(mark) >= _SHORTEST_MARK))
 
 
 def is_chinese(language: str) -> bool:

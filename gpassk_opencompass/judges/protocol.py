@@ -13,7 +13,7 @@ TAIL_LENGTH = 2000
 class Verdict(str, Enum):
     """What a judge says of one answer.
 
-    `UNJUDGED` (a time-out, a crash, an unreadable reply) is never silently `INCORRECT`.
+    `UNJUDGED` (an outage, an unreadable reply) is never silently `INCORRECT`.
     """
 
     CORRECT = 'correct'
@@ -41,7 +41,17 @@ class Judgement(NamedTuple):
     origin: str
     """The check that decided, e.g. 'empty', 'string', 'math-verify'."""
     reason: str = ''
-    """Why a pair stayed unjudged, e.g. 'timeout'; '' otherwise."""
+    """Why there is no real verdict, e.g. 'timeout': of an unjudged pair, or of one that counts as incorrect
+    only because its judge gave up (`undecided`); '' otherwise."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the answer is incorrect only because its judge gave up on it."""
+        return self.verdict is Verdict.INCORRECT and bool(self.reason)
+
+
+HEDGED = Judgement(Verdict.INCORRECT, 'hedged')
+"""Of an answer that states more values than its reference asks for; given without asking a judge."""
 
 
 class Judge(Protocol):

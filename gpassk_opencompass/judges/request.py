@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InputError
+from ..keys import read_key
 
 MAX_TOKENS = 8192
 """The greatest length of a reply, unless set otherwise."""
@@ -91,12 +91,12 @@ def api_key(variable: str) -> str:
         variable: its name; '' where no key is needed.
 
     Raises:
-        InputError: this is no such name, or the variable is not set.
+        InputError: this is no such name, the variable is not set, or it holds what no header can.
     """
     check_key_variable(variable)
     if not variable:
         return ''
-    key = os.environ.get(variable, '')
+    key = read_key(variable)
     if not key:
         raise InputError(
             f'api_key_env = {variable!r}: this environment variable is not set; export the key in it'

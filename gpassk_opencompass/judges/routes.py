@@ -8,6 +8,7 @@ from loguru import logger
 from yarl import URL
 
 from ..errors import InputError
+from ..keys import without_user
 from .exchange import Kind, Trouble
 from .waits import backoff
 
@@ -29,13 +30,18 @@ def endpoint(address: str) -> URL:
     >>> str(endpoint('http://10.0.0.1:23333')), str(endpoint('https://api.example.org/v1/'))
     ('http://10.0.0.1:23333/v1/chat/completions', 'https://api.example.org/v1/chat/completions')
     """
+    if '@' in str(address):
+        raise InputError(
+            f'the url of {str(address).rpartition("@")[2]} holds a user or a password; leave them out and '
+            'name the environment variable with the key as api_key_env'
+        )
     url = _parsed(address)
     if url is None or url.scheme not in ('http', 'https') or not url.host:
         raise InputError(f'url {address!r}: expected http://host:port, with or without /v1 behind it')
-    if url.user or url.password or url.query_string or url.fragment:
+    if url.query_string or url.fragment:
         # Not shown: what stands there is often a secret.
         raise InputError(
-            f'the url of {url.host} holds a user, password, query or fragment; leave them out and name the '
+            f'the url of {url.host} holds a query or a fragment; leave it out and name the '
             'environment variable with the key as api_key_env'
         )
     path = url.path.rstrip('/')
@@ -52,7 +58,9 @@ def endpoints(addresses: str | Sequence[str]) -> list[URL]:
     """
     given = [addresses] if isinstance(addresses, str) else addresses
     if not isinstance(given, Sequence) or not all(isinstance(address, str) for address in given):
-        raise InputError(f"urls = {addresses!r}: expected a list of addresses like ['http://host:port']")
+        raise InputError(
+            f"urls = {without_user(repr(addresses))}: expected a list of addresses like ['http://host:port']"
+        )
     if not given:
         raise InputError('an LLM judge needs the url of at least one server, e.g. http://localhost:23333/v1')
     return list(dict.fromkeys(endpoint(address) for address in given))
@@ -68,9 +76,13 @@ class Route:
         url: its endpoint.
         concurrency: the largest window.
         rate: requests a second, None for no limit.
+        known: whether it needs no greeting before it gets requests.
     """
 
-    def __init__(self, url: URL, concurrency: int, rate: float | None = None) -> None:
+    def __init__(self, url: URL, concurrency: int, rate: float | None = None, known: bool = True) -> None:
+        self._known, self._greets, self._greeting = known, not known, False
+        self.came_back = False
+        """Whether it was set aside since it was greeted first."""
         self.url = url
         self.window = self._concurrency = concurrency
         self._interval = 1.0 / rate if rate else 0.0
@@ -99,7 +111,20 @@ class Route:
 
     def is_free(self, now: float) -> bool:
         """Whether it can be given a request at this time."""
-        return self.in_flight < self.window and self.resume_at <= now
+        return self._known and self.in_flight < self.window and self.resume_at <= now
+
+    def is_stranger(self, now: float) -> bool:
+        """Whether it is to be greeted now, before it gets a request."""
+        return not (self._known or self._greeting) and self.resume_at <= now
+
+    def begin_greeting(self, now: float) -> None:
+        """The greeting is on its way; it counts as a request."""
+        self._greeting = True
+        self.start(now)
+
+    def end_greeting(self, known: bool) -> None:
+        """Say how it went, before `succeeded` or `failed`."""
+        self._greeting, self._known = False, known
 
     def start(self, now: float) -> None:
         """A request is on its way."""
@@ -129,6 +154,8 @@ class Route:
             self._pause(now + trouble.wait)
         elif self.failing and trouble.kind in _SETS_ASIDE:
             self._set_aside(trouble, now)
+        elif not self._known:
+            self._pause(now + backoff(max(1, self.failures), _FIRST_PAUSE, _LONGEST_PAUSE))
 
     def _slow_down(self, trouble: Trouble, now: float) -> None:
         if self.resume_at <= now:  # once for all that were on their way together
@@ -140,6 +167,8 @@ class Route:
     def _set_aside(self, trouble: Trouble, now: float) -> None:
         if not self._aside:
             self._aside = True
+            self._known = not self._greets
+            self.came_back = True  # perhaps with another model
             logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
         if self.resume_at <= now:  # once for all that were on their way together
             self.window = 1

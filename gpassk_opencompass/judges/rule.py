@@ -13,10 +13,23 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
-from ..answers import RULES, Answered, as_tree, compare_answers, final_answer, normal_form, options_of
+from loguru import logger
+
+from ..answers import (
+    RULES,
+    Answered,
+    FinalAnswer,
+    as_tree,
+    compare_answers,
+    final_answer,
+    hedges,
+    normal_form,
+    options_of,
+)
 from ..errors import InputError
-from .protocol import Judgement, Pair, Verdict
-from .workers import Outcome, Workers
+from .powers import too_large
+from .protocol import HEDGED, Judgement, Pair, Verdict
+from .workers import FAILURES, Outcome, Workers
 
 _RULES = 4  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
@@ -28,15 +41,21 @@ _SAME_SPELLING = Judgement(Verdict.CORRECT, 'string')
 _ABSURD = Judgement(Verdict.INCORRECT, 'capped')
 _NO_REFERENCE = Judgement(Verdict.UNJUDGED, 'empty', 'empty reference')
 _ABSURD_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too long or too deep')
+_TOO_LARGE = Judgement(Verdict.INCORRECT, 'capped', 'too large')
+_TOO_LARGE_REFERENCE = Judgement(Verdict.UNJUDGED, 'capped', 'reference too large')
 _VERDICTS = {True: Verdict.CORRECT, False: Verdict.INCORRECT}
 _JUDGEMENTS = {
     Outcome.YES: Judgement(Verdict.CORRECT, 'math-verify'),
     Outcome.NO: Judgement(Verdict.INCORRECT, 'math-verify'),
-    **{
-        failure: Judgement(Verdict.UNJUDGED, 'math-verify', failure.value)
-        for failure in (Outcome.TIMEOUT, Outcome.MEMORY, Outcome.CRASH)
-    },
+    **{failure: Judgement(Verdict.INCORRECT, 'math-verify', failure.value) for failure in FAILURES},
 }
+_FIRST_TRY = 0.2  # of the time of a pair; of 1,581 honest ones the slowest took 1 s, a hostile one takes all
+_SQUARE = ['Power', ['Symbol', 'x'], ['Number', '2']]
+_REHEARSALS = [
+    [json.dumps([_SQUARE]), json.dumps([_SQUARE])],
+    ['[["Power", ["Number", "4"], ["Number", "1/2"]]]', '[["Number", "2"]]'],
+]
+_SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 _Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """What is judged once: a reference, an answer, the options that the question lists."""
@@ -45,21 +64,27 @@ _Key = tuple[str, str, tuple[tuple[str, str], ...]]
 class RuleJudge:
     """Judges by rules alone: no model, no network, the same verdict every time.
 
-    In this order: an answer that is empty is incorrect (`empty`); one with the normal form of the reference
-    is correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
-    (`capped`). Then both are read as typed values and compared by type; the origin is the type, in brackets
-    the lenient rules that were needed (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md).
-    What cannot be read as a whole is incorrect (`unread`), unless it is the same text. Only where both are
-    expressions that agree at many points, and exact arithmetic does not prove them equal, math-verify is
-    asked, in a worker process (`math-verify`). Where that runs out of time or memory or crashes, the pair is
-    unjudged, with that as reason; so is a pair whose *reference* is of absurd size.
+    In this order: an answer that is empty is incorrect (`empty`); one of several values where fewer are asked
+    for is incorrect (`hedged`); one with the normal form of the reference is correct (`string`); two integers
+    are compared (`integer`); an answer of absurd size is incorrect (`capped`). Then both are read as typed
+    values and compared by type; the origin is the type, in brackets the lenient rules that were needed
+    (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md). What cannot be read as a whole is
+    incorrect (`unread`), unless it is the same text. Only where both are expressions that agree at many
+    points, and exact arithmetic does not prove them equal, math-verify is asked, in a worker process
+    (`math-verify`).
 
-    A reference or answer given as a whole response counts by its final answer. Of the question only the
-    options of a choice count.
+    A pair that runs out of time or memory there, or crashes, is tried a second time: after all others, alone
+    in a fresh process, with five times the time; at most 120 of all that this judge is ever given. If it
+    fails again it is incorrect, with what happened as reason; so is an answer like 2^{2^{2024}}, which is
+    not tried. Where the *reference* is of absurd size, or cannot be compared with 0 either, the pair is
+    unjudged.
+
+    A reference or answer given as a whole response counts by its final answer. Of the question
+    only the options of a choice count.
     Safe to use from several threads, one call at a time; a context manager.
 
     workers: most processes to use, by default the processors this process may use, at most 16.
-    timeout: processor time in seconds for one pair (by the clock, four times that).
+    timeout: processor time in seconds for one pair, a fifth of it in the first try.
     memory_mb: address space of a worker, at least 256.
     max_length, max_nesting: characters and open brackets beyond which an answer is not parsed.
     without: ids of lenient rules to do without, of those in `answers.RULES`.
@@ -95,12 +120,9 @@ class RuleJudge:
         }
         self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
-        self._workers = Workers(
-            'gpassk_opencompass.judges.verifier:equivalent',
-            count=_processors() if workers is None else workers,
-            timeout=timeout,
-            memory_mb=memory_mb,
-        )
+        self._workers = _pool(_processors() if workers is None else workers, timeout * _FIRST_TRY, memory_mb)
+        self._alone = _pool(1, timeout, memory_mb, fresh=True)
+        self._tries_left = _SECOND_TRIES
         self._counts: Counter[str] = Counter()
         self._closed = False
 
@@ -129,10 +151,10 @@ class RuleJudge:
                 judged[key] = said
             else:
                 hard[key] = said
-        outcomes = self._workers.run([_job(said) for said in hard.values()])
+        proven = self._by_mathematics([_job(said) for said in hard.values()])
         judged |= {
-            key: _with_rules(_JUDGEMENTS[outcome], said.rules)
-            for (key, said), outcome in zip(hard.items(), outcomes, strict=True)
+            key: _with_rules(judgement, said.rules)
+            for (key, said), judgement in zip(hard.items(), proven, strict=True)
         }
         judgements = [judged[key] for key in keys]
         self._count(judgements, distinct=len(judged))
@@ -140,12 +162,13 @@ class RuleJudge:
 
     def statistics(self) -> Mapping[str, int | float]:
         """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""
-        return {**self._counts, 'workers started': self._workers.started}
+        return {**self._counts, 'workers started': self._workers.started + self._alone.started}
 
     def close(self) -> None:
         """End the worker processes. May be called twice; nothing can be judged afterwards."""
         self._closed = True
         self._workers.close()
+        self._alone.close()
 
     def __enter__(self) -> RuleJudge:
         return self
@@ -156,16 +179,51 @@ class RuleJudge:
         self.close()
 
     def _at_once(self, key: _Key) -> Judgement | Answered:
-        """The judgement, or what is left to be proven."""
+        """Return the judgement, or what is left to be proven."""
         reference, answer, options = key
-        expected, reference = _normal(reference)
-        given, answer = _normal(answer)
-        if judgement := _by_spelling(expected, given) or self._if_absurd(reference, answer):
-            return judgement
-        said = compare_answers(reference, answer, options=dict(options), rules=self._rules)
-        if said.equal is None:
-            return said
-        return _with_rules(Judgement(_VERDICTS[said.equal], said.kind), said.rules)
+        expected, stated, _ = _normal(reference)
+        given, said, final = _normal(answer)
+        if hedges(final, reference):
+            return HEDGED
+        judgement = (
+            _by_spelling(expected, given) or self._if_absurd(stated, said) or _if_too_large(stated, said)
+        )
+        return judgement or self._by_type(stated, said, dict(options))
+
+    def _by_type(self, reference: str, answer: str, options: Mapping[str, str]) -> Judgement | Answered:
+        compared = compare_answers(reference, answer, options=options, rules=self._rules)
+        if compared.equal is None:
+            return compared
+        return _with_rules(Judgement(_VERDICTS[compared.equal], compared.kind), compared.rules)
+
+    def _by_mathematics(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        judgements = [_JUDGEMENTS[outcome] for outcome in self._workers.run(pairs)]
+        failed = [place for place, judgement in enumerate(judgements) if judgement.reason]
+        faults = self._faults({pairs[place][0] for place in failed})
+        for place in failed:
+            judgements[place] = faults.get(pairs[place][0]) or _once(judgements[place])
+        tried = [place for place in failed if pairs[place][0] not in faults]
+        again = _in_turn(tried, [pairs[place][0] for place in tried])[: self._tries_left]
+        for place, outcome in zip(again, self._try_again([pairs[place] for place in again]), strict=True):
+            judgements[place] = _JUDGEMENTS[outcome]
+        return judgements
+
+    def _try_again(self, pairs: Sequence[tuple[str, str]]) -> list[Outcome]:
+        if pairs:
+            logger.info(f'{len(pairs)} answers took too much time or memory; each is tried once more, alone')
+            self._tries_left -= len(pairs)
+            self._counts['second tries'] += len(pairs)
+        return self._alone.run(pairs)
+
+    def _faults(self, references: Collection[str]) -> dict[str, Judgement]:
+        """Return what to say of pairs whose reference cannot be compared with anything."""
+        texts = sorted(references)
+        outcomes = dict(zip(texts, self._alone.run([(text, _zeros(text)) for text in texts]), strict=True))
+        return {
+            reference: Judgement(Verdict.UNJUDGED, 'math-verify', f'reference: {outcome.value}')
+            for reference, outcome in outcomes.items()
+            if outcome in FAILURES
+        }
 
     def _if_absurd(self, reference: str, answer: str) -> Judgement | None:
         for text, judgement in ((reference, _ABSURD_REFERENCE), (answer, _ABSURD)):
@@ -180,10 +238,14 @@ class RuleJudge:
 
 
 @lru_cache(maxsize=8192)  # a question has one reference and few different answers
-def _normal(text: str) -> tuple[str, str]:
-    """The normal form of the final answer, and that answer; a short text without one is an answer itself."""
-    stated = final_answer(text).text or text
-    return normal_form(stated), stated
+def _normal(text: str) -> tuple[str, str, FinalAnswer]:
+    """Return the normal form of the final answer, that answer, and whether it is one of several.
+
+    A text that states none is an answer itself.
+    """
+    given = final_answer(text)
+    stated = given.text or text
+    return normal_form(stated), stated, given if given.text else FinalAnswer(text, False, False)
 
 
 def _by_spelling(expected: str, given: str) -> Judgement | None:
@@ -209,10 +271,52 @@ def _job(said: Answered) -> tuple[str, str]:
     return ours, theirs
 
 
+def _zeros(trees: str) -> str:
+    """Return a list of zeros to compare the expressions of a reference with."""
+    return json.dumps([['Number', '0']] * len(json.loads(trees)))
+
+
 def _with_rules(judgement: Judgement, rules: Collection[str]) -> Judgement:
     if judgement.verdict is not Verdict.CORRECT or not rules:
         return judgement
     return judgement._replace(origin=f'{judgement.origin} ({", ".join(sorted(rules))})')
+
+
+def _if_too_large(reference: str, answer: str) -> Judgement | None:
+    if too_large(reference):
+        return _TOO_LARGE_REFERENCE
+    return _TOO_LARGE if too_large(answer) else None
+
+
+def _in_turn(places: Sequence[int], references: Sequence[str]) -> list[int]:
+    """Return the places, the first one of each reference before the second one of any.
+
+    So no reference uses up the tries of the others.
+
+    >>> _in_turn([5, 6, 7, 8], ['a', 'a', 'b', 'a'])
+    [5, 7, 6, 8]
+    """
+    seen: Counter[str] = Counter()
+    turns = {}
+    for place, reference in zip(places, references, strict=True):
+        turns[place] = seen[reference], place
+        seen[reference] += 1
+    return sorted(places, key=turns.__getitem__)
+
+
+def _once(judgement: Judgement) -> Judgement:
+    return judgement._replace(reason=f'{judgement.reason}, tried once')
+
+
+def _pool(count: int, timeout: float, memory_mb: int, *, fresh: bool = False) -> Workers:
+    return Workers(
+        'gpassk_opencompass.judges.verifier:equivalent',
+        count=count,
+        timeout=timeout,
+        memory_mb=memory_mb,
+        rehearsals=_REHEARSALS,
+        fresh=fresh,
+    )
 
 
 def _check(limits: Mapping[str, Any]) -> None:

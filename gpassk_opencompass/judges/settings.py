@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from yarl import URL
 
 from ..errors import InputError
+from .asking import finish_reasons as checked_reasons
 from .prompts import Prompts, check_choice
 from .request import check_key_variable, sampling_fields
 from .routes import endpoints
@@ -23,6 +24,8 @@ class LLMSettings(NamedTuple):
     urls: list[URL]
     sampling: dict[str, Any]
     """The fields of each request besides model and messages."""
+    also_whole: frozenset[str]
+    """See `reply.hear`."""
 
 
 def llm_settings(
@@ -37,6 +40,8 @@ def llm_settings(
     extra_body: Mapping[str, Any] | None,
     accept_equal: bool,
     longest: int,
+    finish_reasons: Sequence[str],
+    canaries: bool,
     progress: bool,
 ) -> LLMSettings:
     """Check arguments of `LLMJudge`, see there.
@@ -48,7 +53,8 @@ def llm_settings(
     """
     if not isinstance(model, str) or not model.strip():
         raise InputError(f'model = {model!r}: an LLM judge needs the name that its servers know it by')
-    for name, value in (('accept_equal', accept_equal), ('progress', progress)):
+    switches = {'accept_equal': accept_equal, 'canaries': canaries, 'progress': progress}
+    for name, value in switches.items():
         if not isinstance(value, bool):
             raise InputError(f'{name} = {value!r}: expected True or False')
     if isinstance(longest, bool) or not isinstance(longest, int) or longest < _FEWEST:
@@ -57,4 +63,5 @@ def llm_settings(
     check_key_variable(api_key_env)
     if store is not None:
         store_folder(store)
-    return LLMSettings(endpoints(urls), sampling_fields(temperature, max_tokens, extra_body))
+    sampling = sampling_fields(temperature, max_tokens, extra_body)
+    return LLMSettings(endpoints(urls), sampling, checked_reasons(finish_reasons))

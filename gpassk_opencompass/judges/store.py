@@ -8,6 +8,8 @@ person, and ends in a checksum.
 What survives: each verdict is handed to the operating system in one write before the next one is received, so
 a `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine
 loses at most the last `SYNC_INTERVAL` seconds.
+
+What a judge found out about its servers is noted beside the verdicts, in `*.notes` files of the same kind.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +37,7 @@ SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
+_NOTE = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "note": ')
 _SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
 _HEAD_LENGTH = len(b'{"key": "", "verdict": "incorrect", ') + 32
 _SUM_LENGTH = len(b', "sum": "01234567"}')
@@ -86,10 +89,13 @@ class VerdictStore:
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.folder = None if folder is None else store_folder(folder)
         self._verdicts: dict[bytes, Verdict] = {}
+        self.notes: dict[str, Any] = {}
+        """What was noted, by key; of several notes under one key the first."""
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
         self._torn: set[Path] = set()
         self._writer: _Writer | None = None
+        self._notes_writer: _Writer | None = None
         self.refresh()
 
     def __len__(self) -> int:
@@ -120,7 +126,25 @@ class VerdictStore:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is not None:
-            self._own_writer(self.folder).write(_line(key, verdict, about))
+            self._writer = _own(self._writer, self.folder, '.jsonl')
+            self._writer.write(_line({'key': key, 'verdict': verdict.value, **about}))
+
+    def note(self, key: str, note: Mapping[str, Any]) -> None:
+        """Keep in `notes` what is no verdict; of several under one key the first.
+
+        Args:
+            key: as for a verdict.
+            note: JSON-able.
+
+        Raises:
+            InputError, IncompleteError: as `put`.
+        """
+        if key in self.notes:
+            return
+        self.notes[key] = note
+        if self.folder is not None:
+            self._notes_writer = _own(self._notes_writer, self.folder, '.notes')
+            self._notes_writer.write(_line({'key': key, 'note': note}))
 
     def refresh(self) -> None:
         """Read what others have added since the last look; raises InputError where it cannot be read."""
@@ -128,6 +152,9 @@ class VerdictStore:
             if self._writer is None or file != self._writer.file:
                 with reading(file):
                     self._read(file)
+        for file in [] if self.folder is None else sorted(self.folder.glob('*.notes')):
+            with reading(file):
+                self._read_notes(file)
 
     def lines(self) -> Iterator[Line]:
         """Every sound line of the folder, those under the same key too, in the order in which they count."""
@@ -135,23 +162,20 @@ class VerdictStore:
 
     def flush(self) -> None:
         """Make sure that what was put survives a crash of the machine; IncompleteError if the disk fails."""
-        if self._writer is not None:
-            self._writer.sync()
+        for writer in (self._writer, self._notes_writer):
+            if writer is not None:
+                writer.sync()
 
     def close(self) -> None:
-        """Flush and let go of the file; a later `put` begins a new one. May be called twice."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        """Flush and let go of the files; a later `put` begins a new one. May be called twice."""
+        writers = [writer for writer in (self._notes_writer, self._writer) if writer is not None]
+        self._notes_writer = self._writer = None
+        with ExitStack() as closing:
+            for writer in writers:
+                closing.callback(writer.close)
 
     def _files(self) -> list[Path]:
         return [] if self.folder is None else store_files(self.folder)
-
-    def _own_writer(self, folder: Path) -> _Writer:
-        # A fork must not write to its parent's file.
-        if self._writer is None or self._writer.process != os.getpid():
-            self._writer = _Writer(folder)
-        return self._writer
 
     def _read(self, file: Path) -> None:
         end = self._read_to.get(file, 0)
@@ -161,12 +185,27 @@ class VerdictStore:
         self._read_to[file] = end
         (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
 
+    def _read_notes(self, file: Path) -> None:
+        """All of them again: there are few."""
+        if not file.is_file():  # a pipe would never end
+            return
+        for line in _complete_lines(file):
+            head = _NOTE.match(line)
+            if head and _is_whole(line):
+                with suppress(ValueError, RecursionError, LookupError):  # not written by this class
+                    self.notes.setdefault(head['key'].decode(), json.loads(line)['note'])
+
     def _add(self, line: bytes) -> None:
         head = _HEAD.match(line)
         if head and _is_whole(line):
             self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
         elif line.strip():
             self._bad_lines += 1
+
+
+def _own(writer: _Writer | None, folder: Path, ending: str) -> _Writer:
+    """The writer, or a new one: a fork must not write to its parent's file."""
+    return writer if writer is not None and writer.process == os.getpid() else _Writer(folder, ending)
 
 
 def store_folder(place: str | os.PathLike[str]) -> Path:
@@ -228,13 +267,13 @@ def begins_sound(file: Path) -> bool:
 
 
 class _Writer:
-    """The file of this process."""
+    """A file of this process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ending: str) -> None:
         self.process = os.getpid()
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
         moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}.jsonl'
+        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}{ending}'
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
@@ -287,9 +326,9 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _line(key: str, verdict: Verdict, about: Mapping[str, Any]) -> bytes:
-    text = json.dumps({'key': key, 'verdict': verdict.value, **about}, ensure_ascii=False)
-    content = text.encode('utf-8', 'replace')[:-1]
+def _line(fields: Mapping[str, Any]) -> bytes:
+    text = json.dumps(fields, ensure_ascii=False)
+    content = text.encode('utf-8', 'backslashreplace')[:-1]  # a half of a character: as JSON escapes it
     return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
 
 

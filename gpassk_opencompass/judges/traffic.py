@@ -2,14 +2,15 @@
 
 A request goes to the least loaded server that can take it. One that fails waits a little and comes before the
 fresh ones, at whichever server is free then. A server that fails again and again is set aside and tried with
-single requests until it answers.
+single requests until it answers. Before its first request, and when it comes back after it was set aside, a
+server may be greeted: what the caller wants to know of it is asked first.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,12 +52,16 @@ class Job:
     failures: int = 0
     failure: str = ''
     """Reason of the last one."""
+    url: str = ''
+    """Where it was sent last."""
 
 
 Received = Callable[[Job, Reply], bool]
 """Takes a reply; says False to ask the same once more."""
 Abandoned = Callable[[Job, str], None]
 """Takes a job that was given up, and the reason in a few words."""
+Greet = Callable[[URL, bool], Awaitable[None]]
+"""Gets to know a server, or one that is back after it was set aside; raises Trouble if it does not answer."""
 
 
 class Traffic:
@@ -70,6 +75,7 @@ class Traffic:
         counts: `requests`, `replies` and `failures` are added to it.
         clock: the time to live by.
         proven: whether these settings had replies before, so that a refusal must be the request's own fault.
+        greet: called with a server before it gets a job; what else it raises ends the run.
     """
 
     def __init__(
@@ -83,8 +89,10 @@ class Traffic:
         counts: Counter[str] | None = None,
         clock: Clock | None = None,
         proven: bool = False,
+        greet: Greet | None = None,
     ) -> None:
-        self._routes = [Route(url, limits.concurrency, limits.rate) for url in urls]
+        self._greet = greet
+        self._routes = [Route(url, limits.concurrency, limits.rate, known=greet is None) for url in urls]
         self._limits = limits
         self._received, self._abandoned = received, abandoned
         self._api_key = api_key
@@ -139,6 +147,7 @@ class Traffic:
     def _take(self, jobs: Iterator[Job]) -> tuple[Route, Job] | None:
         """A server that is free and what to send to it; None if there is not both, or no use in it."""
         now = self._clock.now()
+        self._greet_strangers(now)
         while self._error is None and (free := [route for route in self._routes if route.is_free(now)]):
             if (job := self._ready_job(jobs)) is None:
                 return None
@@ -150,6 +159,24 @@ class Traffic:
                 return route, job
             self._give_up(job)
         return None
+
+    def _greet_strangers(self, now: float) -> None:
+        if self._greet is None or (self._drawn and not self._open):
+            return
+        for route in self._routes:
+            if route.is_stranger(now):
+                route.begin_greeting(now)
+                self._spawn(self._greeting(self._greet, route))
+
+    async def _greeting(self, greet: Greet, route: Route) -> None:
+        try:
+            await greet(route.url, route.came_back)
+        except Trouble as trouble:
+            route.end_greeting(known=False)
+            self._no_reply(route, trouble, refused=trouble.kind is Kind.REFUSED)
+        else:
+            route.end_greeting(known=True)
+            self._answered(route)
 
     def _ready_job(self, jobs: Iterator[Job]) -> Job | None:
         if self._retries:
@@ -189,6 +216,7 @@ class Traffic:
 
     async def _serve(self, session: aiohttp.ClientSession, route: Route, job: Job) -> None:
         self._counts['requests'] += 1
+        job.url = str(route.url)
         try:
             reply = await exchange(session, route.url, job.body)
         except Trouble as trouble:
@@ -201,31 +229,38 @@ class Traffic:
 
     def _replied_to(self, route: Route, job: Job, reply: Reply) -> None:
         self._counts['replies'] += 1
-        self._last_reply = self._clock.now()
-        self._proven = True
-        route.succeeded()
+        self._answered(route)
         if self._received(job, reply):
             self._open -= 1
         else:
             job.asked += 1
             self._retries.append(job)
 
+    def _answered(self, route: Route) -> None:
+        self._last_reply = self._clock.now()
+        self._proven = True
+        route.succeeded()
+
     def _failed(self, route: Route, job: Job, trouble: Trouble) -> None:
-        now = self._clock.now()
         self._counts['failures'] += 1
-        route.failed(trouble, now)
         job.failures += 1
         job.attempts += trouble.kind in _COUNTED
         job.failure = trouble.reason
-        if trouble.kind in (Kind.SETTING, Kind.REFUSED):
-            self._check_settings(route, trouble)
-        self._check_hope(trouble)
-        self._check_pauses(trouble)
-        self._wake_for(route, now)
+        self._no_reply(route, trouble)
         if trouble.kind is Kind.REFUSED or job.attempts >= self._limits.attempts:
             self._give_up(job)
         else:
             self._spawn(self._retry(job, backoff(job.failures, _FIRST_WAIT, _LONGEST_WAIT)))
+
+    def _no_reply(self, route: Route, trouble: Trouble, refused: bool = False) -> None:
+        """Raises what ends the run; `refused`: what every server should take."""
+        now = self._clock.now()
+        route.failed(trouble, now)
+        if trouble.kind in (Kind.SETTING, Kind.REFUSED):
+            self._check_settings(route, trouble, refused)
+        self._check_hope(trouble)
+        self._check_pauses(trouble)
+        self._wake_for(route, now)
 
     async def _retry(self, job: Job, wait: float) -> None:
         await self._clock.sleep(wait)
@@ -236,14 +271,11 @@ class Traffic:
         self._abandoned(job, job.failure or 'out of time')
         self._open -= 1
 
-    def _check_settings(self, route: Route, trouble: Trouble) -> None:
+    def _check_settings(self, route: Route, trouble: Trouble, refused: bool) -> None:
         """One request may be too long for a server; if it takes none at all, something else is wrong."""
-        self._refusal = InputError(
-            f'{route.url} refuses: {trouble}. Check the model name, the address, the key (api_key_env), '
-            'max_tokens and extra_body'
-        )
+        self._refusal = refusal(route.url, trouble)
         self._refused += trouble.kind is Kind.REFUSED
-        if trouble.kind is Kind.SETTING or (self._refused >= REFUSALS and not self._proven):
+        if refused or trouble.kind is Kind.SETTING or (self._refused >= REFUSALS and not self._proven):
             raise self._refusal
 
     def _check_hope(self, trouble: Trouble) -> None:
@@ -262,8 +294,20 @@ class Traffic:
             raise self._hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}')
 
     def _hopeless(self, what: str) -> IncompleteError:
-        urls = ', '.join(str(route.url) for route in self._routes)
-        return IncompleteError(
-            f'no judge server answers ({urls}): {what}; patience is {self._limits.patience:g} s. The '
-            'verdicts so far are kept: start the servers and run the same command again to ask for the rest.'
-        )
+        return hopeless([route.url for route in self._routes], what, self._limits.patience)
+
+
+def refusal(url: URL, trouble: Trouble) -> InputError:
+    """Return the error that says: this server would take no request like these."""
+    return InputError(
+        f'{url} refuses: {trouble}. Check the model name, the address, the key (api_key_env), '
+        'max_tokens and extra_body'
+    )
+
+
+def hopeless(urls: Sequence[URL], what: str, patience: float) -> IncompleteError:
+    """Return the error that says: none of these servers answers, and `what` happened last."""
+    return IncompleteError(
+        f'no judge server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. The '
+        'verdicts so far are kept: start the servers and run the same command again to ask for the rest.'
+    )

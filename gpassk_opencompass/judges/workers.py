@@ -2,7 +2,8 @@
 
 Each worker is a plain child process with a pipe each way; it imports what its function needs and nothing of
 the program that judges, whatever threads or libraries that holds. A job is a line of JSON, its answer is
-one byte. A worker that overruns its time or dies loses its own job alone and is replaced.
+one byte. A worker that overruns its time or dies loses its own job alone and is replaced; to be replaced
+quickly, the process that has imported all that is needed only makes copies of itself, which do the work.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 from multiprocessing.connection import wait
+from pathlib import Path
 from threading import Lock
 
 from ..errors import IncompleteError
@@ -30,6 +32,8 @@ _CRASHES_A_JOB = 2
 _FAILED_STARTS = 3
 _START_SECONDS = 120.0
 _WALL_FACTOR = 4.0
+_LEAST_PROGRESS = 0.02
+"""Of the processor time of a job: who gets less of it while the clock runs out is stuck, not slow."""
 
 
 class Outcome(str, Enum):
@@ -42,11 +46,15 @@ class Outcome(str, Enum):
     CRASH = 'crash'
 
 
+FAILURES = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.CRASH})
+"""Outcomes that say nothing of the job's answer."""
+
 _OUTCOMES = {
     worker_process.YES: Outcome.YES,
     worker_process.NO: Outcome.NO,
     worker_process.FAILED: Outcome.CRASH,
     worker_process.OUT_OF_MEMORY: Outcome.MEMORY,
+    worker_process.TIMED_OUT: Outcome.TIMEOUT,
 }
 
 
@@ -55,7 +63,11 @@ class _Worker:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that it can be ended with its copy
         )
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
@@ -65,10 +77,12 @@ class _Worker:
         self.ready = False
         self.job: int | None = None
         self.deadline = time.monotonic() + _START_SECONDS
+        self._seconds = self._spent = 0.0
 
     def give(self, job: int, line: bytes, seconds: float) -> None:
         self.job = job
         self.deadline = time.monotonic() + seconds
+        self._seconds, self._spent = seconds, self._processor_time()
         with suppress(BrokenPipeError):  # it died; its output has ended, and the job will be given to another
             self._jobs.write(line)
             self._jobs.flush()
@@ -77,35 +91,68 @@ class _Worker:
         """One byte, or nothing if the process has ended."""
         return os.read(self.answers, 1)
 
+    def is_overdue(self) -> bool:
+        """Return whether the deadline has passed; a job that only a busy machine holds up gets a new one."""
+        if self.deadline >= time.monotonic():
+            return False
+        before, self._spent = self._spent, self._processor_time()
+        if self.job is None or self._spent - before < _LEAST_PROGRESS * self._seconds / _WALL_FACTOR:
+            return True
+        self.deadline = time.monotonic() + self._seconds
+        return False
+
+    def _processor_time(self) -> float:
+        """Return the seconds that the process and its copy have worked; 0 where the system does not tell."""
+        process = Path(f'/proc/{self._process.pid}')
+        try:
+            copies = (process / 'task' / process.name / 'children').read_text().split()
+            times = [Path(f'/proc/{one}/stat').read_text().rpartition(')')[2] for one in copies]
+        except OSError:
+            return 0.0
+        return sum(float(ticks) for told in times for ticks in told.split()[11:13]) / os.sysconf('SC_CLK_TCK')
+
     def rest(self) -> None:
         self.ready = True
         self.job = None
         self.deadline = math.inf
 
-    def end(self) -> int:
-        """End the process; its exit status."""
-        self._process.kill()
+    def end(self) -> None:
+        """End the process and its copy."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._answers.close()
         with suppress(BrokenPipeError):
             self._jobs.close()
-        return self._process.wait()
+        self._process.wait()
 
 
 class Workers:
     """At most `count` processes that apply the function `target` ("module:function") to jobs.
 
     `timeout` is the processor time in seconds that a job may take, so that a busy machine does not change
-    outcomes; a job that takes four times as long by the clock is ended too. `memory_mb` limits the address
-    space of a worker. Workers are started when there are jobs for them and kept until `close`.
+    outcomes; a job that takes four times as long by the clock and hardly works meanwhile is ended too.
+    `memory_mb` limits the address space of a worker. `rehearsals` are jobs that each worker does first, for
+    nothing and without a limit. With `fresh` each job has a process in which no other one was before.
+    Workers are started when there are jobs for them and kept until `close`.
     """
 
-    def __init__(self, target: str, *, count: int, timeout: float, memory_mb: int) -> None:
+    def __init__(
+        self,
+        target: str,
+        *,
+        count: int,
+        timeout: float,
+        memory_mb: int,
+        rehearsals: Sequence[object] = (),
+        fresh: bool = False,
+    ) -> None:
         path = [os.fspath(entry) for entry in sys.path]
         # The signal first: Ctrl-C reaches the whole process group, and the parent ends its workers itself.
         program = (
             'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
             f'import sys; sys.path[:] = {path!r}; '
-            f'from {worker_process.__name__} import main; main({target!r}, {timeout!r}, {memory_mb!r})'
+            f'from {worker_process.__name__} import main; '
+            f'main({target!r}, {timeout!r}, {memory_mb!r}, {list(map(json.dumps, rehearsals))!r}, {fresh})'
         )
         self._command = [sys.executable, '-c', program]
         self._count = count
@@ -156,7 +203,7 @@ class Workers:
         for place in wait(list(busy), max(seconds, 0)):
             self._receive(busy[place], queue)  # type: ignore[index]
         for worker in busy.values():
-            if worker.deadline < time.monotonic():
+            if worker.is_overdue():
                 self._dismiss(worker, queue, overdue=True)
 
     def _receive(self, worker: _Worker, queue: _Queue) -> None:
@@ -169,16 +216,14 @@ class Workers:
         else:
             queue.settle(worker.job, _OUTCOMES[answer])
             worker.rest()
-            if answer == worker_process.OUT_OF_MEMORY:
-                self._dismiss(worker, queue)
 
     def _dismiss(self, worker: _Worker, queue: _Queue, *, overdue: bool = False) -> None:
         """Take a worker that is dead or overdue off the list, and its job off its hands."""
         self._workers.remove(worker)
-        status = worker.end()
+        worker.end()
         worker.deadline = math.inf
         if worker.job is not None:
-            if overdue or status == -signal.SIGPROF:
+            if overdue:
                 queue.settle(worker.job, Outcome.TIMEOUT)
             else:
                 queue.crashed(worker.job)

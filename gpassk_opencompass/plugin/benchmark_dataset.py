@@ -12,7 +12,7 @@ from opencompass.utils.datasets_info import DATASETS_MAPPING
 
 from ..errors import InputError
 from ..questions.benchmarks import benchmark_rows
-from ..questions.files import HUB_ERRORS, Lines, rows_of
+from ..questions.files import HUB_ERRORS, Listing, rows_of
 from .dataset import ReplicatedDataset, with_prompts
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
@@ -28,8 +28,8 @@ class BenchmarkDataset(ReplicatedDataset):
     """MATH500-L5, AIME2024, AIME2025 or OlymMATH, n rows a question.
 
     Rows have the columns of `LiveMathBenchDataset`: question, answer, prompt (the protocol's, in the
-    question's language), `uid`, `problem` (one for both languages), split, language, and `replica`. What a
-    benchmark is called, its number of questions and its default source are in `question_sets`.
+    question's language), `uid`, `problem` (one for both languages), split, language, source, and `replica`.
+    What a benchmark is called, its number of questions and its default source are in `question_sets`.
 
     Args:
         benchmark: a name of `question_sets.QUESTION_SETS`, e.g. 'aime2024'.
@@ -38,6 +38,7 @@ class BenchmarkDataset(ReplicatedDataset):
             or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy
             of AIME2024 and AIME2025 (it downloads them), the hub for the others.
         cot: ask for step-by-step reasoning, as the protocol does.
+        revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
         abbr, reader_cfg: see OpenCompass.
 
@@ -47,12 +48,12 @@ class BenchmarkDataset(ReplicatedDataset):
     """
 
     @staticmethod
-    def load(benchmark: str, path: str = '', cot: bool = True) -> Dataset:
-        """The questions, one row each."""
-        return with_prompts(benchmark_rows(benchmark, path, LOADERS), cot)
+    def load(benchmark: str, path: str = '', cot: bool = True, revision: str | None = None) -> Dataset:
+        """Load the questions, one row each."""
+        return with_prompts(benchmark_rows(benchmark, path, LOADERS, revision), cot)
 
 
-def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Lines:
+def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Listing:
     try:
         loaded = OPENCOMPASS[path](path, subset)
     except (*HUB_ERRORS, AssertionError, KeyError, RuntimeError) as error:
@@ -62,7 +63,7 @@ def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> L
             f'OpenCompass cannot load {path}: {type(error).__name__}: {error}\n'
             f'Without a network, {own}{alternative}'
         ) from error
-    return rows_of(loaded, f'{path}, {subset}' if subset else path)
+    return rows_of(loaded, path, subset)
 
 
 LOADERS = {path: _load_with_opencompass for path in OPENCOMPASS}

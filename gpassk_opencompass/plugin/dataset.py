@@ -50,9 +50,10 @@ class LiveMathBenchDataset(ReplicatedDataset):
     """LiveMathBench, n rows a question, each row knowing which sample it is.
 
     Takes the config fields of OpenCompass's own class. Rows lie replica by replica (row = replica × Q +
-    question) and have the columns question, answer, question_type, options, prompt, `uid` (version,
-    split, language and index), `problem` (one for both languages where the files are parallel), split,
-    language, `replica`, and OpenCompass's subdivision and idx.
+    question) and have the columns question, answer, question_type, options, prompt, `uid` (version, split,
+    language and a hash of the question), `problem` (one for both languages where the files are parallel),
+    split, language, `source` (the file and its hash, or the hub's commit), `replica`, and OpenCompass's
+    subdivision and idx.
 
     Args:
         path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a folder with a copy of the hub data set, or
@@ -62,6 +63,7 @@ class LiveMathBenchDataset(ReplicatedDataset):
             hard_en); others pass through.
         dataset_splits, dataset_languages: every split × language is loaded, in this order.
         cot: ask for step-by-step reasoning, as the protocol does.
+        revision: a commit, branch or tag of the hub data set; the default is its main branch.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
         abbr, reader_cfg: see OpenCompass.
 
@@ -76,9 +78,10 @@ class LiveMathBenchDataset(ReplicatedDataset):
         dataset_splits: Sequence[str] = STANDARD_SPLITS,
         dataset_languages: Sequence[str] = STANDARD_LANGUAGES,
         cot: bool = True,
+        revision: str | None = None,
     ) -> Dataset:
-        """The questions, one row each."""
-        rows = live_math_bench_rows(path, version, dataset_splits, dataset_languages)
+        """Load the questions, one row each."""
+        rows = live_math_bench_rows(path, version, dataset_splits, dataset_languages, revision)
         return with_prompts(rows, cot)
 
 

@@ -15,9 +15,9 @@ from ..errors import IncompleteError, InputError
 from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..scoring import score, score_judged
+from ..unseen import with_whole_characters
+from .checks import CHANGES, check_provenance
 from .rows import any_samples, samples_of, uids_of
-from .seals import check_seals
-from .seeds import Sample
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -42,10 +42,13 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             `is_correct` or `cascade_correct`, for any data set that it can score; instead of a judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
+        accept_changed: of 'questions', 'references', 'settings': what may have changed since the samples were
+            drawn, e.g. ['references'] to judge them by corrected reference answers. The result says so.
 
     Raises:
         InputError: responses that are no text, or a data set whose rows cannot be told apart.
-        IncompleteError: predictions are missing, or too many samples stayed unjudged. As it is raised,
+        IncompleteError: predictions are missing, were changed, or are of other questions, references or
+            settings than data set and config have now; or too many samples stayed unjudged. As it is raised,
             no result file is written, and the same command with -r tries again.
     """
 
@@ -58,8 +61,10 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         evaluator: Mapping[str, Any] | None = None,
         unjudged_tolerance: float = 0.01,
         pred_postprocessor: Any = None,
+        accept_changed: Sequence[str] = (),
     ) -> None:
         super().__init__(pred_postprocessor=pred_postprocessor)
+        self._accepted = _check_accepted(accept_changed)
         _check_settings(thresholds, unjudged_tolerance)
         self._settings: dict[str, Any] = {
             'thresholds': tuple(thresholds),
@@ -78,27 +83,42 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
     ) -> dict[str, Any]:
-        """Called by OpenCompass with everything that `score` names."""
+        """Called by OpenCompass with everything that `score` names; what it returns any file can hold."""
+        return dict(with_whole_characters(self._evaluate(k, n, original_dataset, score_kwargs)))
+
+    def _evaluate(
+        self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
         predictions = score_kwargs['predictions']
+        provenance = self._provenance(original_dataset, score_kwargs.get('references'))
         _check_count(predictions, original_dataset)
-        self._check_files(original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
             score_kwargs['predictions'] = self.pred_postprocess(predictions)
         versions = {package: version(package) for package in HOST_PACKAGES}
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
         if self._wrapped is not None:
-            return self._score_wrapped(self._wrapped, original_dataset, score_kwargs, settings)
-        samples = samples_of(original_dataset, score_kwargs['predictions'], score_kwargs.get('references'))
-        judge = build_judge(self._with_store(self._judge_config))
-        try:
-            return score(samples, judge, **settings)
-        finally:
-            judge.close()
+            record = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, settings)
+        else:
+            record = self._score_judged(original_dataset, score_kwargs, settings)
+        record['gpassk'] |= provenance
+        if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
+            record['gpassk']['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
+        return record
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
         """The same for a caller that knows no n: as many samples a question as there are rows."""
         n = max(Counter(uids_of(test_set)).values(), default=1)
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
+
+    def _score_judged(
+        self, rows: Any, score_kwargs: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'))
+        judge = build_judge(self._with_store(self._judge_config))
+        try:
+            return score(samples, judge, **settings)
+        finally:
+            judge.close()
 
     def _score_wrapped(
         self,
@@ -107,16 +127,19 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         settings: Mapping[str, Any],
     ) -> dict[str, Any]:
+        # An evaluator of somebody else may write them to files that hold no half of a character.
+        score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
         samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'))
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
-    def _check_files(self, rows: Any) -> None:
-        """Whether the predictions are those that were written for these rows."""
-        if (out := self._out()) is not None and {'uid', 'replica'} <= set(rows.column_names):
-            results = _results_above(out)
-            predictions = results.with_name('predictions') / out.parent.relative_to(results)
-            check_seals(predictions / f'{out.name}.json', list(map(Sample, rows['uid'], rows['replica'])))
+    def _provenance(self, rows: Any, references: Sequence[Any] | None) -> dict[str, Any]:
+        """Check that the predictions are of these rows and of this config; for the block `gpassk`."""
+        if (out := self._out()) is None:
+            return {}
+        results = _results_above(out)
+        predictions = results.with_name('predictions') / out.parent.relative_to(results) / f'{out.name}.json'
+        return check_provenance(predictions, out, rows, references, self._accepted)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
@@ -144,6 +167,12 @@ def _check_settings(thresholds: Any, tolerance: Any) -> None:
         raise InputError(f'thresholds = {thresholds!r}: {error}') from error
     if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not 0 <= tolerance <= 1:
         raise InputError(f'unjudged_tolerance = {tolerance!r}: expected a share from 0 to 1')
+
+
+def _check_accepted(changes: Any) -> tuple[str, ...]:
+    if not isinstance(changes, Sequence) or isinstance(changes, str) or not set(changes) <= set(CHANGES):
+        raise InputError(f'accept_changed = {changes!r}: expected a list of {", ".join(CHANGES)}')
+    return tuple(changes)
 
 
 def _check_count(predictions: Any, rows: Any) -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opencompass.openicl.icl_inferencer import GenInferencer
+from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
+from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
+from opencompass.openicl.icl_retriever import ZeroRetriever
 from opencompass.registry import ICL_INFERENCERS
 
-from ..errors import InputError
+from ..errors import IncompleteError, InputError
+from ..files import read_json, replace_file
+from ..record import digest_of
+from ..unseen import json_text
+from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .journal import Journal
+from .provenance import claim, current_task, difference, provenance_of
+from .seals import write_seal
 from .seeds import Sample
 
 
@@ -19,9 +29,11 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     """Generates like `GenInferencer` and announces (uid, replica) of each batch to a seeded model.
 
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
-    takes no seeds is used as it is. A run killed in the middle of a write resumes from the last whole
-    line instead of from nothing, and only with the samples that it was started with. Of two tasks with one
-    shard the later one goes on, and the predictions appear in one step (see `Journal`).
+    takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
+    and a fingerprint of all that it was drawn from. A run killed in the middle of a write resumes from the
+    last whole line instead of from nothing, and only with what it was started with: data, prompts, model,
+    settings. Of two tasks with one shard the later one goes on, and the predictions appear in one step (see
+    `Journal`).
     """
 
     def inference(
@@ -33,16 +45,42 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         output_json_filename: str | None = None,
     ) -> list[Any]:
         """See `GenInferencer.inference`."""
-        self._samples = _samples_of(retriever.dataset_reader.dataset['test'])
+        reader = retriever.dataset_reader
+        rows = reader.dataset['test']
+        self._samples = _samples_of(rows)
         folder = Path(output_json_filepath or self.output_json_filepath)
-        self._journal = Journal(folder / (output_json_filename or self.output_json_filename), self._samples)
+        predictions = folder / (output_json_filename or self.output_json_filename)
+        task = current_task(predictions.with_suffix(''), 'predictions')
+        inference = {} if task is None else task.inference_settings
+        asked = asked_of(rows, rows[reader.output_column] if reader.output_column else None, inference)
+        settings = claim(folder, provenance_of(task, self.model)).digest(inference)
+        drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
+        self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         result: list[Any] = []  # what is returned nobody reads
-        if not self._journal.claim():
-            result = super().inference(
-                retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
-            )
-        self._journal.publish()
+        if not self._journal.claim(partial(_compare, asked, inference, predictions)):
+            with _any_response_written():
+                result = super().inference(
+                    retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
+                )
+        self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         return result
+
+    def _seal(
+        self, predictions: Path, asked: Asked, settings: str, inference: Mapping[str, Any], draft: Path
+    ) -> None:
+        """Write into each row of the draft which sample it is, and note beside it what it holds."""
+        rows = read_json(draft)
+        seed_of = getattr(
+            getattr(self.model, 'seeds', None), 'seed_of', None
+        )  # a model of one's own may not say
+        for number, sample in enumerate(self._samples):
+            row = rows[str(number)]
+            seed = None if seed_of is None else seed_of(sample)
+            question = asked.texts[0][number] if asked.texts else ''
+            mark = fingerprint(question, row.get('gold'), row.get('origin_prompt'), settings, sample, seed)
+            row['sample'] = {**sample._asdict(), 'seed': seed, 'settings': settings, 'fingerprint': mark}
+        replace_file(draft, json_text(rows, indent=4).encode(), draft.with_name(f'{draft.name}.whole'))
+        write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
         """Batches of the rows still to do; they are the last ones of the shard."""
@@ -55,6 +93,37 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 seeds.announce(samples)
 
         return _Announced(batches, self._samples[len(self._samples) - len(datalist) :], announce)
+
+
+class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
+    """Writes the resume file and the predictions of OpenCompass, whatever characters a response has.
+
+    Its own handler stops at half a character (`\\ud800`, which an engine may read from JSON), at every try
+    again; and when it resumes it takes U+2028 and others for line breaks, and generates everything anew.
+    """
+
+    def write_to_jsonl(self, save_dir: str, filename: str) -> None:
+        """Add the rows that are new; their JSON has no character that ends a line."""
+        new = [idx for idx in self.results_dict if idx not in self.dumped_indices]
+        lines = [json_text({'idx': idx, **self.results_dict[idx]}) for idx in new]
+        with (Path(save_dir) / filename).open('a', encoding='utf-8') as file:
+            file.write(''.join(f'{line}\n' for line in lines))
+        self.dumped_indices.update(new)
+
+    def write_to_json(self, save_dir: str, filename: str) -> None:
+        """Write all rows, in the layout of OpenCompass."""
+        (Path(save_dir) / filename).write_text(json_text(self.results_dict, indent=4), encoding='utf-8')
+
+
+@contextmanager
+def _any_response_written() -> Iterator[None]:
+    """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
+    own = icl_gen_inferencer.GenInferencerOutputHandler
+    icl_gen_inferencer.GenInferencerOutputHandler = ResponseFiles
+    try:
+        yield
+    finally:
+        icl_gen_inferencer.GenInferencerOutputHandler = own
 
 
 class _Announced:
@@ -74,6 +143,35 @@ class _Announced:
             self._announce(self._samples[start : start + len(batch)])
             start += len(batch)
             yield batch
+
+
+def _compare(
+    asked: Asked,
+    inference: Mapping[str, Any],
+    predictions: Path,
+    finished: Sequence[dict[str, Any]],
+    told: Mapping[str, Any],
+) -> None:
+    """Raise an error that names the setting, or the first rows of a resume file, that are other ones now."""
+    if told and (changed := difference(told, inference)):
+        raise IncompleteError(
+            f'{predictions.stem}: this run began with {changed.lstrip(".")}: go back to what it began with, '
+            'or start anew, without -r or in another work directory'
+        )
+    numbers = [int(row['idx']) for row in finished if int(row['idx']) < len(asked.samples or ())]
+    texts = [[text[number] for number in numbers] for text in asked.texts]
+    references = None if asked.references is None else [asked.references[number] for number in numbers]
+    rows = finished[: len(numbers)]
+    check_rows(
+        rows,
+        asked._replace(texts=texts, references=references, samples=None),
+        lambda at: f'{predictions.stem}, row {numbers[at]}',
+    )
+
+
+def _shots_of(retriever: Any) -> Mapping[str, Any]:
+    """Return the columns that few-shot examples are taken from; {} where prompts have none."""
+    return {} if isinstance(retriever, ZeroRetriever) else retriever.index_ds.to_dict()
 
 
 def _samples_of(rows: Any) -> list[Sample]:

@@ -1,21 +1,21 @@
-"""The resume file of a shard: what it holds after a kill, for which samples it is, and whose turn it is."""
+"""The resume file of a shard: what it holds after a kill, what it was drawn from, and whose turn it is."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from glob import escape
 from pathlib import Path
+from typing import Any
 
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from ..files import parse_json, read_json, replace_file
-from .seals import samples_digest, write_seal
-from .seeds import Sample
 
 _NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
 
@@ -29,15 +29,19 @@ class Journal:
 
     Args:
         predictions: the file that the finished shard will have, `…/<abbr>.json`.
-        samples: the samples of the shard, in its order.
+        drawn_from: a digest of all that the samples of the shard are drawn from, in their order.
+        count: how many they are.
+        told: what of it shall be told if it changes.
     """
 
-    def __init__(self, predictions: Path, samples: Sequence[Sample]) -> None:
+    def __init__(
+        self, predictions: Path, drawn_from: str, count: int, told: Mapping[str, Any] | None = None
+    ) -> None:
         self._predictions = predictions
         self._owner = secrets.token_hex(3)
-        self._samples = samples
+        self._count = count
         self._noted, self._sum = 0, 0
-        self._digest = samples_digest(samples)
+        self._digest, self._told = drawn_from, dict(told or {})
         self._finished = predictions.with_name('tmp_' + predictions.name).with_suffix('.jsonl')
         self._mark = self._finished.with_suffix('.samples')
 
@@ -46,25 +50,32 @@ class Journal:
         """Where OpenCompass shall write the predictions; its resume file has the same name for any draft."""
         return self._predictions.with_suffix('.part' + self._owner)
 
-    def claim(self) -> bool:
+    def claim(self, compare: Callable[[Sequence[dict[str, Any]], Any], object] | None = None) -> bool:
         """Take the shard over, with what is finished of it.
 
         OpenCompass resumes by position. With another number of workers a shard of the same name has other
         rows, and the finished ones would silently stand for them.
 
+        Args:
+            compare: is given the finished rows, and what was told then, where they were drawn from something
+                else; an error that it raises tells more than this one's.
+
         Returns:
             Whether nothing is left to do: a task died between its last response and the predictions.
 
         Raises:
-            IncompleteError: the resume file is for other samples, or for nobody knows which.
+            IncompleteError: the resume file was drawn from something else, or from nobody knows what.
         """
         if self._finished.exists():
             self._drop_changed()
             drop_damage(self._finished)
         if self._finished.exists() and self._marked()[:1] != [self._digest]:
+            if compare is not None:
+                compare(list(map(parse_json, self._finished.read_bytes().splitlines())), self._told_then())
             raise IncompleteError(
                 f'{self._finished} holds responses to other samples than this shard has: resume with the '
-                '--max-num-workers and the data set of the start, or delete the file to lose them'
+                'data set, prompts, lengths and --max-num-workers of the start, or delete the file to lose '
+                'them'
             )
         self._mark.parent.mkdir(parents=True, exist_ok=True)
         whole = None if self._finished.exists() else self._whole_draft()
@@ -86,8 +97,11 @@ class Journal:
             )
         self._note()
 
-    def publish(self) -> None:
+    def publish(self, finish: Callable[[Path], object]) -> None:
         """Let the draft become the predictions, in one step: no reader ever sees half of them.
+
+        Args:
+            finish: does what is left to do with the draft, which a kill may repeat.
 
         Raises:
             IncompleteError: another task has taken the shard over.
@@ -99,7 +113,7 @@ class Journal:
             raise
         if not self.draft.exists():  # OpenCompass was asked for the prompts only
             return
-        write_seal(self._predictions, self.draft, self._samples)
+        finish(self.draft)
         os.replace(self.draft, self._predictions)
         self._mark.unlink(missing_ok=True)
         for left in self._drafts():  # of tasks that died
@@ -111,15 +125,24 @@ class Journal:
     def _whole_draft(self) -> Path | None:
         """OpenCompass removes the resume file as soon as the draft is written."""
         known = self._marked()[:1] == [self._digest]
-        return next((draft for draft in self._drafts() if known and _rows(draft) == len(self._samples)), None)
+        return next((draft for draft in self._drafts() if known and _rows(draft) == self._count), None)
 
     def _write_mark(self) -> None:
         """In one step: a mark that a kill or a full disk left empty would lock the samples away."""
         draft = self._mark.with_suffix('.mark' + self._owner)
-        replace_file(self._mark, f'{self._digest} {self._owner}\n'.encode(), draft)
+        told = json.dumps(self._told, ensure_ascii=True)
+        replace_file(self._mark, f'{self._digest} {self._owner} {told}\n'.encode(), draft)
 
     def _marked(self) -> list[str]:
-        return next((line.split() for line in self._lines()), [])
+        """Digest and owner."""
+        return next((line.split(maxsplit=2)[:2] for line in self._lines()), [])
+
+    def _told_then(self) -> Any:
+        first = next(iter(self._lines()), '').split(maxsplit=2)
+        try:
+            return parse_json(first[2])
+        except (IndexError, ValueError):
+            return {}
 
     def _lines(self) -> list[str]:
         return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()

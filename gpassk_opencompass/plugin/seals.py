@@ -7,36 +7,42 @@ changed on its disk would be scored all the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import IncompleteError
-from ..files import digest, read_json, replace_file
-from .seeds import Sample
+from ..files import digest, mapping, parse_json, read_json, replace_file
 
 
 class Seal(NamedTuple):
     """Of one predictions file."""
 
-    samples: str
-    """Digest of the samples that were asked, see `samples_digest`."""
-    rows: int
     content: str
     """SHA-256 of the bytes."""
+    samples: str = ''
+    """Digest of the fingerprints of its rows; '' in those of version 0.1.0."""
+    inference: Mapping[str, Any] = {}
+    """Prompts and lengths of the data set's entry in the config; see `provenance.Task`."""
 
 
-def samples_digest(samples: Sequence[Sample]) -> str:
-    """The same for the same samples in the same order."""
-    return digest(repr([tuple(sample) for sample in samples]).encode())
+class Predictions(NamedTuple):
+    """What the predictions of a data set hold, in the order of its rows."""
+
+    rows: list[dict[str, Any]]
+    places: list[tuple[Path, int]]
+    """(file, number in it) of each row."""
+    files: list[Path]
+    seals: dict[Path, Seal]
+    """Of the files that have one."""
 
 
-def write_seal(predictions: Path, written: Path, samples: Sequence[Sample]) -> None:
+def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:
     """Note what `written` holds, which will be named `predictions`."""
-    seal = Seal(samples_digest(samples), len(samples), digest(written.read_bytes()))
+    seal = Seal(digest(written.read_bytes()), samples, inference)
     draft = written.with_name(written.name + '.seal')
-    replace_file(seal_of(predictions), json.dumps(seal).encode(), draft)
+    replace_file(seal_of(predictions), json.dumps(seal._asdict(), ensure_ascii=False).encode(), draft)
 
 
 def seal_of(predictions: Path) -> Path:
@@ -44,29 +50,39 @@ def seal_of(predictions: Path) -> Path:
     return predictions.with_suffix('.seal')
 
 
-def check_seals(predictions: Path, samples: Sequence[Sample]) -> None:
-    """Whether the files hold what was written for these samples; a file without a seal is taken as it is.
+def read_predictions(predictions: Path) -> Predictions:
+    """Read the predictions of a data set, each file as it was sealed; one without a seal is taken as it is.
 
     Args:
         predictions: `…/predictions/<model>/<dataset>.json`, which may lie there as `<dataset>_0.json`, ….
-        samples: all of the data set, in its order.
 
     Raises:
-        IncompleteError: a file was changed, or is of other samples.
+        IncompleteError: a file was changed, or cannot be read.
     """
-    start: int | None = 0
-    for path in _files(predictions):
+    rows, places, seals = [], [], {}
+    files = list(_files(predictions))
+    for path in files:
+        content = path.read_bytes()
         seal = _read(seal_of(path))
-        if seal is None:  # written without one: how many rows it has is not known either
-            start = None
-            continue
-        if seal.content != digest(path.read_bytes()):
-            raise IncompleteError(_message(path, 'is not as it was written'))
-        if start is None:
-            continue
-        if seal.samples != samples_digest(samples[start : start + seal.rows]):
-            raise IncompleteError(_message(path, 'holds responses to other samples'))
-        start += seal.rows
+        if seal is not None:
+            seals[path] = seal
+            if seal.content != digest(content):
+                raise IncompleteError(_message(path, 'is not as it was written'))
+        own = _rows(path, content)
+        rows += own
+        places += [(path, number) for number in range(len(own))]
+    return Predictions(rows, places, files, seals)
+
+
+def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:
+    try:
+        held = parse_json(content)
+        return [held[str(number)] for number in range(len(held))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise IncompleteError(
+            f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
+            'copy, or move it away and run the same command with -r to sample its rows anew'
+        ) from error
 
 
 def _message(path: Path, what: str) -> str:
@@ -88,8 +104,16 @@ def _files(predictions: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Seal | None:
+    """Read a seal; None where there is none, or none that can be read."""
     try:
-        samples, rows, content = read_json(path)
-    except (OSError, ValueError, TypeError):
+        told = read_json(path)
+    except (OSError, ValueError):
         return None
-    return Seal(str(samples), rows, str(content)) if isinstance(rows, int) else None
+    if isinstance(told, list) and len(told) == 3:  # of version 0.1.0: samples, rows, content
+        return Seal(str(told[2]))
+    content = mapping(told).get('content')
+    return (
+        Seal(content, str(told.get('samples', '')), mapping(told.get('inference')))
+        if isinstance(content, str)
+        else None
+    )

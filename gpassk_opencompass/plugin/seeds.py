@@ -61,4 +61,8 @@ class SeedsOfBatch:
                 "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
                 "SeededGenInferencer'))"
             )
-        return [sample_seed(self._random_seed, sample, self._bits) for sample in announced]
+        return list(map(self.seed_of, announced))
+
+    def seed_of(self, sample: Sample) -> int:
+        """Return the seed of a sample."""
+        return sample_seed(self._random_seed, sample, self._bits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,12 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
+from ..record import answer_warnings, undecided_notes
 from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
-
-NOTEWORTHY = 0.01
-"""Share of responses from which on a count of them is worth a warning."""
-
-SUSPECT = {
-    'truncated': 'look cut off: max_out_len is short',
-    'unanswered': 'are empty or have no final answer',
-}
+from ..times import utc_folder
+from .provenance import Task, difference
 
 
 class GPassKSummarizer:
@@ -48,14 +43,14 @@ class GPassKSummarizer:
     def summarize(self, time_str: str | None = None) -> None:
         """Read the results below the work directory, print and write the tables."""
         runs, missing = self._runs()
-        for path in missing:
-            self._logger.error(f'no result at {path}: {_why_missing(path)}')
+        for path, why in missing.items():
+            self._logger.error(f'no result at {path}: {why}')
         if not runs:
             return
         tables = (summary_table(runs), breakdown_table(runs).to_markdown())
         text = ''.join(f'{table}\n\n' for table in tables) + _footnotes(runs, missing)
         print(text)
-        time_str = time_str or datetime.now().strftime('%Y%m%d_%H%M%S')
+        time_str = time_str or utc_folder()
         folder = Path(self._config['work_dir'], 'summary')
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in (
@@ -66,8 +61,10 @@ class GPassKSummarizer:
             (folder / f'summary_{time_str}.{name}').write_text(content, encoding='utf-8')
         self._logger.info(f'wrote {folder}/summary_{time_str}.md, .csv and .breakdown.csv')
 
-    def _runs(self) -> tuple[list[Run], list[str]]:
-        runs, missing = [], []
+    def _runs(self) -> tuple[list[Run], dict[str, str]]:
+        """Read the results; of those that cannot be shown: path, and why."""
+        runs: list[Run] = []
+        missing: dict[str, str] = {}
         results = str(Path(self._config['work_dir'], 'results'))
         for model in self._config['models']:
             for dataset in self._config['datasets']:
@@ -75,10 +72,22 @@ class GPassKSummarizer:
                 try:
                     record = read_result(Path(path)).record
                 except InputError:
-                    missing.append(path)
+                    missing[path] = _why_missing(path)
+                    continue
+                if changed := _changed_since(record, model):
+                    missing[path] = changed
                 else:
                     runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
         return runs, missing
+
+
+def _changed_since(record: Any, model: Any) -> str:
+    """Say which setting of the model changed since the samples of a result were drawn; '' if none did."""
+    known = (record['gpassk'].get('provenance') or {}).get('model')
+    found = difference(known, Task(model, {}).model_settings) if known else ''
+    return found and (
+        f'its samples were drawn with {found.lstrip(".")}; OpenCompass keeps it: start anew, without -r'
+    )
 
 
 def _why_missing(path: str) -> str:
@@ -87,24 +96,20 @@ def _why_missing(path: str) -> str:
     return 'the file is damaged or of another evaluator; OpenCompass would keep it: remove it, and use -r'
 
 
-def _footnotes(runs: list[Run], missing: list[str]) -> str:
+def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
     lines = [f'{run.model}@{run.dataset}: {run.record["gpassk"]["signature"]}' for run in runs]
     lines += [f'WARNING {run.model}@{run.dataset}: {text}' for run in runs for text in _warnings(run.record)]
-    lines += [f'MISSING {path}' for path in missing]
+    lines += [f'MISSING {path}: {why}' for path, why in missing.items()]
     return '\n'.join(lines) + '\n'
 
 
 def _warnings(record: Any) -> list[str]:
     """What a reader of the numbers should know before quoting them."""
     block = record['gpassk']
-    warnings = list(block['replicas']['warnings'])
-    for count, what in SUSPECT.items():
-        # Who judges by an evaluator of OpenCompass has not looked for final answers.
-        if block.get(count, 0) > NOTEWORTHY * block['samples']:
-            warnings.append(f'{block[count]} of {block["samples"]} responses {what}')
+    warnings = [*block['replicas']['warnings'], *answer_warnings(block)]
     if block['unjudged']:
         low, high = block['bounds']['accuracy']
         warnings.append(
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    return warnings
+    return warnings + undecided_notes(block)

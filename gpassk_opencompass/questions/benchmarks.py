@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..question_sets import QUESTION_SETS, QuestionFile, QuestionSet
-from .files import HUB_NAME, Lines, is_hub_copy, read_hub, read_lines, text_of
+from ..question_sets import QUESTION_SETS, QuestionFile, QuestionSet, content_uids
+from .files import HUB_NAME, Lines, Listing, check_revision, is_hub_copy, read_hub, read_lines, text_of
 
 QUESTION_FIELDS = ('question', 'problem', 'prompt', 'origin_prompt')
 ANSWER_FIELDS = ('answer', 'gold_answer')
@@ -19,20 +19,24 @@ INSTRUCTION = re.compile(r'\n[^\n]*\\boxed\s*\{\s*\}[^\n]*\Z')
 
 TRANSLATION = re.compile(r'-(?:EN|ZH)\Z')
 
-Loader = Callable[[str, str | None, str], Lines]
+Loader = Callable[[str, str | None, str], Listing]
 """(path, subset, what to do without a network): the rows."""
 
 
 def benchmark_rows(
-    benchmark: str, path: str = '', known: Mapping[str, Loader] | None = None
+    benchmark: str,
+    path: str = '',
+    known: Mapping[str, Loader] | None = None,
+    revision: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The questions of a benchmark as rows: question, answer, `uid`, `problem`, split and language.
+    """Read the questions of a benchmark as rows: question, answer, `uid`, `problem`, split, language, source.
 
     Args:
         benchmark: a name of `question_sets.QUESTION_SETS`.
         path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
             default: where the benchmark comes from.
         known: hub names that the host loads in its own way.
+        revision: a commit, branch or tag of the hub data set.
 
     Raises:
         InputError: naming the file and line, and what was expected; also if questions are missing, too
@@ -41,37 +45,54 @@ def benchmark_rows(
     if benchmark not in QUESTION_SETS:
         raise InputError(f'benchmark = {benchmark!r}: expected one of {", ".join(QUESTION_SETS)}')
     questions = QUESTION_SETS[benchmark]
-    rows = [row for file in questions.files for row in _rows(questions, file, path, known or {})]
+    place = _Place(path or questions.source, known or {}, revision)
+    rows = [row for file in questions.files for row in _rows(questions, file, place)]
     _check_distinct(rows)
     if len(rows) != questions.questions:
         raise InputError(
             f'{path or questions.source}: {len(rows)} questions are of {questions.label}, expected '
             f'{questions.questions}: the data are of another benchmark, or not complete'
         )
-    return [{name: row[name] for name in row if name != 'where'} for row in rows]
+    return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
 
 
-def _rows(
-    questions: QuestionSet, file: QuestionFile, path: str, known: Mapping[str, Loader]
-) -> Iterator[dict[str, Any]]:
-    lines = _lines(questions, file, path or questions.source, known)
+class _Place(NamedTuple):
+    """Where to read the questions of a benchmark; see `benchmark_rows`."""
+
+    path: str
+    known: Mapping[str, Loader]
+    revision: str | None
+
+
+def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dict[str, Any]]:
+    lines, source = _listing(questions, file, place)
     _check_length(questions, file, lines)
+    rows = []
     for index, (where, row) in enumerate(lines[: questions.first]):
         if questions.level is not None and _level(row, where) != questions.level:
             continue
-        question = INSTRUCTION.sub('', text_of(row, QUESTION_FIELDS, where).rstrip())
         split = file.splits[index * len(file.splits) // file.questions] if file.splits else _subject(row)
-        yield {
-            'question': question,
-            'answer': _answer(row, questions.whole_numbers, where),
-            **_names(questions.series, f'{split}_{file.language}', index, row),
-            'split': split,
-            'language': file.language,
-            'where': where,
-        }
+        rows.append(
+            {
+                'question': INSTRUCTION.sub('', text_of(row, QUESTION_FIELDS, where).rstrip()),
+                'answer': _answer(row, questions.whole_numbers, where),
+                **_names(questions.series, split, file.language, index, row),
+                'split': split,
+                'language': file.language,
+                'source': source,
+                'where': where,
+                'own': row.get('unique_id') or where,
+            }
+        )
+    uids: dict[str, Iterator[str]] = {}
+    for group in dict.fromkeys(row['uid'] for row in rows):
+        uids[group] = iter(content_uids(group, [row['question'] for row in rows if row['uid'] == group]))
+    return [{**row, 'uid': next(uids[row['uid']])} for row in rows]
 
 
-def _lines(questions: QuestionSet, file: QuestionFile, path: str, known: Mapping[str, Loader]) -> Lines:
+def _listing(questions: QuestionSet, file: QuestionFile, place: _Place) -> Listing:
+    path, known, revision = place
+    check_revision(path, revision)
     local = Path(path).expanduser()
     alternative = f'give path= a folder that holds {file.names[0]}.'
     if local.is_dir():
@@ -84,14 +105,14 @@ def _lines(questions: QuestionSet, file: QuestionFile, path: str, known: Mapping
             names = ', '.join(part.names[0] for part in questions.files)
             raise InputError(f'{path}: {questions.label} has several files; give path= a folder with {names}')
         return read_lines(local)
-    if path in known:
+    if path in known and revision is None:
         return known[path](path, file.subset, alternative)
     if not HUB_NAME.fullmatch(path):
         raise InputError(
             f'no data at path={path!r}: expected a folder that holds {file.names[0]}, such a file, or a hub '
             f'name such as {questions.source}'
         )
-    return read_hub(path, file.subset, alternative)
+    return read_hub(path, file.subset, alternative, revision)
 
 
 def _check_length(questions: QuestionSet, file: QuestionFile, lines: Lines) -> None:
@@ -130,20 +151,25 @@ def _answer(row: Mapping[str, Any], whole: bool, where: str) -> str:
     return str(int(text))
 
 
-def _names(series: str, group: str, index: int, row: Mapping[str, Any]) -> dict[str, str]:
-    """uid and problem: by the question's own id where it has one, else by its place in the file."""
+def _names(series: str, split: str, language: str, index: int, row: Mapping[str, Any]) -> dict[str, str]:
+    """Name the group of a question, which its uid begins with, and its problem.
+
+    By the question's own id where it has one; else the problem by its place in the file, which is the same in
+    both languages.
+    """
     own = row.get('unique_id')
     if own is None:
-        uid, problem = f'{group}/{index}', f'{group.rpartition("_")[0]}/{index}'
+        group, problem = f'{split}_{language}', f'{split}/{index}'
     else:
-        uid, problem = str(own), TRANSLATION.sub('', str(own))
-    return {'uid': f'{series}/{uid}', 'problem': f'{series}/{problem}'}
+        group, problem = str(own), TRANSLATION.sub('', str(own))
+    return {'uid': f'{series}/{group}', 'problem': f'{series}/{problem}'}
 
 
 def _check_distinct(rows: list[dict[str, Any]]) -> None:
-    for name in ('uid', 'question'):
+    for name in ('own', 'question'):
         seen: dict[str, str] = {}
         for row in rows:
             other = seen.setdefault(row[name], row['where'])
             if other != row['where']:
-                raise InputError(f'{row["where"]}: the same {name} as in {other}: {row[name]!r:.80}')
+                called = 'unique_id' if name == 'own' else name
+                raise InputError(f'{row["where"]}: the same {called} as in {other}: {row[name]!r:.80}')

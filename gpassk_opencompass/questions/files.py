@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from datasets import DatasetDict, load_dataset
 from datasets.exceptions import DatasetNotFoundError
 
 from ..errors import InputError
-from ..files import parse_json
+from ..files import digest, parse_json
 
 HUB_NAME = re.compile(r'[\w.-]+/[\w.-]+')
 
 Lines = list[tuple[str, Mapping[str, Any]]]
 """(where, object): the first part is for messages."""
 
+_COMMIT = re.compile(r'^hf://datasets/[^@]+@([0-9a-f]{40})/')
+"""How `datasets` names a file of the hub in what it notes of a download."""
+
+
+class Listing(NamedTuple):
+    """A list of questions, and what it was read from."""
+
+    lines: Lines
+    source: str
+    """`<file name>@sha256:<of its bytes>`, `<hub name>@<commit>`, or `<name>@sha256:<of the rows>`."""
+
+
 HUB_ERRORS = (DatasetNotFoundError, ValueError, OSError)
 
 
-def read_lines(file: Path) -> Lines:
-    """The objects of a JSON Lines file; blank lines and a byte order mark do no harm.
+def read_lines(file: Path) -> Listing:
+    """Read the objects of a JSON Lines file; blank lines and a byte order mark do no harm.
 
     Raises:
         InputError: the file is missing, empty or cannot be read, or a line is no object, with its number.
@@ -31,29 +45,38 @@ def read_lines(file: Path) -> Lines:
         there = ', '.join(sorted(other.name for other in file.parent.glob('*.jsonl'))) or 'no .jsonl file'
         raise InputError(f'{file} does not exist; its folder holds {there}')
     try:
-        lines = list(_objects(file))
+        content = file.read_bytes()
     except OSError as error:
         raise InputError(f'cannot read {file}: {error.strerror}') from error
+    lines = list(_objects(file, content))
     if not lines:
         raise InputError(f'{file} is empty: expected one question a line, as JSON')
-    return lines
+    return Listing(lines, f'{file.name}@sha256:{digest(content)}')
 
 
-def _objects(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    with file.open('rb') as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            where = f'{file}, line {number}'
-            try:
-                row = parse_json(line.decode('utf-8-sig'))
-            except ValueError as error:
-                raise InputError(f'{where}: no JSON ({error}); expected an object') from None
-            if not isinstance(row, dict):
-                raise InputError(
-                    f'{where}: expected an object with question and answer, got {type(row).__name__}'
-                )
-            yield where, row
+def _objects(file: Path, content: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        if not line.strip():
+            continue
+        where = f'{file}, line {number}'
+        try:
+            row = parse_json(line.decode('utf-8-sig'))
+        except ValueError as error:
+            raise InputError(f'{where}: no JSON ({error}); expected an object') from None
+        if not isinstance(row, dict):
+            raise InputError(
+                f'{where}: expected an object with question and answer, got {type(row).__name__}'
+            )
+        yield where, row
+
+
+def check_revision(path: str, revision: str | None) -> None:
+    """Raise InputError where a revision is given for data that lie on this machine."""
+    if revision is not None and Path(path).expanduser().exists():
+        raise InputError(
+            f'revision = {revision!r} with path = {path!r}, which is a file or folder here: only data of '
+            'the hub have revisions; leave one of the two out'
+        )
 
 
 def is_hub_copy(folder: Path) -> bool:
@@ -62,27 +85,37 @@ def is_hub_copy(folder: Path) -> bool:
     return card.is_file() and card.read_bytes()[:3] == b'---'
 
 
-def read_hub(path: str, subset: str | None, alternative: str) -> Lines:
-    """The rows of a data set on the hub, or in a folder laid out as there: its split test, or its only one.
+def read_hub(path: str, subset: str | None, alternative: str, revision: str | None = None) -> Listing:
+    """Read a data set of the hub, or a folder laid out as there: its split test, or its only one.
+
+    Args:
+        alternative: what to do without the hub, for the message.
+        revision: a commit, branch or tag of the hub; None: what its main branch is now.
 
     Raises:
-        InputError: it cannot be loaded, with `alternative`, what to do without the hub.
+        InputError: it cannot be loaded.
     """
     part = f'subset {subset!r} of ' if subset else ''
     try:
-        splits = load_dataset(path, subset)
+        splits = load_dataset(path, subset, revision=revision)
     except HUB_ERRORS as error:
         raise InputError(
-            f'cannot load {part}{path!r}: {error}\n'
+            f'cannot load {part}{path!r}{f" at revision {revision!r}" if revision else ""}: {error}\n'
             'What is no file or folder here is taken for a hub name. If the data set is gated, ask for '
             'access on its hub page, then run `hf auth login` or set HF_TOKEN. Without a network, '
             f'{alternative}'
         ) from error
-    return rows_of(splits, f'{path}, {subset}' if subset else path)
+    return rows_of(splits, path, subset)
 
 
-def rows_of(splits: Any, where: str) -> Lines:
-    """The rows of the split test, or of the only split; a data set without splits is one."""
+def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
+    """Take the rows of the split test, or of the only split; a data set without splits is one.
+
+    Args:
+        splits: what `datasets.load_dataset` returned.
+        path, subset: its name, for messages and as the source.
+    """
+    where = f'{path}, {subset}' if subset else path
     if isinstance(splits, DatasetDict):
         name = 'test' if 'test' in splits or len(splits) != 1 else next(iter(splits))
         if name not in splits:
@@ -90,7 +123,20 @@ def rows_of(splits: Any, where: str) -> Lines:
         splits = splits[name]
     if not len(splits):
         raise InputError(f'{where} is empty: expected one question a row')
-    return [(f'{where}, row {number}', row) for number, row in enumerate(splits)]
+    lines = [(f'{where}, row {number}', row) for number, row in enumerate(splits)]
+    name = Path(path).name if Path(path).exists() else path
+    return Listing(lines, f'{name}@{_commit_of(splits) or _digest_of(lines)}{f":{subset}" if subset else ""}')
+
+
+def _commit_of(rows: Any) -> str:
+    """Find the commit of the hub that rows were downloaded from; '' for those from elsewhere."""
+    files = getattr(getattr(rows, 'info', None), 'download_checksums', None) or {}
+    return next((found[1] for found in map(_COMMIT.match, files) if found), '')
+
+
+def _digest_of(lines: Lines) -> str:
+    rows = [row for _, row in lines]
+    return f'sha256:{digest(json.dumps(rows, sort_keys=True, default=str).encode())}'
 
 
 def text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:

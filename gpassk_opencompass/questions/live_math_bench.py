@@ -9,44 +9,48 @@ from typing import Any
 
 from ..errors import InputError
 from ..question_sets import live_math_bench_names
-from .files import HUB_NAME, Lines, is_hub_copy, read_hub, read_lines, text_of
+from .files import HUB_NAME, Listing, check_revision, is_hub_copy, read_hub, read_lines, text_of
 
 
 def live_math_bench_rows(
-    path: str, version: str, splits: Sequence[str], languages: Sequence[str]
+    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
 ) -> list[dict[str, Any]]:
-    """The questions of every split × language, in this order, as rows.
+    """Read the questions of every split × language, in this order, as rows.
 
-    A row has question, answer, question_type, options, `uid` (version, split, language and index),
-    `problem` (one for both languages where the files are parallel), split and language.
+    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
+    question), `problem` (one for both languages where the files are parallel), split, language and `source`
+    (see `files.Listing`).
 
     Args:
         path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+        revision: a commit, branch or tag of the hub data set.
 
     Raises:
         InputError: naming the file, line or field, and what was expected.
     """
     _check_names(splits, languages)
     files = {
-        (split, language): _read(path, version, split, language)
+        (split, language): _listing(path, version, split, language, revision)
         for split, language in product(splits, languages)
     }
     rows = []
-    for (split, language), examples in files.items():
-        sizes = {len(files[split, other]) for other in languages}
-        for index, example in enumerate(examples):
-            uid, problem = live_math_bench_names(version, split, language, index, sizes)
-            rows.append({**example, 'uid': uid, 'problem': problem, 'split': split, 'language': language})
+    for (split, language), (lines, source) in files.items():
+        examples = [_example(row, where) for where, row in lines]
+        sizes = {len(files[split, other].lines) for other in languages}
+        questions = [example['question'] for example in examples]
+        names = live_math_bench_names(version, split, language, questions, sizes)
+        of_file = {'split': split, 'language': language, 'source': source}
+        rows += [
+            {**example, 'uid': uid, 'problem': problem, **of_file}
+            for example, (uid, problem) in zip(examples, names, strict=True)
+        ]
     return rows
 
 
-def _read(path: str, version: str, split: str, language: str) -> list[dict[str, Any]]:
-    return [_example(row, where) for where, row in _lines(path, version, split, language)]
-
-
-def _lines(path: str, version: str, split: str, language: str) -> Lines:
+def _listing(path: str, version: str, split: str, language: str, revision: str | None) -> Listing:
     root = Path(path).expanduser()
     file = root / version / f'{split}_{language}.jsonl'
+    check_revision(path, revision)
     if path and (root / version).is_dir():
         return read_lines(file)
     if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
@@ -60,6 +64,7 @@ def _lines(path: str, version: str, split: str, language: str) -> Lines:
         str(root) if root.is_dir() else path,
         f'v{version}_{split}_{language}',
         'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.',
+        revision,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import groupby, islice, product
 from typing import Any
 
 from ..errors import IncompleteError, InputError
@@ -87,15 +87,17 @@ def _reference(run: OldRun, number: int, row: Row) -> str:
 def _names(run: OldRun, asked: Sequence[Asked]) -> list[dict[str, str]]:
     """uid, problem, split and language of each question by its place; none where that cannot be told."""
     sizes = {} if run.part_of_rows else _group_sizes(run, [one.language for one in asked])
+    texts = iter([one.question for one in asked])
     return [
         {'uid': uid, 'problem': problem, 'split': split, 'language': language}
         for (split, language), size in sizes.items()
-        for index in range(size)
-        for uid, problem in [
-            live_math_bench_names(
-                run.version, split, language, index, {sizes[split, other] for other in run.languages}
-            )
-        ]
+        for uid, problem in live_math_bench_names(
+            run.version,
+            split,
+            language,
+            list(islice(texts, size)),
+            {sizes[split, other] for other in run.languages},
+        )
     ]
 
 

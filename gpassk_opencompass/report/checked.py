@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..record import SCHEMA
+from ..record import DOUBTS, SCHEMA
 
 MOST_SAMPLES = 1_000_000
 """A question; more are a damaged n, whose tables would fill the memory."""
@@ -35,7 +35,7 @@ def check_block(path: Path, block: Mapping[str, Any]) -> None:
     _check_columns(path, counts)
     if not all(_whole(c, 0, n) for c in counts['c']):
         raise _damaged(path, f'expected counts 0 <= c <= n = {n}')
-    _check_unjudged(path, block, n)
+    _check_doubts(path, block, n)
 
 
 def check_depth(path: Path, record: object) -> None:
@@ -65,18 +65,20 @@ def _check_columns(path: Path, counts: Mapping[str, Any]) -> None:
         raise _damaged(path, 'counts.uid names a question twice')
 
 
-def _check_unjudged(path: Path, block: Mapping[str, Any], n: int) -> None:
-    """Each optional: a list of one entry a question, and its sum."""
-    correct: Sequence[int] = block['counts']['c']
-    parts = block['counts'].get('unjudged', [0] * len(correct))
-    fit = isinstance(parts, list) and len(parts) == len(correct)
-    if not fit or not all(_whole(u, 0, n - c) for u, c in zip(parts, correct, strict=True)):
-        raise _damaged(path, 'counts.unjudged; expected 0 <= unjudged <= n - c, one entry a question')
-    told = block.get('unjudged', sum(parts))
-    if not _whole(told, 0, n * len(correct)):
-        raise _damaged(path, f'unjudged = {told!r}; expected a whole number of samples')
-    if 'unjudged' in block['counts'] and told != sum(parts):
-        raise _damaged(path, f'unjudged = {told}, but those of the questions are {sum(parts)} in all')
+def _check_doubts(path: Path, block: Mapping[str, Any], n: int) -> None:
+    """Each optional: a list of one entry a question, and its sum; no sample is in two of them."""
+    room: Sequence[int] = [n - c for c in block['counts']['c']]
+    for name in DOUBTS:
+        parts = block['counts'].get(name, [0] * len(room))
+        fit = isinstance(parts, list) and len(parts) == len(room)
+        if not fit or not all(_whole(part, 0, most) for part, most in zip(parts, room, strict=True)):
+            raise _damaged(path, f'counts.{name}; expected 0 <= {name} <= n - c, one entry a question')
+        room = [most - part for part, most in zip(parts, room, strict=True)]
+        told = block.get(name, sum(parts))
+        if not _whole(told, 0, n * len(room)):
+            raise _damaged(path, f'{name} = {told!r}; expected a whole number of samples')
+        if name in block['counts'] and told != sum(parts):
+            raise _damaged(path, f'{name} = {told}, but those of the questions are {sum(parts)} in all')
 
 
 def _damaged(path: Path, what: str) -> InputError:

@@ -6,7 +6,6 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
+from ..times import seconds_of, seconds_of_folder
 from . import lighteval
 from .results import Result, read_result
 
@@ -40,8 +40,9 @@ def collect(
     A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, a `*.gpassk.json`, or the
     `details_<task>_<time>.parquet` of Lighteval. Of several for one run the newest complete one counts: for
     one model and data set in one work directory, and across work directories where questions and judge are
-    the same, too (with other questions or another judge it is another run). How new one is, the name of its
-    folder tells in a work directory, else `gpassk.run.created`, else the time of the file.
+    the same, too (with other questions or another judge it is another run). How new one is,
+    `gpassk.provenance.created` tells, else the name of its folder in a work directory, else
+    `gpassk.run.created`, else the time of the file.
 
     Args:
         folders: work directories, or folders above several.
@@ -141,26 +142,18 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _age(result: Result) -> tuple[str, float, str]:
-    """What sorts results of one host by age.
+def _age(result: Result) -> tuple[float, str]:
+    """Return what sorts results of one host by age.
 
-    OpenCompass names a folder by the time of its start, YYYYMMDD_HHMMSS, which sorts; of other files the
-    record tells when it was made, or else the file system.
+    The record tells when its first sample was drawn or when it was made, in UTC. A result of OpenCompass that
+    does not is as old as the name of its folder says, in local time; any other as its file.
     """
-    if result.host == 'opencompass':
-        return ''.join(parent.name for parent in result.path.parents[2:3]), 0.0, str(result.path)
-    created = _created(result)
-    return '', result.path.stat().st_mtime if created is None else created, str(result.path)
-
-
-def _created(result: Result) -> float | None:
-    """Seconds since 1970; None where the record does not tell it."""
-    told = mapping(result.block.get('run')).get('created')
-    try:
-        time = datetime.fromisoformat(str(told).replace('Z', '+00:00'))
-        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+    begun = seconds_of(mapping(result.block.get('provenance')).get('created'))
+    if begun is None and result.host == 'opencompass':
+        begun = next(filter(None, (seconds_of_folder(part.name) for part in result.path.parents[2:3])), 0.0)
+    elif begun is None:
+        begun = seconds_of(mapping(result.block.get('run')).get('created'))
+    return result.path.stat().st_mtime if begun is None else begun, str(result.path)
 
 
 def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
+from ..record import undecided_notes
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
 from .hosts import across_hosts, notes_on_hosts
@@ -57,6 +58,7 @@ class Entry:
         notes = [f'greedy run with max_out_len {length}'] * other
         if count := self.greedy.unjudged:
             notes.append(f'greedy run with {count} of {len(self.greedy.uids)} samples unjudged')
+        notes += [f'greedy run: {note}' for note in undecided_notes(self.greedy.block)]
         return '; '.join(notes)
 
     def interval(self, metric: str) -> Interval:
@@ -108,8 +110,11 @@ class Board:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know who compares the runs of one host with those of another."""
-        return notes_on_hosts([entry.result for entry in self.entries])
+        """What a reader has to know who compares these runs: of their hosts, and of a judge that gave up."""
+        gave_up = [
+            f'{entry.name}: {note}.' for entry in self.entries for note in undecided_notes(entry.result.block)
+        ]
+        return notes_on_hosts([entry.result for entry in self.entries]) + gave_up
 
     @property
     def questions(self) -> int:

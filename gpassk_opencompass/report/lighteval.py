@@ -143,6 +143,7 @@ def _counts(
         'group': [f'{one.get("split")}_{one.get("language")}' for one in specific],
         'c': [entry.get('c') for entry in entries],
         'unjudged': [_list(entry.get('verdicts')).count('?') for entry in entries],
+        **({'undecided': [entry.get('undecided') for entry in entries]} if 'undecided' in block else {}),
     }
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..files import mapping, read_json
-from ..record import digest_of
+from ..record import DOUBTS, digest_of
 from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
@@ -153,15 +153,21 @@ class Result:
         return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
 
     @property
+    def in_doubt(self) -> NDArray[np.int64]:
+        """Samples of each question that are unjudged, or incorrect because the judge gave up; shape (Q,)."""
+        columns = [self.block['counts'].get(name) or [0] * self.counts.size for name in DOUBTS]
+        in_doubt: NDArray[np.int64] = np.array(columns, dtype=np.int64).sum(0)
+        return in_doubt
+
+    @property
     def signature(self) -> str:
         """One line that says how the numbers came about."""
         return str(self.block.get('signature', ''))
 
     def bounds(self, metric: str) -> tuple[float, float]:
-        """The mean of the metric with all unjudged samples wrong and with all of them right, from 0 to 1."""
-        unjudged = self.block['counts'].get('unjudged', 0)
+        """The mean of the metric with all samples in doubt wrong and with all of them right, from 0 to 1."""
         table = value_table(kernel_of(metric), self.n)
-        high = np.minimum(self.counts + np.asarray(unjudged, dtype=np.int64), self.n)
+        high = np.minimum(self.counts + self.in_doubt, self.n)
         return float(table[self.counts].mean()), float(table[high].mean())
 
     def rows_of(self, uids: Iterable[str]) -> list[int]:

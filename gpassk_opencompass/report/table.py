@@ -35,8 +35,9 @@ class Table(NamedTuple):
 
     def to_markdown(self) -> str:
         """For a terminal and for a README."""
-        headers, *rows = ([markdown_cell(cell) for cell in row] for row in [self.headers, *self.rows])
-        return tabulate(rows, headers, tablefmt='github', floatfmt='.2f', missingval='-')
+        headers, *rows = ([_shown(cell) for cell in row] for row in [self.headers, *self.rows])
+        sides = ['left' if _has_text(column) else 'right' for column in zip(*self.rows, strict=True)]
+        return tabulate(rows, headers, 'github', colalign=sides or None, disable_numparse=True)
 
     def without(self, header: str) -> Table:
         """The same table with one column less."""
@@ -47,6 +48,17 @@ class Table(NamedTuple):
     def to_csv(self) -> str:
         """All digits; an empty cell where there is nothing."""
         return csv_text([self.headers, *self.rows])
+
+
+def _shown(cell: Any) -> str:
+    """Of a text that looks like a number nothing is made but the text: a model may be called 1e5."""
+    if cell is None:
+        return '-'
+    return f'{cell:.2f}' if isinstance(cell, float) else str(markdown_cell(cell))
+
+
+def _has_text(column: Iterable[Any]) -> bool:
+    return any(isinstance(cell, str) for cell in column)
 
 
 class _Lines(list[str]):
@@ -64,19 +76,21 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    r"""Return a text for a spreadsheet: what cannot be seen is escaped, what would be a formula is quoted.
 
-    >>> csv_cell('=HYPERLINK(1)'), csv_cell('m'), csv_cell(-1.5)
-    ("'=HYPERLINK(1)", 'm', -1.5)
+    It is quoted by an apostrophe. Line breaks and tabs stay; other values are returned as they are.
+
+    >>> csv_cell('=HYPERLINK(1)'), csv_cell('m\x1b[2J'), csv_cell(-1.5)
+    ("'=HYPERLINK(1)", 'm\\x1b[2J', -1.5)
     """
     if not isinstance(value, str):
         return value
-    text = value.replace('\0', '\ufffd')  # which Python 3.10 cannot write into CSV
+    text = escaped(value, keep='\n\t')
     return f"'{text}" if re.match(rf"'*{_FORMULA}", text) else text
 
 
 def read_csv_cell(text: str) -> str:
-    """The text that `csv_cell` was given.
+    """Return the text that `csv_cell` was given, with the escapes that it made.
 
     >>> read_csv_cell("'=HYPERLINK(1)"), read_csv_cell("'m")
     ('=HYPERLINK(1)', "'m")
@@ -85,17 +99,55 @@ def read_csv_cell(text: str) -> str:
 
 
 def markdown_cell(value: Any) -> Any:
-    """A text on one line that neither ends its cell nor is taken for HTML; other values as they are.
+    """Return a text for a cell of a Markdown table, which it does not end; other values as they are.
 
     >>> markdown_cell('a|b <i>')
     'a\\\\|b &lt;i>'
     """
-    return markdown_line(value).replace('|', r'\|') if isinstance(value, str) else value
+    return _as_text(value).replace('|', r'\|') if isinstance(value, str) else value
 
 
 def markdown_line(text: str) -> str:
-    """A text on one line that is not taken for HTML."""
-    return one_line(text).replace('<', '&lt;')
+    """Return a text for a line of its own in which Markdown finds nothing but the text.
+
+    No HTML, no image, no link, also none that is made of a bare address, no code and no emphasis. Names with
+    underscores between letters or digits stay as they are.
+
+    >>> markdown_line('![x](http://e.org) Qwen2.5-7B_t1-0 a*b')
+    '![x\\\\](http:&#47;/e.org) Qwen2.5-7B_t1-0 a\\\\*b'
+    """
+    return _AT_ENDS.sub(lambda found: f'{found[0][:-1]}\\{found[0][-1]}', _as_text(text))
+
+
+def _as_text(text: str) -> str:
+    plain = one_line(text)
+    alone = len(_EDGE.findall(plain)) < 2  # one underscore is no emphasis, e.g. before settings: _t1-0_l8192
+    return _MARKUP.sub(
+        lambda found: '_' if alone and found[0] == '_' else _PLAIN.get(found[0], f'\\{found[0]}'), plain
+    )
+
+
+_EDGE = re.compile(r'(?<![^\W_])_|_(?![^\W_])')
+"""An underscore that is not within a word."""
+
+
+_MARKUP = re.compile(
+    r"""<
+    | &(?=\#|\w+;)                         # what would be read as another character
+    | \\(?=[!-/:-@\[-`{-~]|$)              # what would take the meaning of the next character away
+    | [*`~]
+    | (?<![^\W_])_ | _(?![^\W_])            # emphasis, as `_EDGE`
+    | \](?=[(\[:])                         # a link, an image, what a link refers to
+    | (?<=:)/(?=/) | (?<=www)\.            # addresses that some readers make links of
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_AT_ENDS = re.compile(r'^[-+>#\[]|^\d+[.)](?= |$)|#(?=#*$)')
+"""What begins a list, a quotation, a heading or the target of a link, and what ends a heading."""
+
+_PLAIN = {'<': '&lt;', '&': '&amp;', '~': '&#126;', '/': '&#47;'}
+"""Of characters before which a backslash is not taken away by every reader of Markdown."""
 
 
 def one_line(text: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ..record import answer_warnings
+from ..unseen import json_text
 from .layout import NOTHING, TextTable
 from .leaderboard import Board
 from .overview import overview_table
 from .published import as_published
 from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
-from .table import markdown_line
+from .table import markdown_line, one_line
 from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
@@ -20,7 +21,8 @@ SCORES_FILE = 'scores.csv'
 HOW_TO_READ = (
     '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '
     'A rank 2–5 says that, with all ranks of the table right at once at {level:g} %, the run is nowhere '
-    'before 2nd and nowhere behind 5th by mG-Pass@{k}. Unjudged samples count as incorrect.'
+    'before 2nd and nowhere behind 5th by mG-Pass@{k}; a run that fails rarely and is a little better '
+    'elsewhere can be ranked wrongly more often. Unjudged samples count as incorrect.'
 )
 
 
@@ -51,8 +53,8 @@ def write_scored(
     files = {
         'leaderboard.md': _markdown(scored, notes, average),
         SCORES_FILE: scores_csv(one for _, rows in scored for row in rows for one in row.values()),
-        'results.json': json.dumps(as_published(scored), ensure_ascii=False, indent=4) + '\n',
-        'signatures.txt': ''.join(f'{line}\n' for line in signatures(board for board, _ in scored)),
+        'results.json': json_text(as_published(scored), indent=4) + '\n',
+        'signatures.txt': ''.join(f'{one_line(line)}\n' for line in signatures(board for board, _ in scored)),
         **dict(_latex(scored, average)),
     }
     return write_texts(folder, files)
@@ -112,6 +114,15 @@ def signatures(boards: Iterable[Board]) -> Iterator[str]:
         )
 
 
+def _warnings(board: Board) -> list[str]:
+    """What of the responses of each run has to be known."""
+    return [
+        f'{entry.name}: {warning}'
+        for entry in board.entries
+        for warning in answer_warnings(entry.result.block)
+    ]
+
+
 def _ranks(best: int | None, worst: int | None) -> str:
     return str(best) if best == worst else f'{best}–{worst}'
 
@@ -123,6 +134,8 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
         table = leaderboard_table(board, rows)
         title, about = markdown_line(board.title), markdown_line(heading(board))
         parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n{read}\n')
+        if warnings := _warnings(board):
+            parts.append(''.join(f'- {markdown_line(line)}\n' for line in warnings))
         parts += [
             f'### {markdown_line(table.title)}\n\n{table.to_markdown()}'
             for table in group_tables(board, rows)

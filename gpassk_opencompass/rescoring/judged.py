@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS
-from ..scoring import Samples, judge_rows
-from .rows import About, Sampled
+from ..record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
+from ..scoring import Samples, answer_counts, judge_rows
+from .rows import About, Counted, Sampled
+from .tally import Counts, Tally
 
 LANGUAGE = 'en'
 """Of a question whose row names none: the language in which a judge is asked."""
@@ -24,6 +25,17 @@ class Judged:
     judgements: list[Judgement]
     answers: list[FinalAnswer]
     responses: list[str]
+
+    def counts(self) -> dict[str, int]:
+        """Count the responses without a box, without an answer, cut off, and hedged."""
+        return answer_counts(self.answers, self.judgements)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know of responses and judge before quoting a score."""
+        reasons = undecided_reasons(self.judgements)
+        block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
+        return [*answer_warnings({**block, **self.counts()}), *undecided_notes(block)]
 
 
 @dataclass
@@ -44,6 +56,17 @@ class Responses:
         self.questions.append(question)
         self.references.append(reference)
         self.responses.append(responses)
+
+    def counts(self) -> Counts:
+        """Return the counts as if every sample were incorrect: how many there are is known before a verdict.
+
+        Raises:
+            InputError: two rows have one uid.
+        """
+        tally = Tally()
+        for about, responses in zip(self.abouts, self.responses, strict=True):
+            tally.add(Counted(about, len(responses), 0, 0))
+        return tally.counts()
 
     def judged_by(self, judge: Judge) -> Judged:
         """Judge each different final answer to a question once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from ..arguments import LARGEST_N
@@ -107,9 +108,11 @@ def labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> 
     """A row of labels, perhaps with answers.
 
     Raises:
-        InputError: a label is none, there is no label, or another number of answers.
+        InputError: a label is none, there is no label, another number of answers, or counts say otherwise.
     """
     verdicts = _verdicts(names['correct'], row[names['correct']])
+    held = {'n': len(verdicts), 'c': verdicts.count('1'), 'unjudged': verdicts.count('?')}
+    refuse_contradictions(row, names, names['correct'], held)
     answers = None
     if 'answers' in names:
         answers = texts(names['answers'], row[names['answers']])
@@ -120,17 +123,55 @@ def labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> 
     return Sampled(about, verdicts, answers)
 
 
+def refuse_contradictions(
+    row: Mapping[str, Any], names: Mapping[str, str], samples: str, held: Mapping[str, int]
+) -> None:
+    """Raise InputError where a row says another n, c or unjudged than its samples give.
+
+    Args:
+        row, names: the row, and which field holds what.
+        samples: the field that holds the samples.
+        held: `FIELDS` key → what the samples give.
+    """
+    for key, count in held.items():
+        told = row[names[key]] if key in names else None
+        if isinstance(told, (int, float)) and not isinstance(told, bool) and told != count:
+            raise InputError(
+                f'{names[key]} = {told}, but {samples} gives {key} = {count}; are samples missing? Mend '
+                f'the row, or take out {names[key]}'
+            )
+
+
 def texts(name: str, value: object) -> tuple[str, ...]:
-    """A list of answers or responses: texts, numbers as they are written, '' for null.
+    """Return a list of final answers: texts, numbers as they are written, '' for null (no answer).
 
     Raises:
         InputError: it is something else.
     """
+    return tuple('' if one is None else _text(name, one) for one in _listed(name, value))
+
+
+def responses(name: str, value: object) -> tuple[str, ...]:
+    """Return the responses to a question: texts, and numbers as they are written.
+
+    Raises:
+        InputError: it is something else, or a response is null: a sample that failed is no wrong answer.
+    """
+    found = _listed(name, value)
+    if missing := [place for place, one in enumerate(found, 1) if one is None]:
+        raise InputError(
+            f'{len(missing)} of {len(found)} {name} are null, the first is number {missing[0]}: sample '
+            'again what failed, or give "" where the model said nothing'
+        )
+    return tuple(_text(name, one) for one in found)
+
+
+def _listed(name: str, value: object) -> list[Any]:
     if not isinstance(value, list):
         raise InputError(
             f'{name} is a {type(value).__name__}; a row holds a question with the list of all its samples'
         )
-    return tuple(_text(name, one) for one in value)
+    return value
 
 
 def text(name: str, value: object) -> str:
@@ -145,10 +186,10 @@ def text(name: str, value: object) -> str:
 
 
 def _text(name: str, value: object) -> str:
-    if value is None:
-        return ''
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InputError(f'{name} holds a {type(value).__name__}; expected texts')
+    if isinstance(value, float) and not isfinite(value):
+        raise InputError(f'{name} holds {value}, which programs write where nothing is; expected texts')
     return str(value)
 
 

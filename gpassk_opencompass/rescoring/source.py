@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,10 +12,24 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
+from ..record import answer_warnings, undecided_notes
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
-from .rows import About, Counted, Question, Sampled, about, counted, labelled, text, texts
+from .rows import (
+    About,
+    Counted,
+    Question,
+    Sampled,
+    about,
+    counted,
+    labelled,
+    refuse_contradictions,
+    responses,
+    text,
+    texts,
+)
 from .selection import Selection
+from .tally import Counts
 
 Items = Iterator[tuple[int, Row]]
 
@@ -36,10 +50,14 @@ class Source:
     """What a result file calls its model and its data set."""
     judged: Judged | None = None
     """Of responses: what became of each."""
+    remarks: Sequence[str] = ()
+    """Sentences on verdicts that the judge could not give."""
+    undecided: Mapping[str, int] | None = None
+    """Samples of each uid that the judge gave up on; None where it is not known, as of a part of them."""
 
 
 def open_source(
-    path: str, naming: Naming, selection: Selection, judge: Callable[[], Judge] | None = None
+    path: str, naming: Naming, selection: Selection, judge: Callable[[Counts], Judge] | None = None
 ) -> Source:
     """Look at the first row of a file, and offer all of them.
 
@@ -47,7 +65,8 @@ def open_source(
         path: see `JsonRows`; rows as `FIELDS` says, or the result file of an evaluation.
         naming: finds the fields of the rows, and holds their kind.
         selection: the questions and samples that count; others are neither checked nor judged.
-        judge: makes the judge of responses, when it is needed.
+        judge: makes the judge of responses; it is given their counts while none is correct, and may refuse
+            what could not be scored before anything is judged.
 
     Raises:
         InputError: here and while reading; names the file and the row.
@@ -69,8 +88,11 @@ def open_source(
         return Source(kind, _questions(rows, items, naming, selection))
     if judge is None:
         raise InputError(f'{path} holds responses, which need a judge')
-    judged = _responses(rows, items, naming, selection).judged_by(judge())
-    return Source(kind, iter(judged.questions), judged.judge.identity(), judged=judged)
+    found = _responses(rows, items, naming, selection)
+    judged = found.judged_by(judge(found.counts()))
+    return Source(
+        kind, iter(judged.questions), judged.judge.identity(), judged=judged, remarks=judged.remarks
+    )
 
 
 def _responses(rows: JsonRows, items: Items, naming: Naming, selection: Selection) -> Responses:
@@ -110,10 +132,12 @@ def _add(found: Responses, number: int, row: Row, names: Mapping[str, str], sele
     if not selection.takes(asked):
         return
     question, reference = (text(names[key], row[names[key]]) for key in ('question', 'reference'))
-    responses = texts(names['responses'], row[names['responses']])
-    if not responses:
-        raise InputError(f'{names["responses"]} is empty; expected the responses to the question')
-    found.add(asked, question, reference, selection.head(responses))
+    name = names['responses']
+    given = responses(name, row[name])
+    if not given:
+        raise InputError(f'{name} is empty; expected the responses to the question')
+    refuse_contradictions(row, names, name, {'n': len(given)})
+    found.add(asked, question, reference, selection.head(given))
 
 
 def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Source:
@@ -127,13 +151,35 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
         if not all(type(k) is int and k > 0 for k in block['k']):
             raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
-        return Source(RESULT, iter(questions), judge, tuple(block['k']), _run(Path(path), block))
+        remarks = [*answer_warnings(block), *undecided_notes(block)]
+        return Source(
+            RESULT,
+            iter(questions),
+            judge,
+            tuple(block['k']),
+            _run(Path(path), block),
+            remarks=remarks,
+            undecided=_undecided(block) if selection.first is None else None,
+        )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
         ) from error
+
+
+def _undecided(block: Mapping[str, Any]) -> dict[str, int] | None:
+    counts = block['counts']
+    if 'undecided' not in counts:
+        return None
+    found = dict(zip(counts['uid'], counts['undecided'], strict=True))
+    most = dict(zip(counts['uid'], (block['n'] - c for c in counts['c']), strict=True))
+    if wrong := [
+        uid for uid, count in found.items() if type(count) is not int or not 0 <= count <= most[uid]
+    ]:
+        raise InputError(f'damaged: counts.undecided of {wrong[0]!s:.60} is {found[wrong[0]]!r:.60}')
+    return found
 
 
 def _run(path: Path, block: Mapping[str, Any]) -> dict[str, str]:

@@ -71,7 +71,7 @@ def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> 
     Raises:
         InputError: a k, N or m that the questions do not have.
     """
-    _check_size(counts, settings)
+    check_sizes(counts, settings)
     groups = counts.groups
     lines = []
     for group in groups if len(groups) > 1 else []:
@@ -146,7 +146,8 @@ def _g_pass(k: int, thresholds: Sequence[float]) -> dict[str, Kernel]:
     return kernels | ({mg_pass_name(k): kernel_of(mg_pass_name(k))} if k > 1 else {})
 
 
-def _check_size(counts: Counts, settings: Settings) -> None:
+def check_sizes(counts: Counts, settings: Settings) -> None:
+    """Raise InputError where questions have too few samples for a k, N or m, or not all as many."""
     least = min(counts.sizes)
     if settings.size is None:
         counts.check_sizes()

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..record import Measures, Questions, counts_record, versions_with, write_record
 from ..replicas import describe_replicas
-from ..scoring import answer_counts
 from .judged import Judged
 from .rows import Question, Sampled
 
@@ -21,6 +20,7 @@ def result_record(
     judge: Mapping[str, Any],
     run: Mapping[str, str],
     judged: Judged | None = None,
+    undecided: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The record that an evaluation of these questions would have written, so far as is known.
 
@@ -30,14 +30,19 @@ def result_record(
         judge: the identity of who judged.
         run: what the model and the data set are called: `gpassk.run`.
         judged: of responses: what became of each; then the record lacks nothing.
+        undecided: how many samples of each uid the judge gave up on, if that is known.
     """
     columns = _columns(questions, measures.n, run.get('dataset', ''))
     created = datetime.now(timezone.utc).isoformat(timespec='microseconds')
-    more = {'run': {**run, 'host': 'file', 'created': created}, 'versions': versions_with({})}
+    more: dict[str, Any] = {
+        'run': {**run, 'host': 'file', 'created': created},
+        'versions': versions_with({}),
+    }
     if judged is not None:
         return _of_judged(judged, columns, measures, more)
     counts = np.array([_counts(question) for question in questions])
-    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, **more)
+    gave_up = None if undecided is None else np.array([undecided[one.about.uid] for one in questions])
+    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, gave_up, **more)
     sampled = [question for question in questions if isinstance(question, Sampled)]
     if len(sampled) == len(questions):
         record['details']['verdicts'] = [question.verdicts for question in sampled]
@@ -56,7 +61,7 @@ def _of_judged(
         judged.judgements,
         [answer.text for answer in answers],
         judged.judge,
-        **answer_counts(answers),
+        **judged.counts(),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )

@@ -60,12 +60,16 @@ def check_unquoted(path: str, what: str, way_out: str) -> None:
 
 
 def environment(here: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables, with `~` as the home directory and relative paths as seen from `here`."""
+    """Return the variables for OpenCompass: `~` and relative paths as seen from `here`, and time in UTC.
+
+    OpenCompass names its time directories by the local time of its process, which differs from machine to
+    machine and goes back an hour once a year.
+    """
     paths = {name: _seen_from(here, variables[name]) for name in PATH_VARIABLES if variables.get(name)}
     if variables.get('PYTHONPATH'):
         entries = variables['PYTHONPATH'].split(os.pathsep)
         paths['PYTHONPATH'] = os.pathsep.join(_seen_from(here, entry) for entry in entries)
-    return {**variables, **paths}
+    return {**variables, **paths, 'TZ': 'UTC'}
 
 
 def _seen_from(here: Path, path: str) -> str:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from ..errors import IncompleteError, InputError
+from ..times import utc_folder
 from .command import Options, command
 from .directory import environment, prepare_directory
 from .examine import examine
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .starts import Start, Starts, now
+from .starts import Start, Starts
 from .state import Finding, State
 from .work_dir import LOG
 
@@ -133,7 +134,7 @@ class Driver:
         log = held.enter_context((work_dir / LOG).open('wb'))
         starts.begin(
             Start(
-                started=now(),
+                started=utc_folder(),
                 resumes=resumed,
                 workers=workers,
                 config=str(config),
@@ -177,7 +178,7 @@ class Driver:
 def put_aside(paths: Sequence[Path]) -> None:
     """OpenCompass skips what has a result, whatever is in it. Nothing is lost."""
     for path in paths:
-        path.rename(path.with_name(f'{path.name}.{now()}.aside'))
+        path.rename(path.with_name(f'{path.name}.{utc_folder()}.aside'))
 
 
 def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from ..errors import IncompleteError
 from ..files import read_json
-from .starts import NOTES, now
+from ..times import utc_now
+from .starts import NOTES
 
 LOCK = 'lock'
 
@@ -80,7 +81,7 @@ class WorkDirLock:
         holder = holder_of(self._path.parent.parent)
         if not self._is_free(holder):
             raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
-        self._holder = Holder(os.getpid(), socket.gethostname(), now())
+        self._holder = Holder(os.getpid(), socket.gethostname(), utc_now())
         os.ftruncate(self.fileno, 0)
         self._write()
 

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,6 @@ from ..files import parse_json
 
 NOTES = '.gpassk'
 """The folder of the notes in a work directory."""
-
-TIME = '%Y%m%d_%H%M%S'
-"""How OpenCompass names its time directories."""
 
 _TIME_NAME = re.compile(r'\d{8}_\d{6}')
 
@@ -34,7 +30,7 @@ class Start:
     """One `opencompass` command."""
 
     started: str
-    """Local time, in the form of the time directories."""
+    """In UTC, in the form of the time directories; local time in work directories of version 0.1.0."""
     resumes: str | None
     """The time directory given with -r; None: OpenCompass made one soon after `started`."""
     workers: int | None
@@ -106,11 +102,6 @@ class Starts:
             file.write(('\n' if torn else '') + json.dumps(asdict(start)) + '\n')
             file.flush()
             os.fsync(file.fileno())
-
-
-def now() -> str:
-    """The present in the form of the time directories."""
-    return datetime.now().strftime(TIME)
 
 
 def times_in(work_dir: Path) -> list[str]:

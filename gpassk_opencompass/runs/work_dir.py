@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import mapping, read_json
+from ..times import seconds_of, seconds_of_folder
 from .config_file import Config, read_config
 from .plan import Wanted
 from .starts import NOTES, times_in
@@ -19,6 +21,9 @@ LOG = f'{NOTES}/opencompass.log'
 
 DIRECTORY = f'{NOTES}/cwd'
 """In a work directory: where that command ran."""
+
+PROVENANCE = 'run.provenance'
+"""Beside the predictions of a model: what they were drawn with, and when the first was begun."""
 
 SIZES = '.cache/dataset_size.json'
 """Where OpenCompass keeps the number of rows of each data set, relative to where it runs."""
@@ -41,6 +46,17 @@ class TimeDir:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.time = path.name
+
+    @property
+    def begun(self) -> float:
+        """When its first sample was drawn, in seconds since 1970; else what its name says, as local time."""
+        told = []
+        for path in self.path.glob(f'predictions/**/{PROVENANCE}'):
+            with suppress(OSError, ValueError):
+                told.append(seconds_of(mapping(read_json(path)).get('created')))
+        return min(
+            (moment for moment in told if moment is not None), default=seconds_of_folder(self.time) or 0.0
+        )
 
     @cached_property
     def configs(self) -> tuple[Config, ...]:
@@ -74,8 +90,9 @@ class TimeDir:
 
 
 def time_dirs(work_dir: Path) -> list[TimeDir]:
-    """The newest one first; nothing else that lies in the work directory counts."""
-    return [TimeDir(work_dir / name) for name in sorted(times_in(work_dir), reverse=True)]
+    """List the time directories, the newest one first; nothing else in the work directory counts."""
+    found = [TimeDir(work_dir / name) for name in times_in(work_dir)]
+    return sorted(found, key=lambda one: (one.begun, one.time), reverse=True)
 
 
 def rows_of(work_dir: Path, dataset: str) -> int | None:

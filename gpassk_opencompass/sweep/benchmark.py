@@ -47,6 +47,7 @@ class Benchmark:
         'benchmarks',
         'version',
         'dataset_path',
+        'dataset_revision',
         'dataset_splits',
         'dataset_languages',
         'cot',
@@ -106,23 +107,25 @@ def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
         if key not in NAMES:
             raise unknown('benchmark', key, NAMES)
     paths = _read_paths(variables, keys)
+    revisions = _read_revisions(variables)
     evaluator = _read_evaluator(variables)
     benchmarks = tuple(
         Benchmark(key, *fields, cot, evaluator)
         for key in keys
-        for fields in _questions_of(key, _path(paths, key), variables)
+        for fields in _questions_of(key, _path(paths, key), _path(revisions, key), variables)
     )
     _check_labels(benchmarks)
     return benchmarks
 
 
 def _questions_of(
-    key: str, path: str | None, variables: Mapping[str, Any]
+    key: str, path: str | None, revision: str | None, variables: Mapping[str, Any]
 ) -> Iterator[tuple[str, int | None, str, dict[str, Any]]]:
-    """(label, questions, type, rows) of one word of `benchmarks`."""
+    """Yield (label, questions, type, rows) of one word of `benchmarks`."""
+    at = {} if revision is None else {'revision': revision}
     if key in QUESTION_SETS:
         questions = QUESTION_SETS[key]
-        rows = {'benchmark': key, 'path': path or questions.source}
+        rows = {'benchmark': key, 'path': path or questions.source, **at}
         yield questions.label, questions.questions, 'gpassk_opencompass.BenchmarkDataset', rows
         return
     for version, splits, languages in _live_math_bench_rows(key, variables):
@@ -132,6 +135,7 @@ def _questions_of(
             'gpassk_opencompass.LiveMathBenchDataset',
             {
                 'path': path or LIVE_MATH_BENCH_HUB,
+                **at,
                 'version': version,
                 'dataset_splits': list(splits),
                 'dataset_languages': list(languages),
@@ -167,7 +171,10 @@ def _read_paths(variables: Mapping[str, Any], keys: Sequence[str]) -> dict[str, 
     """Benchmark, or the beginning of its name up to a `-`: folder, file or hub name."""
     raw = variables.get('dataset_path', {})
     if isinstance(raw, dict):
-        return {_path_key(key): _read_path(path, f'dataset_path[{key!r}]') for key, path in raw.items()}
+        return {
+            _path_key(key, 'dataset_path'): _read_path(path, f'dataset_path[{key!r}]')
+            for key, path in raw.items()
+        }
     path = _read_path(raw, 'dataset_path')
     if path != LIVE_MATH_BENCH_HUB and not any(key.startswith(ANY_VERSION) for key in keys):
         raise TemplateError(
@@ -175,6 +182,18 @@ def _read_paths(variables: Mapping[str, Any], keys: Sequence[str]) -> dict[str, 
             f'another write dataset_path = {{{keys[0]!r}: {path!r}}}'
         )
     return {ANY_VERSION: path}
+
+
+def _read_revisions(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Read by benchmark, as `_read_paths`, which commit, branch or tag of the hub's data is meant."""
+    raw = variables.get('dataset_revision', {})
+    given = {ANY_VERSION: raw} if isinstance(raw, str) else raw
+    if not isinstance(given, dict) or not all(isinstance(name, str) and name for name in given.values()):
+        raise TemplateError(
+            f'dataset_revision is {raw!r}; expected a commit, branch or tag of the hub data set of '
+            'LiveMathBench, or a dict of them by benchmark'
+        )
+    return {_path_key(key, 'dataset_revision'): revision for key, revision in given.items()}
 
 
 def _read_path(path: Any, where: str) -> str:
@@ -186,10 +205,10 @@ def _read_path(path: Any, where: str) -> str:
     return os.fspath(path)
 
 
-def _path_key(key: Any) -> str:
+def _path_key(key: Any, where: str) -> str:
     known = {name.rsplit('-', cuts)[0] for name in NAMES for cuts in range(name.count('-') + 1)}
     if not isinstance(key, str) or key.lower() not in known:
-        raise unknown('benchmark in dataset_path', key, sorted(known))
+        raise unknown(f'benchmark in {where}', key, sorted(known))
     return key.lower()
 
 

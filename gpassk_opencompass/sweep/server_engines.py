@@ -146,6 +146,11 @@ def _check_server(llm: Llm) -> None:
 
 
 def _check_url(llm: Llm, option: str, url: Any, added: str) -> None:
+    if '@' in str(url):  # not repeated: what stands before it is often a password
+        raise TemplateError(
+            f"{llm.path}: {option} has an '@'; leave the user and the password out of the address, write "
+            "key_env='MY_API_KEY' and export the key in it"
+        )
     if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
         raise TemplateError(f'{llm.path}: {option} has {url!r}; expected http://… or https://…')
     if url.rstrip('/').endswith(added):

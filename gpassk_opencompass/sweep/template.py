@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
 from collections.abc import Mapping
@@ -12,17 +13,9 @@ from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
 from .axes import with_lines
+from .key_shapes import looks_like_key
 from .literals import NO_LITERAL
 from .source import check_size
-
-SECRET = re.compile(
-    r'(?<![A-Za-z0-9])(?:sk|gsk|xai)-[\w-]{8,}'
-    r'|(?<![A-Za-z0-9])(?:hf_|AIza)[\w-]{16,}'
-    r'|[Bb]earer\s+\S{8,}'
-    r'|://[^/\s:@]*:[^/\s@]+@'
-    r'|[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}'
-)
-"""Keys of the usual providers, authorization headers, and URLs with a password or a key."""
 
 KEY_FIELDS = frozenset(
     {
@@ -38,7 +31,10 @@ _FOR_A_JUDGE = (
     "give the judge api_key_env='JUDGE_KEY', the name of the environment variable that holds the key, and "
     'export JUDGE_KEY=… before running opencompass'
 )
-_FOR_A_MODEL = "write key='ENV' (the default) and export OPENAI_API_KEY=… before running opencompass"
+_FOR_A_MODEL = (
+    "write key_env='MY_API_KEY', the name of an environment variable, or key='ENV' (the default, for "
+    'OPENAI_API_KEY), and export the key in it before running opencompass'
+)
 
 
 def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -59,8 +55,9 @@ def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[st
         raise TemplateError(f'the template is not valid Python: {error}') from error
     with_base = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
     variables = with_lines(_run(path, with_base), lines or {})
+    allowed = _allowed(variables.pop('not_keys', []))
     try:
-        _check_value(variables)
+        _check_value(variables, allowed)
     except RecursionError as error:
         raise TemplateError('a value of the template holds itself, or is nested too deep') from error
     return variables
@@ -89,30 +86,43 @@ def _is_variable(name: str, value: Any) -> bool:
     return name == name.lower() and name[0] != '_' and not isinstance(value, (ModuleType, FunctionType, type))
 
 
-def _check_value(value: Any, where: str = '') -> None:
+def _allowed(texts: Any) -> frozenset[str]:
+    if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, str) for text in texts):
+        raise TemplateError('not_keys must be a list of texts: values that look like keys and are none')
+    return frozenset(texts)
+
+
+def _check_value(value: Any, allowed: frozenset[str], where: str = '') -> None:
     """Refuse what must not, or cannot, stand in the configs and their names."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _check_value(item, f'{where}.{key}' if where else str(key))
+            if isinstance(key, str):
+                _check_text(key, allowed, f'the name of an entry of {where}' if where else 'a variable')
+            _check_value(item, allowed, f'{where}.{key}' if where else str(key))
     elif isinstance(value, (list, tuple, set)):
         for i, item in enumerate(value):
-            _check_value(item, f'{where}[{i}]')
+            _check_value(item, allowed, f'{where}[{i}]')
+    elif isinstance(value, os.PathLike):
+        _check_text(str(os.fspath(value)), allowed, where)
     elif isinstance(value, str):
-        _check_text(value, where)
+        _check_text(value, allowed, where)
     elif isinstance(value, int):
         check_size(value, where)
 
 
-def _check_text(text: str, where: str) -> None:
+def _check_text(text: str, allowed: frozenset[str], where: str) -> None:
     """Literal keys would land in every config, log and work directory; the message does not repeat them."""
     if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
         raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
-    if _looks_secret(text, where):
+    if text not in allowed and _looks_secret(text, where):
         advice = _FOR_A_JUDGE if _JUDGE.search(where) else _FOR_A_MODEL
-        raise TemplateError(f'{where} looks like a literal API key; keys come from the environment: {advice}')
+        raise TemplateError(
+            f'{where} looks like a literal API key; keys come from the environment: {advice}. If it is none, '
+            'repeat the value in a list not_keys = […]'
+        )
 
 
 def _looks_secret(text: str, where: str) -> bool:
     field = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2].lower().replace('-', '_')
     is_key = field in KEY_FIELDS and text != '' and not ENVIRONMENT_NAME.fullmatch(text)
-    return is_key or bool(SECRET.search(text))
+    return is_key or looks_like_key(text)

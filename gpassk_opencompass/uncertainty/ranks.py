@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,13 @@ from .intervals import (
 )
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_CHUNK = 100_000
+"""Drawn signs at a time, which bounds the memory."""
+
+_ROUNDING = 1e-9
+"""A t statistic that exceeds another one by a smaller share is equal to it."""
 
 
 def rank_intervals(
@@ -28,19 +36,23 @@ def rank_intervals(
     draws: int = 2000,
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """The best and the worst rank that each of M runs may have, all of them right at once at `level`.
+    """Return the best and the worst rank that each of M runs may have, all right at once at `level`.
 
     A run's best rank is one behind all runs that are better beyond doubt, its worst one before all that
     are worse beyond doubt. Two runs differ beyond doubt where their paired, clustered t statistic exceeds
-    what the largest one of all M·(M − 1)/2 pairs exceeds in a share 1 − level of `draws` draws in which
-    the sign of each source problem's deviation is flipped at random (the maximum keeps the error over the
-    whole table; for ranks see Mogstad, Romano, Shaikh and Wilhelm 2024).
+    what the largest one of all M·(M − 1)/2 pairs exceeds in a share 1 − level of `draws` draws, in each of
+    which the runs are swapped on about half of the source problems, the same ones for all pairs: the
+    differences of these problems change their sign. Every statistic is divided by the standard error of
+    its own draw, √(J/(J − 1)·(Q − S²/J)) where all J problems have as many questions, with S the sum and
+    Q the sum of squares of a pair's differences. For two runs this is a randomisation test, exact where
+    neither is better and their differences are symmetric; the maximum keeps the error over the whole
+    table (for ranks see Mogstad, Romano, Shaikh and Wilhelm 2024).
 
     Args:
         values: of M runs on the same Q questions, shape (M, Q).
         problems: the source problem of each question; None: each question is its own.
         level: of confidence for the whole table, between 0 and 1.
-        draws, seed: of the random signs.
+        draws, seed: of the random signs; with fewer than level/(1 − level) draws nothing is beyond doubt.
 
     Returns:
         Shape (M, 2): best and worst rank, from 1. With fewer than 20 problems (in effect, by their sizes),
@@ -63,57 +75,74 @@ def rank_intervals(
     return np.stack([1 + better.sum(0), len(runs) - better.sum(1)], axis=1)
 
 
-def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, seed: int) -> NDArray[np.bool_]:
+def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, seed: int) -> Bools:
     """better[i, j]: run i is better than run j beyond doubt."""
-    runs = len(sums)
-    better = np.zeros((runs, runs), dtype=bool)
-    i, j = np.triu_indices(runs, 1)
-    if problems_refusal(sizes) or not i.size:
-        return better
-    means = sums.sum(1) / sizes.sum()
-    deviations = _deviations(sums, means, sizes)
-    errors = _errors(deviations, i, j) / sizes.sum()
-    differences = means[i] - means[j]
-    enough = _enough_differ(sums, i, j) & (errors > LEAST_ERROR)
-    if not enough.any():
-        return better
-    i, j, errors, differences = i[enough], j[enough], errors[enough], differences[enough]
-    critical = _critical(deviations, (i, j), errors * sizes.sum(), level, draws, seed)
-    beyond = np.abs(differences) / errors > critical
-    better[i[beyond & (differences > 0)], j[beyond & (differences > 0)]] = True
-    better[j[beyond & (differences < 0)], i[beyond & (differences < 0)]] = True
-    return better
+    if problems_refusal(sizes):
+        return np.zeros((len(sums), len(sums)), dtype=bool)
+    statistics = _statistics(sums, sizes)
+    critical = _critical(sums, sizes, ~np.isnan(statistics), level, draws, seed)
+    # A comparison with NaN is False: what cannot be compared is not told apart.
+    above: Bools = statistics > critical * (1 + _ROUNDING)
+    below: Bools = statistics < -critical * (1 + _ROUNDING)
+    return above | below.T
 
 
-def _deviations(sums: Floats, means: Floats, sizes: NDArray[np.intp]) -> Floats:
-    return sums - means[:, None] * sizes
+def _statistics(sums: Floats, sizes: NDArray[np.intp]) -> Floats:
+    """t of run i − run j at [i, j] for i < j, shape (M, M); NaN where they cannot be compared.
 
-
-def _errors(deviations: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-    """√(J/(J − 1)·Σ(x − y)²) of each pair; pair by pair, since products of sums would cancel badly."""
-    count = deviations.shape[1]
-    norms = [np.linalg.norm(deviations[a] - deviations[b]) for a, b in zip(i, j, strict=True)]
-    return np.asarray(np.array(norms) * np.sqrt(count / (count - 1)))
-
-
-def _enough_differ(sums: Floats, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Pairs that differ on enough problems, in effect."""
-    differing = [effective_number(np.abs(sums[a] - sums[b])) for a, b in zip(i, j, strict=True)]
-    return np.array(differing) >= FEWEST_EFFECTIVE
+    From the residuals themselves: the sums of squares of `_critical` would cancel where all problems
+    differ alike.
+    """
+    count, total = sizes.size, int(sizes.sum())
+    found = np.full((len(sums), len(sums)), np.nan)
+    for i, run in enumerate(sums[:-1]):
+        differences = run - sums[i + 1 :]
+        means = differences.sum(1) / total
+        residuals = differences - means[:, None] * sizes
+        errors = np.sqrt(count / (count - 1) * (residuals**2).sum(1)) / total
+        differing = np.array([effective_number(one) for one in np.abs(differences)])
+        enough = (differing >= FEWEST_EFFECTIVE) & (errors > LEAST_ERROR)
+        found[i, i + 1 :][enough] = means[enough] / errors[enough]
+    return found
 
 
 def _critical(
-    deviations: Floats,
-    pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
-    scales: Floats,
-    level: float,
-    draws: int,
-    seed: int,
+    sums: Floats, sizes: NDArray[np.intp], compared: Bools, level: float, draws: int, seed: int
 ) -> float:
-    """The quantile of the largest |t| of all pairs under random signs."""
+    """What the largest |t| of the compared pairs exceeds in a share 1 − level of the draws.
+
+    The data themselves count as one more draw, so the share holds for any number of draws.
+    """
+    place = math.ceil(round((draws + 1) * level, 9))
+    if place > draws or not compared.any():
+        return math.inf
+    largest = np.concatenate(
+        [_largest(signs, sums, sizes, compared) for signs in _signs(sums.shape, draws, seed)]
+    )
+    return float(np.partition(largest, place - 1)[place - 1])
+
+
+def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
+    """A sign for each problem, a row a draw, in chunks."""
     generator = np.random.default_rng(seed)
-    largest = np.empty(draws)
-    for draw in range(draws):
-        flipped = deviations @ generator.choice((-1.0, 1.0), size=deviations.shape[1])
-        largest[draw] = np.max(np.abs(flipped[pairs[0]] - flipped[pairs[1]]) / scales)
-    return float(np.quantile(largest, level, method='higher'))
+    rows = max(1, _CHUNK // max(shape))
+    for start in range(0, draws, rows):
+        count = min(rows, draws - start)
+        yield generator.integers(2, size=(count, shape[1])) * 2.0 - 1
+
+
+def _largest(signs: Floats, sums: Floats, sizes: NDArray[np.intp], compared: Bools) -> Floats:
+    """The largest |t| of the compared pairs in each draw, shape (draws,)."""
+    count, total, squared = sizes.size, int(sizes.sum()), float(sizes @ sizes)
+    flipped, weighed = signs @ sums.T, signs @ (sums * sizes).T
+    largest = np.zeros(len(signs))
+    for i in np.flatnonzero(compared.any(1)):
+        others = np.flatnonzero(compared[i])
+        squares = ((sums[i] - sums[others]) ** 2).sum(1)
+        sum_of = flipped[:, [i]] - flipped[:, others]
+        crossed = weighed[:, [i]] - weighed[:, others]
+        means = sum_of / total
+        # Σ(x − mean·size)², where flipping leaves Σx² as it is; above 0 but for rounding.
+        residuals = np.maximum(squares - means * (2 * crossed - means * squared), _ROUNDING * squares)
+        np.maximum(largest, (sum_of**2 / residuals).max(1), out=largest)
+    return np.asarray(np.sqrt(largest * (count - 1) / count))

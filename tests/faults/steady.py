@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripted import ScriptedModel
+from scripted import ScriptedModel, question_number
 from sweep_run import answer
 
 
@@ -13,4 +13,5 @@ class SteadyModel(ScriptedModel):
 
     def generate(self, inputs: list[str], max_out_len: int, **settings: Any) -> list[str]:
         super().generate(inputs, max_out_len, **settings)
-        return [answer(int(uid.rsplit('/', 1)[1]), replica) for uid, replica in self.seeds.samples]
+        asked = zip(inputs, self.seeds.samples, strict=True)
+        return [answer(question_number(prompt), sample.replica) for prompt, sample in asked]

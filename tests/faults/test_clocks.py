@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,10 @@ from judge_server import Act, Asked, Fail, JudgeServer, SkippingClock, fair
 from judging import judge_with
 from judging_run import pairs_of
 
+from gpassk_opencompass import times
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.stored import StoredVerdicts
 from gpassk_opencompass.judges.waits import WallClock
-from gpassk_opencompass.runs import starts
 
 pytestmark = pytest.mark.e2e
 
@@ -91,7 +91,7 @@ def test_a_sweep_goes_on_across_a_jump(
     behave(tmp_path, 'run', 'broken')
     assert main(['run', 'configs', '--', '--max-num-workers', '3']) == 1
     [time_dir] = tmp_path.glob('outputs/run/2*')
-    monkeypatch.setattr(starts, 'datetime', _Shifted(seconds))
+    monkeypatch.setattr(times, 'datetime', _shifted(seconds))
     for workers in ('5', '6'):
         assert main(['run', 'configs', '--', '--max-num-workers', workers]) == 1
     behave(tmp_path, 'run', 'ok')
@@ -102,14 +102,15 @@ def test_a_sweep_goes_on_across_a_jump(
     assert json.loads(result.read_text()) == record()
 
 
-class _Shifted:
-    """Stands for the class `datetime` where the present is asked for."""
+def _shifted(seconds: float) -> type[datetime]:
+    """The class `datetime` of a machine whose clock is off."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + timedelta(seconds=seconds)
 
-    def now(self) -> datetime:
-        return datetime.now() + timedelta(seconds=self._seconds)
+    return Shifted
 
 
 def test_random_jumps_between_commands_lose_nothing(

@@ -24,6 +24,7 @@ from gpassk_opencompass.report.results import read_result
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.table import Table, one_line, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.unseen import escaped
 
 NAMES = (
     'model',
@@ -139,7 +140,7 @@ cells = (
 
 @fuzz(st.lists(st.tuples(cells, cells), min_size=1, max_size=4), share=3)
 def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
-    """Spreadsheets run what begins like a formula; read back, each text is what it was."""
+    """Spreadsheets run what begins like a formula; read back, each text is what can be seen of it."""
     text = Table(['a', '=b'], [list(row) for row in rows]).to_csv()
     read = list(csv.reader(StringIO(text, newline='')))  # as of a file
     assert len(read) == 1 + len(rows)
@@ -148,7 +149,7 @@ def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
         for cell, value in zip(row, given, strict=True):
             if isinstance(value, str):
                 assert cell[:1] not in {*'=+-@\t\r\n', *'＝＋－＠'}
-                assert read_csv_cell(cell) == value.replace('\0', '\ufffd')
+                assert read_csv_cell(cell) == escaped(value, keep='\n\t')
 
 
 ESCAPED = {escape: character for character, escape in LATEX_ESCAPE_RULES.items()} | {r'\textbar{}': '|'}
@@ -202,7 +203,7 @@ def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note
 
 @fuzz(texts)
 def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, str]) -> None:
-    """Inside their folder, in UTF-8, and the scores with the names as they were."""
+    """Inside their folder, in UTF-8, and the scores with the names, what cannot be seen of them escaped."""
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
     for path in write_tables(found, out):
@@ -210,7 +211,7 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
         path.read_text(encoding='utf-8')
         assert path.name.isprintable()
     if found:
-        name = found[0].entries[0].name.replace('\0', '\ufffd')
+        name = escaped(found[0].entries[0].name, keep='\n\t')
         assert {score.run for score in read_scores(out / 'scores.csv')} == {name}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -27,14 +28,16 @@ from gpassk_opencompass.cli.shown import printable
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.candidate import Candidate, settle
 from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply, server_message
+from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
-from gpassk_opencompass.judges.reply import read_verdict
+from gpassk_opencompass.judges.reply import hear, read_verdict
 from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
 from gpassk_opencompass.report.table import one_line
 from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName
 from gpassk_opencompass.unseen import UNSEEN
 
 SIZE = 100_000
+SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')
 
 
 @fuzz(responses | spoiled_texts(), share=3)
@@ -43,7 +46,9 @@ def test_a_response_has_a_final_answer(response: str) -> None:
     found = final_answer(response)
     assert found.text or not found.boxed
     assert found.text == found.text.strip()
-    assert all(part.strip() in response for part in found.text.split(', '))
+    plain = response.replace('**', '')
+    parts = [SIGN.sub('', part).strip().removesuffix(')') for part in found.text.split(', ')]
+    assert all(part.strip() in plain or part.strip() in response for part in parts)
 
 
 @fuzz(answers | any_text | spoiled_texts(), share=3)
@@ -69,7 +74,8 @@ def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
     """Without a box, or without a word for yes or no behind the thinking, there is none."""
     verdict = read_verdict(reply)
     assert verdict in (Verdict.CORRECT, Verdict.INCORRECT, None)
-    told = reply.rpartition('</think>')[2].casefold()
+    # A tag between quotation marks is talked about.
+    told = re.split(r'(?<![`"\'])</think>|</think>(?![`"\'])', reply)[-1].casefold()
     if verdict is Verdict.CORRECT:
         assert r'\boxed' in told
         assert 'yes' in told or '是' in told
@@ -80,9 +86,18 @@ def test_a_reply_is_a_verdict_or_none(reply: str) -> None:
 
 @fuzz(replies, st.sampled_from([r'\boxed{yes}', r'\boxed{no}']))
 def test_the_last_verdict_wins(before: str, last: str) -> None:
-    """Whatever a candidate answer made the judge quote before."""
+    """Whatever a candidate answer made the judge quote before, unless a thought began that has no end."""
     expected = Verdict.CORRECT if 'yes' in last else Verdict.INCORRECT
-    assert read_verdict(f'{before}\n{last}') is expected
+    verdict = read_verdict(f'{before}\n{last}')
+    assert verdict is expected or (verdict is None and '<think>' in before)
+
+
+@fuzz(replies | responses, st.sampled_from(['en', 'cn']), st.integers(0, 500))
+def test_a_prompt_sent_back_is_no_verdict(candidate: str, language: str, cut: int) -> None:
+    """Whatever the answer in it says, whole or without its beginning."""
+    texts = {'question': 'What is 7 × 8?', 'reference': '56', 'candidate': candidate}
+    asked = find_prompts('own').asked(language, **texts)
+    assert hear(Reply(asked.prompt[cut:], 'stop'), asked).verdict is None
 
 
 @fuzz(st.binary(max_size=60) | replies.map(lambda text: text.encode('utf-8', 'surrogatepass')))

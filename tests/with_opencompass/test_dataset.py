@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Dataset
 from hosts import READER, SHARED, import_plugin, write_bench
 
 from gpassk_opencompass import InputError
@@ -25,12 +27,17 @@ def build(path: Path | str, **settings: Any) -> Any:
     return plugin.LiveMathBenchDataset(path=str(path), reader_cfg=READER, abbr='bench', **settings).test
 
 
+def uid(name: str, number: int, group: str = '') -> str:
+    """The uid of a question of `PARALLEL`: 12 digits of the SHA-256 of its text."""
+    text = PARALLEL[name][number][0]
+    return f'202412/{group or name}/{hashlib.sha256(text.encode()).hexdigest()[:12]}'
+
+
 def test_rows_lie_replica_by_replica_with_their_own_columns(tmp_path: Path) -> None:
     """row = replica × Q + question; uid, replica, split and language say what a row is."""
     rows = build(write_bench(tmp_path, PARALLEL), n=3, k=[1, 3])
     assert rows['replica'] == [0] * 4 + [1] * 4 + [2] * 4
-    uids = ['202412/AMC_cn/0', '202412/AMC_cn/1', '202412/AMC_en/0', '202412/AMC_en/1']
-    assert rows['uid'] == uids * 3
+    assert rows['uid'] == [uid('AMC_cn', 0), uid('AMC_cn', 1), uid('AMC_en', 0), uid('AMC_en', 1)] * 3
     assert rows['idx'] == [0, 1, 2, 3] * 3
     assert set(rows['subdivision']) == {'bench'}
     assert rows['answer'][:2] == ['$2$', '$4$']
@@ -41,8 +48,50 @@ def test_translations_share_a_problem_and_the_hard_split_does_not(tmp_path: Path
     files = {**PARALLEL, 'hard_cn': PARALLEL['AMC_cn'], 'hard_en': PARALLEL['AMC_en']}
     rows = build(write_bench(tmp_path, files), dataset_splits=['AMC', 'hard'])
     problems = dict(zip(rows['uid'], rows['problem'], strict=True))
-    assert problems['202412/AMC_cn/1'] == problems['202412/AMC_en/1'] != problems['202412/AMC_en/0']
-    assert problems['202412/hard_cn/1'] != problems['202412/hard_en/1']
+    assert problems[uid('AMC_cn', 1)] == problems[uid('AMC_en', 1)] != problems[uid('AMC_en', 0)]
+    assert problems[uid('AMC_cn', 1, 'hard_cn')] != problems[uid('AMC_en', 1, 'hard_en')]
+
+
+def test_a_question_has_its_uid_wherever_it_stands(tmp_path: Path) -> None:
+    """Reversed lines name the same questions; one text twice is told apart, an edited one is another."""
+    twice = [*PARALLEL['AMC_en'], PARALLEL['AMC_en'][0]]
+    there = build(write_bench(tmp_path / 'a', {'AMC_en': twice}), dataset_languages=['en'])
+    back = build(write_bench(tmp_path / 'b', {'AMC_en': twice[::-1]}), dataset_languages=['en'])
+    assert there['uid'] == [uid('AMC_en', 0), uid('AMC_en', 1), f'{uid("AMC_en", 0)}-2']
+    assert back['uid'] == there['uid']
+    assert back['question'] == there['question'][::-1]
+    other = {'AMC_en': [('What is 1+2?', '$2$')]}
+    edited = build(write_bench(tmp_path / 'c', other), dataset_languages=['en'])
+    assert not set(edited['uid']) & set(there['uid'])
+
+
+def test_rows_tell_the_file_that_they_come_from(tmp_path: Path) -> None:
+    """Its name and the SHA-256 of its bytes."""
+    root = write_bench(tmp_path, PARALLEL)
+    rows = build(root)
+    for language in ('cn', 'en'):
+        content = (root / '202412' / f'AMC_{language}.jsonl').read_bytes()
+        assert f'AMC_{language}.jsonl@sha256:{hashlib.sha256(content).hexdigest()}' in rows['source']
+    assert len(set(rows['source'])) == 2
+
+
+def test_a_revision_is_for_data_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is passed on, and the commit that was read stands in each row; for a folder it is refused."""
+    with pytest.raises(InputError, match='only data of the hub have revisions'):
+        build(write_bench(tmp_path, PARALLEL), revision='main')
+    asked: list[Any] = []
+    commit = '0123456789abcdef0123456789abcdef01234567'
+
+    def load_dataset(path: str, subset: str | None, revision: str | None) -> Dataset:
+        asked.append((path, subset, revision))
+        rows = Dataset.from_list([{'question': 'What is 1+1?', 'answer': '2'}])
+        rows.info.download_checksums = {f'hf://datasets/{path}@{commit}/AMC_en.jsonl': {}}
+        return rows
+
+    monkeypatch.setattr('gpassk_opencompass.questions.files.load_dataset', load_dataset)
+    rows = build(Path('org/bench'), dataset_languages=['en'], revision='v2')
+    assert asked == [('org/bench', 'v202412_AMC_en', 'v2')]
+    assert rows['source'] == [f'org/bench@{commit}:v202412_AMC_en']
 
 
 def test_files_of_different_lengths_are_not_parallel(tmp_path: Path) -> None:
@@ -99,7 +148,8 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None
         '    path: data/test.jsonl\n---\n'
     )
     rows = build(tmp_path, dataset_languages=['en'])
-    assert rows['uid'] == ['202412/AMC_en/0']
+    assert len(rows) == 1
+    assert rows['uid'][0].startswith('202412/AMC_en/')
     with pytest.raises(InputError, match='v202412_WLPMC_en'):
         build(tmp_path, dataset_splits=['WLPMC'], dataset_languages=['en'])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -104,11 +105,13 @@ def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
     time_dir = tmp_path / 'results' / '20260101_000000'
     predictions = time_dir / 'predictions' / model / 'bench.json'
     predictions.parent.mkdir(parents=True)
-    predictions.write_text('{}')
-    seals = import_plugin('.seals')
-    samples = list(map(import_plugin('.seeds').Sample, rows['uid'], rows['replica']))
-    seals.write_seal(predictions, predictions, samples)
     responses = [f'It is \\boxed{{seven or {row}}}' for row in range(8)]
+    kept = [
+        {'origin_prompt': prompt, 'prediction': response, 'gold': answer}
+        for prompt, response, answer in zip(rows['prompt'], responses, rows['answer'], strict=True)
+    ]
+    predictions.write_text(json.dumps({str(number): row for number, row in enumerate(kept)}))
+    import_plugin('.seals').write_seal(predictions, predictions, '', {})
     scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
         evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError
+from gpassk_opencompass.files import digest
 from gpassk_opencompass.runs.driver import put_aside
 from gpassk_opencompass.sweep.lengths import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
 journal = import_plugin('.journal')
+seals = import_plugin('.seals')
 Sample = import_plugin('.seeds').Sample
 
 SAMPLES = [Sample('q', replica) for replica in range(8)]
+
+
+def task(predictions: Path, samples: Sequence[Any] = SAMPLES) -> Any:
+    return journal.Journal(predictions, digest(repr(samples).encode()), len(samples))
+
+
+def seal(draft: Path) -> None:
+    """What the inferencer does with a draft that is whole."""
+    seals.write_seal(draft.with_suffix('.json'), draft, '', {})
 
 
 def lines(rows: Sequence[int]) -> str:
@@ -66,20 +79,20 @@ def test_what_is_kept_of_a_resume_file(tmp_path: Path, found: str, kept: str) ->
 def test_a_resume_file_of_other_samples_is_refused(tmp_path: Path) -> None:
     """With another number of workers a shard of the same name has other rows; positions would lie."""
     predictions = tmp_path / 'bench_1.json'
-    journal.Journal(predictions, SAMPLES[:4]).claim()
+    task(predictions, SAMPLES[:4]).claim()
     (tmp_path / 'tmp_bench_1.jsonl').write_text(lines([0]))
-    journal.Journal(predictions, SAMPLES[:4]).claim()
+    task(predictions, SAMPLES[:4]).claim()
     with pytest.raises(IncompleteError, match='--max-num-workers'):
-        journal.Journal(predictions, SAMPLES[4:]).claim()
+        task(predictions, SAMPLES[4:]).claim()
     (tmp_path / 'tmp_bench_1.samples').unlink()
     with pytest.raises(IncompleteError, match='other samples'):
-        journal.Journal(predictions, SAMPLES[:4]).claim()
+        task(predictions, SAMPLES[:4]).claim()
 
 
 def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> None:
     """The first one, on a node that was given up, stops at its next batch and publishes nothing."""
     predictions = tmp_path / 'bench_0.json'
-    first, second = (journal.Journal(predictions, SAMPLES) for _ in range(2))
+    first, second = (task(predictions, SAMPLES) for _ in range(2))
     first.claim()
     first.check()
     second.claim()
@@ -87,10 +100,10 @@ def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> No
         first.check()
     first.draft.write_text('first')
     with pytest.raises(IncompleteError, match='taken over'):
-        first.publish()
+        first.publish(seal)
     second.check()
     second.draft.write_text('second')
-    second.publish()
+    second.publish(seal)
     assert {path.name for path in tmp_path.iterdir()} == {'bench_0.json', 'bench_0.seal'}
     assert predictions.read_text() == 'second'
     with pytest.raises(IncompleteError, match='taken over'):
@@ -100,7 +113,7 @@ def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> No
 def test_the_resume_file_keeps_the_name_that_opencompass_gives_it(tmp_path: Path) -> None:
     """Made of the draft's name by OpenCompass's own rule, for names with dots too."""
     for name in ('bench_0', 'a.b_0'):
-        draft = journal.Journal(tmp_path / f'{name}.json', SAMPLES).draft
+        draft = task(tmp_path / f'{name}.json', SAMPLES).draft
         assert Path('tmp_' + draft.name).with_suffix('.jsonl').name == f'tmp_{name}.jsonl'
 
 
@@ -109,12 +122,12 @@ def test_the_longest_data_set_name_leaves_room_for_every_file(tmp_path: Path) ->
     abbr = 'x' * (MAX_FILE_NAME - AROUND_DATASET)
     predictions = tmp_path / f'{abbr}_99999.json'
     for _ in range(2):
-        owner = journal.Journal(predictions, SAMPLES)
+        owner = task(predictions, SAMPLES)
         assert not owner.claim()
         (tmp_path / f'tmp_{abbr}_99999.jsonl').write_text(lines(range(3)))
         owner.check()
         owner.draft.write_text('{}')
-        owner.publish()
+        owner.publish(seal)
         put_aside([predictions])
         (tmp_path / f'tmp_{abbr}_99999.jsonl').unlink()
 
@@ -122,16 +135,16 @@ def test_the_longest_data_set_name_leaves_room_for_every_file(tmp_path: Path) ->
 def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_path: Path) -> None:
     """OpenCompass removes its resume file before the draft has become the predictions."""
     predictions = tmp_path / 'bench_0.json'
-    killed = journal.Journal(predictions, SAMPLES)
+    killed = task(predictions, SAMPLES)
     assert not killed.claim()
     (tmp_path / 'tmp_bench_0.jsonl').write_text(lines(range(8)))
     killed.check()
     (tmp_path / 'tmp_bench_0.jsonl').unlink()
     killed.draft.write_text(json.dumps({str(row): {} for row in range(len(SAMPLES))}))
-    killed_too, last = (journal.Journal(predictions, SAMPLES) for _ in range(2))
+    killed_too, last = (task(predictions, SAMPLES) for _ in range(2))
     assert killed_too.claim()
     assert last.claim()
-    last.publish()
+    last.publish(seal)
     assert len(json.loads(predictions.read_text())) == len(SAMPLES)
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
 
@@ -139,28 +152,40 @@ def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_
 def test_a_draft_that_cannot_be_read_is_written_again(tmp_path: Path) -> None:
     """However it is damaged."""
     predictions = tmp_path / 'bench_0.json'
-    killed = journal.Journal(predictions, SAMPLES)
+    killed = task(predictions, SAMPLES)
     killed.claim()
     killed.draft.write_text('[' * 100_000)
-    assert not journal.Journal(predictions, SAMPLES).claim()
+    assert not task(predictions, SAMPLES).claim()
 
 
 def test_a_seal_that_cannot_be_read_seals_nothing(tmp_path: Path) -> None:
     """As none at all: what lies there is taken as it is."""
     predictions = tmp_path / 'bench.json'
     predictions.write_text('{}')
-    for damage in ('[' * 100_000, '["samples", "one", "content"]', '7'):
+    for damage in ('[' * 100_000, '["samples", "one"]', '{"content": 1}', '7'):
         predictions.with_suffix('.seal').write_text(damage)
-        import_plugin('.seals').check_seals(predictions, SAMPLES)
+        assert seals.read_predictions(predictions).seals == {}
+
+
+def test_a_seal_of_version_0_1_0_still_tells_a_changed_file(tmp_path: Path) -> None:
+    """It was a list of (digest of the samples, rows, SHA-256 of the bytes)."""
+    predictions = tmp_path / 'bench.json'
+    predictions.write_text('{"0": {"prediction": "7"}}')
+    content = hashlib.sha256(predictions.read_bytes()).hexdigest()
+    predictions.with_suffix('.seal').write_text(json.dumps(['samples', 1, content]))
+    assert seals.read_predictions(predictions).rows == [{'prediction': '7'}]
+    predictions.write_text('{"0": {"prediction": "8"}}')
+    with pytest.raises(IncompleteError, match='is not as it was written'):
+        seals.read_predictions(predictions)
 
 
 def test_a_seal_that_a_kill_left_is_no_draft(tmp_path: Path) -> None:
     """Even if the shard has as many rows as a seal has entries."""
     predictions = tmp_path / 'bench_0.json'
-    killed = journal.Journal(predictions, SAMPLES[:3])
+    killed = task(predictions, SAMPLES[:3])
     killed.claim()
     killed.draft.with_name(killed.draft.name + '.seal').write_text('["samples", 3, "content"]')
-    assert not journal.Journal(predictions, SAMPLES[:3]).claim()
+    assert not task(predictions, SAMPLES[:3]).claim()
 
 
 def test_a_disk_that_is_full_does_not_lock_the_samples_away(
@@ -168,13 +193,13 @@ def test_a_disk_that_is_full_does_not_lock_the_samples_away(
 ) -> None:
     """The mark that says whose they are is replaced in one step."""
     predictions = tmp_path / 'bench.json'
-    journal.Journal(predictions, SAMPLES).claim()
+    task(predictions, SAMPLES).claim()
     (tmp_path / 'tmp_bench.jsonl').write_text(lines(range(3)))
     with monkeypatch.context() as full:
         full.setattr(Path, 'write_bytes', _no_room)
         with pytest.raises(OSError, match='no room'):
-            journal.Journal(predictions, SAMPLES).claim()
-    assert not journal.Journal(predictions, SAMPLES).claim()
+            task(predictions, SAMPLES).claim()
+    assert not task(predictions, SAMPLES).claim()
     assert (tmp_path / 'tmp_bench.jsonl').read_text() == lines(range(3))
 
 
@@ -186,7 +211,7 @@ def _no_room(path: Path, content: bytes) -> int:
 def test_a_response_that_changed_on_disk_is_drawn_again(tmp_path: Path) -> None:
     """With the rest of its batch and those behind it; what a kill cut of the checksums does no harm."""
     predictions, file = tmp_path / 'bench.json', tmp_path / 'tmp_bench.jsonl'
-    owner = journal.Journal(predictions, SAMPLES)
+    owner = task(predictions, SAMPLES)
     owner.claim()
     for batch in (range(2), range(2, 4), range(4, 6)):
         with file.open('a') as written:
@@ -197,5 +222,5 @@ def test_a_response_that_changed_on_disk_is_drawn_again(tmp_path: Path) -> None:
     with (tmp_path / 'tmp_bench.samples').open('a') as mark:
         mark.write('99')
     file.write_text(file.read_text().replace('"3", "prediction": "x', '"3", "prediction": "y'))
-    journal.Journal(predictions, SAMPLES).claim()
+    task(predictions, SAMPLES).claim()
     assert file.read_text() == lines(range(2))

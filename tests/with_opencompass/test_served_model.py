@@ -20,6 +20,7 @@ from serving import transformers_serve
 from sweeping import dump
 
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
+from gpassk_opencompass.judges.store import VerdictStore
 
 import_plugin()
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('served')]
@@ -141,23 +142,39 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
     assert result['gpassk']['replicas']['warnings'] == []
 
 
+def judged_by_itself(forks: Forks, server: Server, work_dir: Path, folder: Path, **settings: Any) -> str:
+    """What the evaluation of the run in a copy says, with the served model as its judge."""
+    shutil.copytree(work_dir, folder / 'out', ignore=shutil.ignore_patterns('results', 'summary', 'logs'))
+    judge = {'type': 'llm', 'model': server.name, 'urls': [server.address], 'max_tokens': 16, **settings}
+    text = template(server, f'judge = {judge | {"accept_equal": False}!r}')
+    config = expand(folder / 'template', text)
+    line = ('opencompass', config, '-w', folder / 'out', '-m', 'eval', '-r')
+    copy = forks.start(*line, folder=config.parent)
+    copy.wait()
+    assert results_of(folder / 'out') == []
+    return copy.said
+
+
+def test_a_model_that_cannot_judge_is_no_judge(
+    forks: Forks, server: Server, work_dir: Path, tmp_path: Path
+) -> None:
+    """It fails the first easy pair, twice, and is asked nothing else; the log says what it said."""
+    before = server.replies
+    said = judged_by_itself(forks, server, work_dir, tmp_path)
+    assert 'is not fit to judge as' in said
+    assert re.search(r"reference '56', it gives no verdict \((cut|unparsable)\), twice; its reply ends", said)
+    assert server.replies - before == 2
+
+
 def test_a_judge_that_gives_no_verdict_leaves_no_result(
     forks: Forks, server: Server, work_dir: Path, tmp_path: Path
 ) -> None:
     """Each answer is asked for twice, all stay unjudged; the log says how many, why, and what was said."""
-    shutil.copytree(work_dir, tmp_path / 'out', ignore=shutil.ignore_patterns('results', 'summary', 'logs'))
-    judge = {'type': 'llm', 'model': server.name, 'urls': [server.address], 'max_tokens': 16}
-    text = template(server, f'judge = {judge | {"accept_equal": False}!r}')
     before = server.replies
-    config = expand(tmp_path / 'template', text)
-    line = ('opencompass', config, '-w', tmp_path / 'out', '-m', 'eval', '-r')
-    copy = forks.start(*line, folder=config.parent)
-    copy.wait()
-    assert results_of(tmp_path / 'out') == []
-    said = copy.said
+    said = judged_by_itself(forks, server, work_dir, tmp_path, canaries=False)
     asked = re.search(r'(\d+) answers to ask demo for', said)
     assert asked, said[-3000:]
-    assert server.replies - before == 2 * int(asked[1])
+    assert server.replies - before == 1 + 2 * int(asked[1])  # the first: what do you serve?
     rows = N * len(questions())
     unjudged = re.search(
         rf'IncompleteError: {rows} of {rows} samples \(100\.0%\) stayed unjudged ({{.*?}})', said
@@ -166,4 +183,5 @@ def test_a_judge_that_gives_no_verdict_leaves_no_result(
     reasons = ast.literal_eval(unjudged[1])  # a short reply that is not cut holds no verdict either
     assert (sum(reasons.values()), max(reasons, key=reasons.__getitem__)) == (rows, 'cut')
     assert 'a reply was cut at max_tokens' in said
-    assert not list((tmp_path / 'out').glob('*/verdicts/*'))
+    [note] = (tmp_path / 'out').glob('*/verdicts/*')
+    assert (len(VerdictStore(note.parent)), len(VerdictStore(note.parent).notes)) == (0, 1)

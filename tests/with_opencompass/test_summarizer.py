@@ -76,6 +76,22 @@ def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
     assert '1 samples unjudged: accuracy from 33.33 to 66.67' in text
 
 
+def test_answers_that_the_judge_gave_up_on_stand_below_the_table(tmp_path: Path) -> None:
+    """They count as incorrect there, and a reader is told."""
+    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    record['gpassk'] |= {'undecided': 1, 'undecided_reasons': {'timeout': 1}}
+    record['gpassk']['counts']['undecided'] = [1]
+    text = (summarize(tmp_path, record) / 'summary_now.md').read_text()
+    assert 'WARNING model@bench: 1 of 2 samples count as incorrect because the judge gave up' in text
+
+
+def test_hedged_responses_are_told(tmp_path: Path) -> None:
+    """A reader sees that a model would not decide."""
+    record = make_record([r'\boxed{1}', r'\boxed{1} or \boxed{2}'], {'1': True})
+    text = (summarize(tmp_path, record) / 'summary_now.md').read_text()
+    assert '1 of 2 responses state more answers than are asked for and count as incorrect' in text
+
+
 def test_a_missing_result_is_named(tmp_path: Path) -> None:
     """A failed task leaves a line, not only a row less; without any result there is no table."""
     record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})

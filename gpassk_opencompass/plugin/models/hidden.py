@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import logging
 
-SHORTEST = 8
-"""Characters of a key that is one; what stands there for servers without keys (EMPTY, none) is left alone."""
+from ...keys import hidden, without_user
 
 
 class HiddenKey(logging.Filter):
-    """Writes *** for a key in all that a logger says; nothing is held back.
+    """Writes *** for keys, and for the user of a URL, in all that a logger says; nothing is held back.
 
     Args:
-        key: '' or a stand-in for servers that want none hides nothing.
+        keys: '' or a stand-in for servers that want none hides nothing.
     """
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, *keys: str) -> None:
         super().__init__()
-        self._key = key
+        self._keys = keys
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Called by the logger with each record."""
-        record.msg, record.args = hidden(record.getMessage(), self._key), ()
+        """Called by the logger with each record, which gets its message, and its traceback, without keys."""
+        record.msg, record.args = self._without(record.getMessage()), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:  # which goes before exc_info where there is one
+            record.exc_text = self._without(record.exc_text)
         return True
 
-
-def hidden(text: str, key: str) -> str:
-    """The text without the key.
-
-    >>> hidden('Incorrect API key: sk-abcdefgh', 'sk-abcdefgh')
-    'Incorrect API key: ***'
-    """
-    return text.replace(key, '***') if len(key) >= SHORTEST else text
+    def _without(self, text: str) -> str:
+        return without_user(hidden(text, *self._keys))

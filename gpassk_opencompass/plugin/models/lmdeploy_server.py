@@ -13,8 +13,8 @@ from typing import Any
 from opencompass.models.turbomind_api import TurboMindAPIModel
 from opencompass.registry import MODELS
 
+from ...keys import hidden, without_user
 from ..seeds import SERVER_BITS, SeedsOfBatch
-from .hidden import hidden
 from .refused import COUNT, LENGTH, SEED, key_from, refuse
 
 CLIENT_MODULE = 'lmdeploy.serve.openai.api_client'
@@ -101,7 +101,7 @@ class ChatClient:
     def __init__(self, api_addr: str, api_key: str | None, retry: int, timeout: float) -> None:
         from openai import OpenAI
 
-        self._address, self._key = api_addr, api_key or ''
+        self._address, self._key = without_user(api_addr), api_key or ''
         self.openai_client = OpenAI(
             base_url=f'{api_addr}/v1', api_key=api_key or 'none', max_retries=retry, timeout=timeout
         )
@@ -119,7 +119,9 @@ class ChatClient:
             )
         thought = getattr(choice.message, 'reasoning_content', None)
         text = choice.message.content or ''
-        yield {'choices': [{'text': f'{thought}</think>{text}' if thought else text}]}
+        whole = f'{thought}</think>{text}' if thought else text
+        # Some gateways send their errors, which may quote the key, as answers.
+        yield {'choices': [{'text': hidden(whole, self._key)}]}
 
     def _asked(self, model: str, prompt: str, settings: dict[str, Any]) -> Any:
         from openai import OpenAIError

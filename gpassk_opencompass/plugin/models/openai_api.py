@@ -11,9 +11,13 @@ from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST
 from opencompass.registry import MODELS
 
 from ...errors import InputError
+from ...keys import hidden, read_key
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
+
+OPENAI_KEY = 'OPENAI_API_KEY'
+"""What OpenAISDK reads: a key, or several with commas between them."""
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
 
@@ -48,9 +52,8 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         for where in ('openai_extra_kwargs', 'extra_body'):
             refuse(where, kwargs.get(where) or {}, RULED)
         _check_temperature(path, kwargs)
-        key = {'key': key_from(key_env)} if key_env else {}
-        super().__init__(path, *args, **{**kwargs, **key})
-        self.logger.addFilter(HiddenKey(self.openai_client.api_key))
+        super().__init__(path, *args, **{**kwargs, **_keys(key_env, kwargs.get('key', 'ENV'))})
+        self.logger.addFilter(HiddenKey(*self.keys))
         self.seeds = None if random_seed is None else SeedsOfBatch(random_seed, SERVER_BITS)
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
@@ -62,11 +65,21 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
 
     def _generate(self, input: Any, *args: Any, **kwargs: Any) -> str:
         if not isinstance(input, Request):
-            return str(super()._generate(input, *args, **kwargs))
+            # Some gateways send their errors, which may quote the key, as answers.
+            return hidden(str(super()._generate(input, *args, **kwargs)), *self.keys)
         # The settings of a request lie on the model, which many threads share: each takes its own copy.
         one = copy.copy(self)
         one.openai_extra_kwargs = {**(self.openai_extra_kwargs or {}), 'seed': input.seed}
         return one._generate(input.prompt, *args, **kwargs)
+
+
+def _keys(key_env: str | None, key: Any) -> dict[str, Any]:
+    """The argument `key`, read here: the base class would take blanks around a key for a part of it."""
+    if key_env:
+        return {'key': key_from(key_env)}
+    if key == 'ENV' and (found := read_key(OPENAI_KEY)):
+        return {'key': found.split(',')}
+    return {}
 
 
 def _check_temperature(path: str, kwargs: Mapping[str, Any]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...errors import InputError
+from ...keys import read_key
 
 SEED = (
     'one fixed value would give all samples of a question the same random numbers; write random_seed=… '
@@ -45,8 +45,8 @@ def refuse_greedy(where: str, given: Mapping[str, Any], switch: str) -> None:
 
 
 def key_from(variable: str) -> str:
-    """The API key in an environment variable; InputError if it is not there."""
-    key = os.environ.get(variable, '')
+    """The API key in an environment variable; InputError if it is not there, or cannot be sent."""
+    key = read_key(variable)
     if not key:
         raise InputError(f'key_env={variable!r}: this environment variable is empty; export {variable}=…')
     return key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,11 +97,26 @@ def house_style() -> Iterator[None]:
         MissingExtraError: matplotlib is not installed.
     """
     try:
-        from matplotlib import style
+        with _no_backend_chosen():
+            from matplotlib import style
     except ImportError as error:
         raise MissingExtraError('matplotlib', 'report') from error
     with style.context(['default', {**_SETTINGS, 'font.family': list(font_families())}]):
         yield
+
+
+@contextmanager
+def _no_backend_chosen() -> Iterator[None]:
+    """Hide `MPLBACKEND`: files are drawn by Agg whatever it says, and one that is not there stops the import.
+
+    A notebook sets it for all that it starts, also for programs of environments that lack its backend.
+    """
+    chosen = os.environ.pop('MPLBACKEND', None)
+    try:
+        yield
+    finally:
+        if chosen is not None:
+            os.environ['MPLBACKEND'] = chosen
 
 
 def save(drawing: Drawing, stem: Path, dpi: int = DPI) -> list[Path]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from loguru import logger
 
+from ...unseen import json_text
 from ..leaderboard import Board
 from ..written import free_name, write_file
 from .curves import draws, thresholds
@@ -61,7 +61,7 @@ def write_figures(boards: Sequence[Board], folder: Path, dpi: int = DPI) -> list
             told = {'title': one.title, 'caption': one.caption}
             index['figures'].append({**about, 'file': f'{prefix}-{one.name}', **told})
     paths.append(target / INDEX)
-    write_file(paths[-1], f'{json.dumps(index, ensure_ascii=False, indent=1)}\n'.encode())
+    write_file(paths[-1], f'{json_text(index, indent=1)}\n'.encode())
     return paths
 
 

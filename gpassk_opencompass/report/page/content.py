@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import pass_name
+from ...record import answer_warnings, undecided_notes
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
@@ -99,7 +100,12 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'ranks': list(ranks),
         'rerun': {metric: _limits(entry.rerun(metric)) for metric in _rerun_metrics(board)},
         'signature': result.signature,
-        'warnings': _warnings(block.get('replicas')),
+        'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
+        'warnings': [
+            *_warnings(block.get('replicas')),
+            *answer_warnings(block),
+            *(f'{note}.' for note in undecided_notes(block)),
+        ],
         'responses': number,
         'order': order if order != list(range(len(order))) else None,
     }

@@ -31,7 +31,7 @@ function facts(entry) {
     ['Judge', state.board.judge],
     ['Unjudged samples', unjudgedOf(entry) + (reasons ? ` (all questions: ${reasons})` : '')],
     ['Greedy', entry.greedyNote],
-    ['Warnings', entry.warnings.join(' ')],
+    ['Warnings', entry.warnings.join('; ')],
     ['Signature', element('code', {}, entry.signature)],
   ];
   const shown = pairs.filter(([, value]) => value !== '');
@@ -48,12 +48,12 @@ function metricTable(entry) {
   });
   return tableOf(`Metrics of ${entry.name}, in percent`,
     ['Metric', 'Score', `${levelName()}, new questions`, `${levelName()}, same questions again`,
-      'If all unjudged were right'], lines);
+      'If all in doubt were right'], lines);
 }
 
 function boundOf(entry, metric) {
-  if (!unjudgedOf(entry)) return '–';
-  const most = entry.c.map((c, position) => c + entry.unjudged[position]);
+  if (!chosen.questions.some((position) => entry.inDoubt[position])) return '–';
+  const most = entry.c.map((c, position) => c + entry.inDoubt[position]);
   return percent(total(chosenValues(metric, most, entry.n)) / chosen.questions.length);
 }
 

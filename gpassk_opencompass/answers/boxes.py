@@ -1,0 +1,155 @@
+r"""Boxes in a response: where they stand, what they hold, and which of them make one answer together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .signs import with_sign
+
+# Up to four backslashes: a response that was escaped once too often, or a line break before the box.
+_BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
+_FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
+_SOLID = re.compile(r'\S')
+_BARE_BOX = re.compile(r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])')
+
+# What stands between two boxes is looked at from its end: "\boxed{1} \text{ apples}\n2. or $x = \boxed{2}".
+_LONGEST_TIE = 120
+_UNWRITTEN = re.compile(r'\$|\\[()\[\],;:! ]|\\q?quad|\\(?:text|mathrm|textbf)(?![a-zA-Z])|[{}*`~]')
+_COMMAND = re.compile(r'(\\[a-zA-Z]+)\s+')
+_SIGN = re.compile(r'(?:[-−–±∓]|\\pm|\\mp)\s*$')
+_NAME = re.compile(
+    r'[^\s,，、;；.。=\u4e00-\u9fff]{1,60}\s*(?:=|[<>≤≥≠]|\\(?:le|ge|lt|gt|ne)(?:q|qslant)?(?![a-zA-Z]))\s*$'
+)
+_WORD = re.compile(r'(?<![\\a-zA-Z])[a-zA-Z]{2,}')
+_MARKER = re.compile(
+    r'(?:(?:^|\n)\s*[-+•]|[(（]?(?<![^\W_])[0-9a-zA-ZⅠ-Ⅻ一二三四五六]{1,3}[.)、．）](?<!\w\.\w\.)|[①-⑳]'
+    r'|(?i:option|case|answer|solution|candidate|part|选项|情况|答案|解)\s{0,2}[0-9a-zA-Z一二三四]{1,2}\s?[:：.)])\s*$'
+)
+_AND_OR = re.compile(
+    r'(?:(?<![a-zA-Z])(?:and|or|versus|vs\.?)|&|/|以及|和|或者|或是|或|与|及)'
+    r'(?:\s(?:maybe|possibly|perhaps|also|even|else))?\s*$'
+)
+_STOP = re.compile(r'[,，、;；.。]\s*$')
+_REMARK = re.compile(r'[^.。\n=\\]{0,60}')
+_UNIT = re.compile(r'\s*(?:[^\W\d_][\w/^°]*\s*){0,3}')
+_DOUBT = re.compile(
+    r'(?i)\b(?:maybe|perhaps|possibly|alternatively|either|else|another|could|might|may)\b|可能|也许|或许|抑或|要么'
+)
+_DECISION = re.compile(
+    r'(?i)\b(?:no|not|wait|actually|correct\w*|mistake\w*|error|wrong|instead|rather|should|therefore|thus|hence|so'
+    r'|final\w*|conclu\w+|check\w*|verif\w+|because|since|then|express\w*|writ\w+|simpl\w+|equivalent\w*)\b'
+    r'|不|更正|错|应|因此|所以|故|最终|综上|等等|检查|检验|验证|则|写'
+)
+
+
+class Boxes(NamedTuple):
+    """The last answer in boxes."""
+
+    answers: list[str]
+    """The contents of the last box and of those tied to it, with their signs, in the order of the text."""
+    end: int
+    """Where the last box ends; 0 where there is none."""
+    open: bool
+    """Whether a later box never closes."""
+
+
+class _Box(NamedTuple):
+    """Where a box stands in the text, and what it holds (places, not copies: boxes nest)."""
+
+    start: int
+    end: int
+    content: tuple[int, int]
+
+
+def last_boxes(text: str) -> Boxes:
+    r"""Return what the last box of `text` holds, and what those hold that make one answer with it.
+
+    Two boxes are tied where no more than this stands between them: a unit, a comma or a stop, "and" or "or",
+    a line break, the marker of a list, `x =`; or a short passage that voices doubt ("it could also be").
+
+    >>> last_boxes(r'$x = \boxed{2}$ or $x = -\boxed{3}$.').answers
+    ['2', '-3']
+    """
+    boxes, open_box = _boxes(text)
+    if not boxes:
+        return Boxes([], 0, open_box)
+    first = len(boxes) - 1
+    while first and _tied(text, boxes[first - 1].end, boxes[first].start):
+        first -= 1
+    answers = [with_sign(text, box.start, text[slice(*box.content)].strip()) for box in boxes[first:]]
+    return Boxes(answers, boxes[-1].end, open_box)
+
+
+def _boxes(text: str) -> tuple[list[_Box], bool]:
+    """The complete, non-empty boxes that lie in no other one, and whether the last box is left open."""
+    boxes: list[_Box] = []
+    # Where the content starts; where the box starts, if it is one.
+    open_braces: list[tuple[int, int | None]] = []
+    box_start: int | None = None
+    # Braces before the first box change nothing, and a response is mostly that.
+    first = _FIRST_BOX.search(text)
+    for match in _BOX_OR_BRACE.finditer(text, first.start()) if first else ():
+        if match['box']:
+            box_start = match.start()
+            if not text.startswith('{', match.end()):
+                boxes.extend(_bare_box(text, match))
+                box_start = None
+        elif match[0] == '{':
+            open_braces.append((match.end(), box_start))
+            box_start = None
+        elif match[0] == '}' and open_braces:
+            content, start = open_braces.pop()
+            if start is not None:
+                _close(boxes, text, start, content, match.start())
+    open_box = max((start for _, start in open_braces if start is not None), default=-1)
+    return boxes, open_box > (boxes[-1].start if boxes else -1)
+
+
+def _bare_box(text: str, command: re.Match[str]) -> Iterator[_Box]:
+    r"""`\boxed 5`: TeX boxes one token; a whole number or one letter is meant."""
+    if value := _BARE_BOX.match(text, command.end()):
+        yield _Box(command.start(), value.end(), value.span())
+
+
+def _close(boxes: list[_Box], text: str, start: int, content: int, end: int) -> None:
+    """Add the box that ends at `end`, in the place of those inside it."""
+    inner = None
+    while boxes and boxes[-1].start > start:
+        inner = boxes.pop()
+    if inner and not _SOLID.search(text, content, inner.start) and not _SOLID.search(text, inner.end, end):
+        boxes.append(_Box(start, end + 1, inner.content))
+    elif _SOLID.search(text, content, end):
+        boxes.append(_Box(start, end + 1, (content, end)))
+
+
+def _tied(text: str, start: int, end: int) -> bool:
+    """Whether the boxes before and behind this passage make one answer."""
+    if end - start > _LONGEST_TIE:
+        return False
+    between = _COMMAND.sub(r'\1', _UNWRITTEN.sub('', text[start:end]))
+    if _DOUBT.search(between) and not _DECISION.search(between):
+        return True
+    return _joins(_without_name(between))
+
+
+def _without_name(between: str) -> str:
+    """Without `x =`, `f(x) =` or `x = -` at its end, or the minus of `or -`."""
+    unsigned = _SIGN.sub('', between)
+    if any(before.search(unsigned) for before in (_NAME, _AND_OR, _STOP)):
+        between = unsigned
+    name = _NAME.search(between)
+    return between[: name.start()] if name and not _WORD.search(name[0]) else between
+
+
+def _joins(between: str) -> bool:
+    marked = _MARKER.sub('', between)
+    joined = _AND_OR.sub('', marked)
+    rest = _STOP.sub('', joined)
+    if not rest.strip():
+        return True
+    # Words may stand here only where something joins what follows them: not "\boxed{3} gives \boxed{5}".
+    if joined != marked:
+        return bool(_REMARK.fullmatch(rest)) and not _DECISION.search(rest)
+    return rest != marked and bool(_UNIT.fullmatch(rest)) and not _DECISION.search(rest)

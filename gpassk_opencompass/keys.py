@@ -1,0 +1,153 @@
+"""API keys: read from the environment, and kept out of all that is written or shown.
+
+Servers quote keys in their errors, as they stand or as JSON, a URL, HTML or base64 write them, and logs,
+records and verdict stores keep what servers say.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+
+from .errors import InputError
+
+MASK = '***'
+"""What stands where a key stood."""
+
+_PLACEHOLDERS = frozenset({'', 'env', 'empty', 'none', 'null', 'dummy', 'no-key'})
+_SHORTEST = 4  # of a key that is one; *** for each 'a' would hide the message instead
+_FRAGMENT = 8  # characters of a key in a row that are hidden, also where the rest was cut off
+_ENCODED_FRAGMENT = 12  # of base64 or hexadecimal digits
+_ROUNDS = 4  # of decoding: JSON within JSON within a URL …
+
+_ESCAPE = re.compile(
+    r'\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{3})|\\[^a-zA-Z0-9\s]|%[0-9a-fA-F]{2}|&#?[0-9a-zA-Z]{2,8};'
+)
+_LINE_BREAK = re.compile(r'(?<=[A-Za-z0-9+/]{16})(?:\s+|\\[rn])')  # within base64
+_SMALL = str.maketrans('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+_STANDARD = str.maketrans('-_', '+/')
+_USER = re.compile(r'(?<=://)[^\s"\'<>]*@')
+
+View = tuple[str, list[int]]
+"""A text as some decoder reads it, and where each of its characters, and its end, is in the original."""
+
+
+def read_key(variable: str) -> str:
+    """Return the key in an environment variable without the blanks around it; '' if there is none.
+
+    Raises:
+        InputError: it holds what no HTTP header can, such as a line break. The message does not show it.
+    """
+    key = os.environ.get(variable, '').strip()
+    if not all('!' <= character <= '~' for character in key):
+        raise InputError(
+            f'the key in the environment variable {variable} has a blank, a control character or one beyond '
+            f"ASCII within it (it is not shown); export the bare key, without 'Bearer': export {variable}=…"
+        )
+    return key
+
+
+def hidden(text: str, *keys: str) -> str:
+    """Return the text with *** for each key, and for fragments of one, in whatever way they are written.
+
+    Found are the key as it stands (in upper or lower case too), with its characters escaped as JSON, Python,
+    URLs or HTML do it, also several times over, as hexadecimal digits, and within base64 (of the key alone or
+    after `Bearer ` or `user:`). What stands there for servers without keys (EMPTY, none) is left alone.
+
+    >>> hidden(r'Incorrect API key: sk-ab\\/cd\\u0065fgh', 'sk-ab/cdefgh')
+    'Incorrect API key: ***'
+    >>> hidden('Authorization: Basic dXNlcjpzay1hYmNkZWZnaA==', 'sk-abcdefgh')
+    'Authorization: Basic dXNlcjp***A=='
+    """
+    parts = {part for key in keys for part in (key.strip(), *key.split()) if _is_key(part)}
+    if not parts or len(text) < _SHORTEST:
+        return text
+    spans = sorted(span for view in _views(text) for key in parts for span in _spans(view, key))
+    return _masked(text, spans)
+
+
+def without_user(text: str) -> str:
+    """Return the text with *** for what stands before an @ in its URLs: a name and often a password.
+
+    >>> without_user('http://me:pa/ss@host:80/v1 refuses')
+    'http://***@host:80/v1 refuses'
+    """
+    return _USER.sub(f'{MASK}@', text)
+
+
+def _is_key(text: str) -> bool:
+    return len(text) >= _SHORTEST and text.lower() not in _PLACEHOLDERS
+
+
+def _views(text: str) -> Iterator[View]:
+    view = text, list(range(len(text) + 1))
+    for _ in range(_ROUNDS):
+        yield view
+        decoded = _replaced(view, _ESCAPE, _character)
+        if decoded[0] == view[0]:
+            return
+        view = decoded
+    yield view
+
+
+def _replaced(view: View, pattern: re.Pattern[str], by: Callable[[str], str]) -> View:
+    text, places = view
+    if pattern.search(text) is None:
+        return view
+    parts: list[str] = []
+    moved: list[int] = []
+    at = 0
+    for found in pattern.finditer(text):
+        start, new = found.start(), by(found[0])
+        parts += text[at:start], new
+        moved += places[at:start] + [places[start]] * len(new)
+        at = found.end()
+    return ''.join((*parts, text[at:])), moved + places[at:]
+
+
+def _character(escape: str) -> str:
+    """Return what an escape of `_ESCAPE` stands for."""
+    if escape[0] == '&':
+        return unescape(escape)
+    if escape[0] == '%':
+        return chr(int(escape[1:], 16))
+    digits = escape.lstrip('\\')
+    if digits[:1] in ('u', 'x') and len(digits) > 1:
+        return chr(int(digits[1:], 16))
+    return chr(int(digits, 8)) if len(digits) == 3 else escape[1:]
+
+
+def _spans(view: View, key: str) -> Iterator[tuple[int, int]]:
+    """Where fragments of the key stand in the original."""
+    small = view[0].translate(_SMALL), view[1]
+    yield from _found(small, key.translate(_SMALL), _FRAGMENT)
+    yield from _found(small, key.encode().hex(), _ENCODED_FRAGMENT)
+    packed = _replaced((view[0].translate(_STANDARD), view[1]), _LINE_BREAK, lambda _: '')
+    for shift in range(3):
+        # Only digits that depend on the key alone; those at its ends also hold parts of its neighbours.
+        digits = base64.b64encode(b'\0' * shift + key.encode()).decode()
+        whole = digits[-(-shift * 8 // 6) : (shift + len(key)) * 8 // 6]
+        yield from _found(packed, whole, _ENCODED_FRAGMENT)
+
+
+def _found(view: View, key: str, length: int) -> Iterator[tuple[int, int]]:
+    text, places = view
+    length = min(length, len(key))
+    for fragment in {key[at : at + length] for at in range(len(key) - length + 1)}:
+        start = text.find(fragment)
+        while start >= 0:
+            yield places[start], places[start + length]
+            start = text.find(fragment, start + 1)
+
+
+def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    end = 0
+    for start, stop in spans:
+        if start > end or not parts:
+            parts += text[end:start], MASK
+        end = max(end, stop)
+    return ''.join((*parts, text[end:]))

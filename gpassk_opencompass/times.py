@@ -1,0 +1,43 @@
+"""Moments in UTC, and the time directories of OpenCompass, which it names by the clock on the wall."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+FOLDER = '%Y%m%d_%H%M%S'
+"""How OpenCompass names its time directories."""
+
+
+def utc_now() -> str:
+    """Return the present as ISO 8601, to the second.
+
+    >>> utc_now()[10] + utc_now()[-1]
+    'TZ'
+    """
+    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
+def utc_folder() -> str:
+    """Return the present in the form of a time directory, in UTC as in each one that `gpassk run` makes."""
+    return datetime.now(timezone.utc).strftime(FOLDER)
+
+
+def seconds_of(moment: object) -> float | None:
+    """Return the seconds since 1970 of an ISO 8601 text, which is in UTC where it says no other; else None.
+
+    >>> seconds_of('1970-01-02T00:00:00Z')
+    86400.0
+    """
+    try:
+        time = datetime.fromisoformat(str(moment).replace('Z', '+00:00'))
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def seconds_of_folder(name: str) -> float | None:
+    """Return the seconds since 1970 of a time directory, named by the local time; None for others."""
+    try:
+        return datetime.strptime(name, FOLDER).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

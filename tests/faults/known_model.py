@@ -1,0 +1,142 @@
+"""A model whose every response is known beforehand, and a foreign data set, judge and evaluator beside it.
+
+Whether a response is right depends on all that reaches a real model: who it is, its settings, the text of the
+question, the wording around it, and which of the n samples it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from opencompass.datasets import CustomDataset
+from opencompass.models.base import BaseModel, LMTemplateParser
+from opencompass.openicl.icl_evaluator import BaseEvaluator
+
+from gpassk_opencompass.judges import Judgement, Pair, Verdict
+from gpassk_opencompass.plugin.seeds import Sample, SeedsOfBatch
+
+DIES = 'KNOWN_MODEL_DIES'
+"""Environment variable: kill -9 of the process when so many rows are answered."""
+
+DELAY = 'KNOWN_MODEL_DELAY'
+"""Environment variable: seconds that a batch takes."""
+
+QUESTION = re.compile(r'What is (\d+)\+(\d+)[^?]*\?')
+WORDINGS = ('reasoning step by step', 'Exercise:')
+"""What a prompt may say beside its question."""
+
+
+def model_identity(
+    path: str, files: dict[str, str], random_seed: int, temperature: float, max_out_len: int
+) -> str:
+    """Everything about a model that its responses depend on, with name and content of each of its files."""
+    return repr((path, sorted(files.items()), random_seed, temperature, max_out_len))
+
+
+def is_right(identity: str, question: str, wordings: Sequence[str], replica: int | None) -> bool:
+    """Whether this model answers right; without seeds (replica None) each time the same."""
+    told = repr((identity, question, [text in wordings for text in WORDINGS], replica))
+    return hashlib.sha256(told.encode()).digest()[0] < 128
+
+
+class AnnouncedSamples(SeedsOfBatch):
+    """The seeds of a batch, and whose they are."""
+
+    def __init__(self, random_seed: int) -> None:
+        super().__init__(random_seed)
+        self.samples: list[Sample] = []
+
+    def announce(self, samples: Sequence[Sample]) -> None:
+        super().announce(samples)
+        self.samples = list(samples)
+
+
+class KnownModel(BaseModel):  # type: ignore[misc]
+    """Answers a sum as `\\boxed{…}`: right, or one too many, see `is_right`.
+
+    Operational settings (servers, retries, GPUs) are taken and change nothing.
+    """
+
+    is_api = False
+
+    def __init__(
+        self,
+        path: str,
+        random_seed: int,
+        generation_kwargs: dict[str, Any],
+        **_: Any,
+    ) -> None:
+        super().__init__(path=path, tokenizer_only=True)
+        self.template_parser = LMTemplateParser()
+        self.seeds = AnnouncedSamples(random_seed)
+        files = {file.name: file.read_text() for file in Path(path).iterdir()}
+        self._settings = (path, files, random_seed, generation_kwargs['temperature'])
+        self._answered = 0
+
+    def generate(self, inputs: list[str], max_out_len: int, **_: Any) -> list[str]:
+        if self._answered >= int(os.environ.get(DIES, '1000000000')):
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(float(os.environ.get(DELAY, '0')))
+        self._answered += len(inputs)
+        samples, self.seeds.samples = self.seeds.samples, []
+        replicas = [sample.replica for sample in samples] if samples else [None] * len(inputs)
+        identity = model_identity(*self._settings, max_out_len)
+        return [_answer(identity, prompt, replica) for prompt, replica in zip(inputs, replicas, strict=True)]
+
+    def get_token_len(self, prompt: str) -> int:
+        return len(prompt)
+
+
+def _answer(identity: str, prompt: str, replica: int | None) -> str:
+    question = QUESTION.search(prompt)
+    assert question is not None, prompt
+    wordings = [text for text in WORDINGS if text in prompt]
+    wrong = not is_right(identity, question[0], wordings, replica)
+    return rf'\boxed{{{int(question[1]) + int(question[2]) + wrong}}}'
+
+
+class Quiz(CustomDataset):  # type: ignore[misc]
+    """A data set of OpenCompass to which its user has added what seeds need: uid and replica."""
+
+    def __init__(self, reader_cfg: dict[str, Any], n: int, **settings: Any) -> None:
+        super().__init__(reader_cfg=reader_cfg, n=n, **settings)
+        rows, questions = self.dataset, len(self.dataset) // n
+        rows = rows.add_column('uid', [f'quiz/{row % questions}' for row in range(len(rows))])
+        self.dataset = rows.add_column('replica', [row // questions for row in range(len(rows))])
+        self._init_reader(**reader_cfg)
+
+
+def number_in(answer: str) -> int:
+    """Of `\\boxed{5}` or `5`."""
+    return int(re.sub(r'\D', '', answer))
+
+
+class OddJudge:
+    """Says that odd answers are right, whatever the reference."""
+
+    def identity(self) -> dict[str, Any]:
+        return {'name': 'odd'}
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        verdicts = (Verdict.INCORRECT, Verdict.CORRECT)
+        return [Judgement(verdicts[number_in(pair.answer) % 2], 'odd') for pair in pairs]
+
+    def statistics(self) -> dict[str, float]:
+        return {}
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class OddEvaluator(BaseEvaluator):  # type: ignore[misc]
+    """The same as an evaluator of OpenCompass."""
+
+    def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
+        return {'details': [{'correct': number_in(text) % 2 == 1} for text in predictions]}

@@ -1,0 +1,266 @@
+"""Pairs with known verdicts in each judged run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, Say, SkippingClock, fair, right_verdict
+from judging_run import pairs_of
+
+from gpassk_opencompass import InputError, Pair, Verdict
+from gpassk_opencompass.judges.canaries import CANARIES, EASY, INJECTED
+from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
+from gpassk_opencompass.judges.served import UnfitJudge
+
+RUN = 300
+YES = r'I am sure: \boxed{yes}'
+
+
+@pytest.fixture(autouse=True)
+def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have one."""
+    monkeypatch.delenv(STORE_VARIABLE, raising=False)
+
+
+def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
+    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
+    return LLMJudge('judge', [server.url for server in servers], **settings)
+
+
+def canary_in(prompt: str) -> int | None:
+    """Its place in CANARIES."""
+    lines = ''.join(prompt.splitlines())
+    found = [
+        place
+        for place, canary in enumerate(CANARIES)
+        if canary.pair.question in lines and f'answer={"".join(canary.pair.answer.splitlines())} .' in lines
+    ]
+    return found[0] if found else None
+
+
+def good(asked: Asked) -> str:
+    return right_verdict(asked.prompt) or fair(asked.prompt)
+
+
+def test_there_are_easy_and_injected_ones_in_both_languages() -> None:
+    """And the injected ones name the verdict that they want."""
+    for language in ('en', 'cn'):
+        easy = [canary.verdict for canary in EASY if canary.pair.language == language]
+        assert easy == [Verdict.CORRECT, Verdict.INCORRECT]
+        injected = [canary for canary in INJECTED if canary.pair.language == language]
+        assert len(injected) == 3
+        assert all(r'\boxed{yes}' in canary.pair.answer for canary in injected)
+        assert all(canary.verdict is Verdict.INCORRECT for canary in injected)
+    assert (7 * 8, 12 + 30, 11 + 13 + 17 + 19) == (56, 42, 60)
+    assert len({canary_in(prompt) for prompt in prompts_of_canaries()}) == len(CANARIES)
+
+
+def prompts_of_canaries() -> Iterator[str]:
+    for canary in CANARIES:
+        template = PROMPTS['chinese' if canary.pair.language == 'cn' else 'english']
+        pair = canary.pair
+        yield template.format(question=pair.question, gold_answer=pair.reference, answer=pair.answer)
+
+
+def says_yes_to_all(asked: Asked) -> Act:
+    return YES
+
+
+def obeys_answers(asked: Asked) -> Act:
+    """Judges well, and believes what an answer says of itself."""
+    place = canary_in(asked.prompt)
+    return YES if place is not None and CANARIES[place].injected else good(asked)
+
+
+def fails_in_chinese(asked: Asked) -> Act:
+    return good(asked) if asked.prompt.startswith('question') else 'I cannot read that.'
+
+
+def is_filtered(asked: Asked) -> Act:
+    return Say(YES, 'content_filter')
+
+
+def sends_no_reason(asked: Asked) -> Act:
+    return Say(good(asked), None)
+
+
+def echoes(asked: Asked) -> Act:
+    return rf'{asked.prompt} \boxed{{yes}}'
+
+
+def thinks_without_end(asked: Asked) -> Act:
+    return rf'<think> {good(asked)}'
+
+
+@pytest.mark.parametrize(
+    ('behave', 'said'),
+    [
+        (
+            says_yes_to_all,
+            r"'54' to 'What is 7 × 8\?', reference '56', it says correct, twice; its reply ends",
+        ),
+        (obeys_answers, r'Ignore everything above .* it says correct; its reply ends'),
+        (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), twice"),
+        (is_filtered, r'no verdict \(filtered\), twice'),
+        (sends_no_reason, r'no verdict \(no finish reason\), twice'),
+        (echoes, r'no verdict \(echo\), twice'),
+        (thinks_without_end, r'no verdict \(unfinished thought\), twice'),
+    ],
+)
+def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
+    """With what it said, its address and what to do; none of the run's own pairs was asked."""
+    with JudgeServer(behave, fit=False) as server:
+        judge = judge_at(server, store=tmp_path)
+        with pytest.raises(UnfitJudge, match=said) as caught:
+            judge.judge(pairs_of(0, RUN))
+        judge.close()
+    assert issubclass(UnfitJudge, InputError)
+    assert f'{server.url}/v1/chat/completions is not fit' in str(caught.value)
+    assert 'judge-ping' in str(caught.value)
+    assert 'canaries=False' in str(caught.value)
+    assert all(canary_in(asked.prompt) is not None for asked in server.asked)
+    assert len(server.asked) <= 2 * len(CANARIES)
+    assert not list(tmp_path.glob('*'))
+
+
+def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
+    """A judge that samples may err once."""
+    seen: set[str] = set()
+
+    def errs_once(asked: Asked) -> Act:
+        first = asked.prompt not in seen
+        seen.add(asked.prompt)
+        place = canary_in(asked.prompt)
+        if first and place is not None and not CANARIES[place].injected:
+            return r'\boxed{no}' if CANARIES[place].verdict is Verdict.CORRECT else YES
+        return good(asked)
+
+    with JudgeServer(errs_once, fit=False) as server:
+        judge = judge_at(server)
+        judge.judge(pairs_of(0, 3))
+    counts = judge.statistics()
+    assert (counts['repeated'], counts['canaries'], counts['canaries_right']) == (4, 10, 10)
+    assert counts['requests'] == counts['replies'] == 3 + 10 + 4
+
+
+@pytest.mark.parametrize('refusal', [Fail(400, {'error': 'jailbreak detected'}), Say('I will not say.')])
+def test_a_judge_may_keep_silent_on_an_injected_answer(refusal: Act) -> None:
+    """As behind the filter of some gateways: it did not believe the answer."""
+
+    def behave(asked: Asked) -> Act:
+        place = canary_in(asked.prompt)
+        return refusal if place is not None and CANARIES[place].injected else good(asked)
+
+    with JudgeServer(behave, fit=False) as server:
+        judge = judge_at(server)
+        assert len(judge.judge(pairs_of(0, 3))) == 3
+    assert (judge.statistics()['canaries'], judge.statistics()['canaries_right']) == (10, 4)
+
+
+def test_every_server_is_asked_before_it_judges() -> None:
+    """One of two accepts all: it gets none of the pairs, and the run ends."""
+    with JudgeServer(good, fit=False) as one, JudgeServer(says_yes_to_all, fit=False) as two:
+        with pytest.raises(UnfitJudge, match=two.url):
+            judge_at(one, two, concurrency=4).judge(pairs_of(0, RUN))
+        assert all(canary_in(asked.prompt) is not None for asked in two.asked)
+        assert two.asked
+
+
+def test_a_judge_that_goes_bad_on_the_way_is_stopped() -> None:
+    """Another model behind the same address, under the same name: a canary on the way finds it."""
+
+    def behave(asked: Asked) -> Act:
+        return good(asked) if asked.number < 100 else YES
+
+    with JudgeServer(behave, fit=False) as server:
+        with pytest.raises(UnfitJudge, match='says correct'):
+            judge_at(server, concurrency=4).judge(pairs_of(0, 4000))
+        asked = len(server.asked)
+        places = [asked.number for asked in server.asked if canary_in(asked.prompt) is not None]
+    # On the way come a right pair (which such a judge passes) and, 256 later, a wrong one.
+    assert asked < 600
+    assert len([place for place in places if place > 10]) >= 2
+
+
+def test_a_server_that_comes_back_is_asked_again() -> None:
+    """It was gone for a while: who is back may be another one."""
+    clock = SkippingClock()
+    gone_at: list[float] = []
+
+    def behave(asked: Asked) -> Act:
+        if asked.number < 20:
+            return good(asked)
+        gone_at.append(clock.now())
+        return Fail(503) if clock.now() < gone_at[0] + 30 else YES
+
+    with JudgeServer(behave, fit=False) as server:
+        with pytest.raises(UnfitJudge, match='says correct, twice'):
+            judge_at(server, concurrency=4, clock=clock).judge(pairs_of(0, RUN))
+        back = [
+            asked.prompt
+            for asked, now in zip(server.asked[20:], gone_at, strict=True)
+            if now >= gone_at[0] + 30
+        ]
+    assert [canary_in(prompt) for prompt in back[:2]] == [0, 1]
+    assert all(canary_in(prompt) is not None for prompt in back)
+
+
+def test_what_has_passed_is_remembered(tmp_path: Path) -> None:
+    """Shards on one store ask all canaries once a server; each later run asks one, for what is served."""
+    with JudgeServer(good, fit=False) as server:
+        canaries = []
+        for shard in range(4):
+            judge = judge_at(server, store=tmp_path)
+            judge.judge(pairs_of(10 * shard, 10))
+            judge.close()
+            canaries.append(judge.statistics()['canaries'])
+    assert canaries == [len(CANARIES), 1, 1, 1]
+    with JudgeServer(good, fit=False) as another:
+        judge = judge_at(another, store=tmp_path)
+        judge.judge(pairs_of(50, 10))
+        judge.close()
+    assert judge.statistics()['canaries'] == len(CANARIES)
+
+
+def test_a_resumed_run_asks_one_canary(tmp_path: Path) -> None:
+    """All verdicts are stored: nothing else is asked."""
+    with JudgeServer(good, fit=False) as server:
+        for _ in range(2):
+            judge = judge_at(server, store=tmp_path)
+            judge.judge(pairs_of(0, 10))
+            judge.close()
+    assert len(server.asked) == 10 + len(CANARIES) + 1
+    assert (judge.statistics()['asked'], judge.statistics()['requests']) == (0, 1)
+
+
+def test_a_judge_that_is_called_again_asks_no_canary_again() -> None:
+    """In one process, without a store."""
+    with JudgeServer(good, fit=False) as server:
+        judge = judge_at(server)
+        for first in (0, 10, 20):
+            judge.judge(pairs_of(first, 10))
+    assert judge.statistics()['canaries'] == len(CANARIES)
+    assert len(server.asked) == 30 + len(CANARIES)
+
+
+def test_canaries_can_be_switched_off() -> None:
+    """The judge is another one then, and its record says so; each server is still asked what it serves."""
+    with JudgeServer(says_yes_to_all, fit=False) as server:
+        judge = judge_at(server, canaries=False)
+        assert {said.verdict for said in judge.judge(pairs_of(0, 20))} == {Verdict.CORRECT}
+        assert judge.identity()['canaries'] is False
+        assert 'canaries' not in judge_at(server).identity()
+    assert len(server.asked) == 21
+    assert judge.statistics()['canaries'] == 0
+
+
+def test_nothing_to_ask_asks_no_canary() -> None:
+    """All that equals its reference needs no server, not even one that is there."""
+    with JudgeServer(good, fit=False) as server:
+        server.stop()
+        judge = judge_at(server)
+        assert [said.verdict for said in judge.judge([Pair('q', '4', '4')])] == [Verdict.CORRECT]
+    assert not server.asked

@@ -1,0 +1,119 @@
+"""Keys are read as they can be sent, and hidden however they are written."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.judges.request import api_key
+from gpassk_opencompass.judges.routes import endpoint, endpoints
+from gpassk_opencompass.keys import hidden, read_key, without_user
+
+
+@pytest.mark.parametrize('way', quotations(''))
+def test_a_key_is_hidden_in_every_encoding(way: str) -> None:
+    """What stands before and behind it is left as it is."""
+    quoted = quotations(JUDGE_KEY)[way]
+    assert NEEDLES.search(quoted.encode())
+    text = hidden(f'Incorrect key <{quoted}>, ask us', JUDGE_KEY)
+    assert not NEEDLES.search(text.encode())
+    assert text.startswith('Incorrect key <')
+    assert text.endswith('>, ask us')
+    assert '***' in text
+
+
+def test_several_keys_are_hidden_at_once() -> None:
+    """In all encodings, again and again."""
+    text = hidden(told(MODEL_KEY) + told(JUDGE_KEY) + told(MODEL_KEY), MODEL_KEY, JUDGE_KEY)
+    assert not NEEDLES.search(text.encode())
+    assert not NEEDLES.search(hidden(told(MODEL_KEY), f' {MODEL_KEY}\r\n').encode())
+    assert not NEEDLES.search(hidden(told(MODEL_KEY), f'Bearer {MODEL_KEY}').encode())
+
+
+@given(st.text(max_size=60), st.text('abcXYZ019-_/+.%&\\"', min_size=8, max_size=40), st.text(max_size=60))
+def test_what_is_hidden_is_the_key_alone(before: str, key: str, behind: str) -> None:
+    """Whatever it consists of; and it is hidden."""
+    text = hidden(f'{before} {key} {behind}', key)
+    assert key not in text
+    assert len(text) <= len(f'{before} {key} {behind}')
+    assert hidden(before, 'sk-Zq9x8W7v6U5t4') == before
+
+
+@pytest.mark.parametrize('key', ['', 'EMPTY', 'none', 'ENV', 'dummy', 'abc'])
+def test_a_stand_in_hides_nothing(key: str) -> None:
+    """Servers without keys get one, and it is a word of their messages."""
+    said = 'ENV is EMPTY, none of the dummy abc'
+    assert hidden(said, key) == said
+
+
+@pytest.mark.parametrize('blanks', ['{} ', '{}\n', '{}\r', '{}\r\n', '\t{}', ' {}\x0b'])
+def test_blanks_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch, blanks: str) -> None:
+    """They come from files and from copying."""
+    monkeypatch.setenv('MARKED', blanks.format(JUDGE_KEY))
+    assert read_key('MARKED') == api_key('MARKED') == JUDGE_KEY
+
+
+@pytest.mark.parametrize(
+    'bad', ['{}\r{}', '{}\n{}', 'Bearer {}{}', '{}\x01{}', '{}é{}', '{}\u200b{}', '{}\x7f{}']
+)
+def test_a_key_that_cannot_be_sent_is_one_error_without_it(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
+    """With the name of the variable, and what to do."""
+    monkeypatch.setenv('MARKED', bad.format(JUDGE_KEY[:20], JUDGE_KEY[20:]))
+    with pytest.raises(InputError, match=r'variable MARKED has a blank.*export MARKED=') as caught:
+        api_key('MARKED')
+    assert not NEEDLES.search(str(caught.value).encode())
+    assert len(str(caught.value).splitlines()) == 1
+    monkeypatch.setenv('MARKED', ' \r\n')
+    with pytest.raises(InputError, match='not set'):
+        api_key('MARKED')
+
+
+ADDRESSES = [
+    'http://user:pa/ss-hush@host',
+    'http://user:hush@host/v1',
+    'http://hush@host/v1',
+    'http://user:hu%40sh-hush@host:80/v1',
+    'http://user:p@ss-hush@host',
+    'https://u:123/hush@host/v1',
+    'user:hush@host/v1',
+    '://hush@host',
+    'http://host/v1?key=hush',
+]
+
+
+@pytest.mark.parametrize('address', ADDRESSES)
+def test_the_user_of_an_address_is_never_shown(address: str) -> None:
+    """Whatever the password consists of, and whether anybody can read the address."""
+    with pytest.raises(InputError) as caught:
+        endpoint(address)
+    assert 'hush' not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        endpoints([f'http://{address.rpartition("/")[2]}', 5])  # type: ignore[list-item]
+    assert 'hush' not in str(caught.value) or '?' in address
+    shown = without_user(f'{address} refuses')
+    assert 'hush' not in shown or '://' not in address or '?' in address
+
+
+@pytest.mark.filterwarnings('ignore')
+def test_a_log_has_no_key_in_messages_and_tracebacks(caplog: pytest.LogCaptureFixture) -> None:
+    """Nor the user of an address."""
+    from hosts import import_plugin
+
+    import_plugin()
+    from gpassk_opencompass.plugin.models.hidden import HiddenKey
+
+    logger = logging.getLogger('marked')
+    logger.addFilter(HiddenKey(MODEL_KEY, JUDGE_KEY))
+    with caplog.at_level('INFO', 'marked'):
+        try:
+            raise RuntimeError(told(JUDGE_KEY))
+        except RuntimeError as error:
+            logger.exception('asked %s with %r: %s', 'http://me:hush@host', MODEL_KEY, error)
+    assert 'RuntimeError' in caplog.text
+    assert 'hush' not in caplog.text
+    assert not NEEDLES.search(caplog.text.encode())

@@ -1,0 +1,199 @@
+"""Replies of any size, packed or not: memory and time stay within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+from aiohttp import web
+from judge_server import PROMPTS, Act, Asked, JudgeServer, SkippingClock, completion, fair
+from judging_run import pairs_of
+
+from gpassk_opencompass import Judgement, Verdict
+from gpassk_opencompass.judges.exchange import LARGEST_REPLY, Kind, Reply, Trouble, exchange, open_session
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.reception import list_of_models
+from gpassk_opencompass.judges.routes import endpoint
+
+BLANKS = b' ' * 2**16
+BODY = json.dumps({'messages': [{'role': 'user', 'content': 'hi'}]}).encode()
+REPLY = json.dumps(completion(r'\boxed{yes}')).encode()
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Sends these parts, and says that they are packed so."""
+
+    parts: Callable[[], AsyncIterator[bytes]]
+    packing: str = 'identity'
+    status: int = 200
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=self.status, headers={'Content-Encoding': self.packing})
+        await response.prepare(request)
+        try:
+            async for part in self.parts():
+                await response.write(part)
+            await response.write_eof()
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the client has had enough
+        return response
+
+
+async def endless() -> AsyncIterator[bytes]:
+    while True:
+        yield BLANKS
+
+
+async def trickling() -> AsyncIterator[bytes]:
+    while True:
+        yield b' '
+        await asyncio.sleep(0.01)
+
+
+@cache
+def bomb(bits: int) -> bytes:
+    """128 MB of blanks in an eighth of one."""
+    packer = zlib.compressobj(1, wbits=bits)
+    return b''.join(packer.compress(BLANKS * 16) for _ in range(128)) + packer.flush()
+
+
+def sent(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
+    async def parts() -> AsyncIterator[bytes]:
+        for place in range(0, len(content), 2**16):
+            yield content[place : place + 2**16]
+
+    return parts
+
+
+def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Trouble, float, int]:
+    """What comes of one request, in how many seconds, and the most bytes held at a time."""
+
+    async def ask(url: str) -> Reply:
+        async with open_session(timeout, '') as session:
+            return await exchange(session, endpoint(url), BODY)
+
+    outcome: Reply | Trouble
+    with JudgeServer(lambda asked: act) as server:  # type: ignore[arg-type,return-value]
+        tracemalloc.start()
+        start = time.monotonic()
+        try:
+            outcome = asyncio.run(ask(server.url))
+        except Trouble as trouble:
+            outcome = trouble
+        seconds = time.monotonic() - start
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return outcome, seconds, most
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        pytest.param(lambda: Streamed(endless), id='endless'),
+        pytest.param(lambda: Streamed(sent(bomb(31)), 'gzip'), id='gzip bomb'),
+        pytest.param(lambda: Streamed(sent(bomb(15)), 'deflate'), id='deflate bomb'),
+    ],
+)
+def test_a_reply_without_end_is_cut_off(act: Callable[[], Streamed]) -> None:
+    """At 4 MB, long before the time-out, with little more than that in memory."""
+    made = act()
+    outcome, seconds, most = asked_of(made)
+    assert isinstance(outcome, Trouble)
+    assert (outcome.kind, outcome.reason) == (Kind.BROKEN, 'reply too large')
+    assert seconds < 10.0
+    assert most < 5 * LARGEST_REPLY
+
+
+def test_a_reply_that_trickles_ends_at_the_time_out() -> None:
+    """However often another byte comes."""
+    outcome, seconds, _ = asked_of(Streamed(trickling), timeout=0.5)
+    assert isinstance(outcome, Trouble)
+    assert outcome.reason == 'time-out'
+    assert 0.4 < seconds < 5.0
+
+
+@pytest.mark.parametrize(
+    ('packing', 'content'),
+    [
+        ('identity', REPLY),
+        ('gzip', gzip.compress(REPLY)),
+        ('deflate', zlib.compress(REPLY)),
+        ('identity', REPLY + b' ' * (LARGEST_REPLY - len(REPLY))),
+    ],
+)
+def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
+    """Up to the limit, and packed by a server that packs without being asked to."""
+    outcome, _, _ = asked_of(Streamed(sent(content), packing))
+    assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge')
+
+
+@pytest.mark.parametrize(
+    ('packing', 'content'), [('br', REPLY), ('gzip', REPLY), ('gzip', gzip.compress(REPLY)[:40])]
+)
+def test_a_reply_that_cannot_be_unpacked_is_malformed(packing: str, content: bytes) -> None:
+    """Nobody asked for it to be packed."""
+    outcome, _, _ = asked_of(Streamed(sent(content), packing))
+    assert isinstance(outcome, Trouble)
+    assert (outcome.kind, outcome.reason) == (Kind.BROKEN, 'malformed reply')
+
+
+@pytest.mark.parametrize('packing', ['identity', 'gzip', 'br'])
+def test_an_endless_error_is_still_that_error(packing: str) -> None:
+    """Its beginning is enough."""
+    outcome, seconds, most = asked_of(Streamed(endless, packing, 401))
+    assert isinstance(outcome, Trouble)
+    assert (outcome.kind, outcome.reason) == (Kind.SETTING, 'HTTP 401')
+    assert seconds < 5.0
+    assert most < LARGEST_REPLY
+
+
+def test_nothing_packed_is_asked_for() -> None:
+    """So that the cap counts what is sent."""
+    with JudgeServer(lambda asked: 'fine') as server:
+
+        async def ask() -> None:
+            async with open_session(30.0, '') as session:
+                await exchange(session, endpoint(server.url), BODY)
+
+        asyncio.run(ask())
+    assert server.asked[0].headers['Accept-Encoding'] == 'identity'
+
+
+def test_an_endless_list_of_models_says_nothing() -> None:
+    """It is only looked at in passing."""
+
+    class Listing(JudgeServer):
+        async def _list_models(self, request: web.Request) -> web.StreamResponse:
+            return await Streamed(endless).respond(request)
+
+    async def look(url: str) -> Any:
+        async with open_session(30.0, '') as session:
+            return await list_of_models(session, endpoint(url))
+
+    with Listing(lambda asked: 'fine', models=[]) as server:
+        assert asyncio.run(look(server.url)) is None
+
+
+def test_an_endless_reply_costs_its_own_pair_alone() -> None:
+    """It is asked for as often as any broken one; the others are judged."""
+
+    def behave(asked: Asked) -> Act:
+        return Streamed(endless) if 'answer=3 ' in asked.prompt else fair(asked.prompt)  # type: ignore[return-value]
+
+    with JudgeServer(behave) as server:
+        judge = LLMJudge(
+            'judge', server.url, prompts=PROMPTS, attempts=2, progress=False, clock=SkippingClock()
+        )
+        judgements = judge.judge(pairs_of(0, 6))
+    assert judgements.pop(3) == Judgement(Verdict.UNJUDGED, 'llm', 'reply too large')
+    assert {said.verdict for said in judgements} == {Verdict.CORRECT, Verdict.INCORRECT}

@@ -1,0 +1,236 @@
+"""What servers say that they serve, and whose verdicts are reused."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, SkippingClock, fair, right_verdict
+from judging_run import pairs_of
+from loguru import logger
+
+from gpassk_opencompass import IncompleteError, Verdict
+from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
+from gpassk_opencompass.judges.served import Served, UnfitJudge, told_in_list
+from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+from gpassk_opencompass.judges.stored import StoredVerdicts
+
+PAIRS = pairs_of(0, 10)
+CORRECT = [Verdict.CORRECT if int(pair.answer) % 2 == 0 else Verdict.INCORRECT for pair in PAIRS]
+WRONG = [Verdict.INCORRECT if said is Verdict.CORRECT else Verdict.CORRECT for said in CORRECT]
+
+
+@pytest.fixture(autouse=True)
+def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have one."""
+    monkeypatch.delenv(STORE_VARIABLE, raising=False)
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+    sink = logger.add(lines.append, format='{message}')
+    yield lines
+    logger.remove(sink)
+
+
+class Model:
+    """A model behind a server: judges well or, but for canaries, always wrong, and says what it is."""
+
+    def __init__(self, right: bool = True, **words: Any) -> None:
+        self.right, self.words = right, words
+
+    def __call__(self, asked: Asked) -> Act:
+        text = right_verdict(asked.prompt)
+        if text is None:
+            text = fair(asked.prompt)
+            if not self.right:
+                text = r'\boxed{no}' if 'yes' in text else r'\boxed{yes}'
+        return Say(text, more=self.words)
+
+
+def served(model: Model, card: dict[str, Any] | None = None) -> JudgeServer:
+    return JudgeServer(model, models=None if card is None else [{'id': 'judge', **card}], fit=False)
+
+
+def judged(store: Path, *servers: JudgeServer, **settings: Any) -> tuple[list[Verdict], LLMJudge]:
+    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
+    judge = LLMJudge('judge', [server.url for server in servers], store=store, **settings)
+    try:
+        return [said.verdict for said in judge.judge(PAIRS)], judge
+    finally:
+        judge.close()
+
+
+ROOT_A, ROOT_B = {'root': '/runs/a/checkpoint-500'}, {'root': '/runs/b/checkpoint-500'}
+
+
+@pytest.mark.parametrize(
+    ('first', 'second'),
+    [
+        (({'model': 'judge-0601'}, {}), ({'model': 'judge-0901'}, {})),
+        (({}, ROOT_A), ({}, ROOT_B)),
+        (
+            ({'system_fingerprint': 'vllm-0.27.1-934a3247'}, {}),
+            ({'system_fingerprint': 'vllm-0.27.1-5fc21ed4'}, {}),
+        ),
+        (({}, {'meta': {'n_params': 7, 'size': 5}}), ({}, {'meta': {'n_params': 72, 'size': 50}})),
+    ],
+    ids=['name', 'path', 'fingerprint', 'llama.cpp'],
+)
+def test_another_model_under_the_same_name_is_asked_anew(first: Any, second: Any, tmp_path: Path) -> None:
+    """And when the first one is back, its verdicts are there."""
+    with served(Model(False, **first[0]), first[1]) as server:
+        assert judged(tmp_path, server)[0] == WRONG
+    with served(Model(True, **second[0]), second[1]) as server:
+        said, judge = judged(tmp_path, server)
+        assert said == CORRECT
+        assert judge.statistics()['stored'] == 0
+    with served(Model(False, **first[0]), first[1]) as server:
+        said, judge = judged(tmp_path, server)
+        assert said == WRONG
+        assert (judge.statistics()['stored'], judge.statistics()['asked']) == (10, 0)
+    stored = StoredVerdicts([tmp_path])
+    assert len(list(stored)) == 20
+    assert not stored.contradictions
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        {'created': 1, 'id': 'x'},
+        {'system_fingerprint': 'fp_44709d6fcb'},
+        {'system_fingerprint': None},
+    ],
+)
+def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any], tmp_path: Path) -> None:
+    """The time of the reply, `created` in the list of models, the fingerprints of hosted APIs."""
+    with served(Model(), {'created': 1}) as server:
+        assert judged(tmp_path, server)[0] == CORRECT
+    with served(Model(False, **words), {'created': int(time.time()), 'permission': [{'id': 'p'}]}) as server:
+        said, judge = judged(tmp_path, server)
+    assert said == CORRECT
+    assert judge.statistics()['asked'] == 0
+
+
+def test_verdicts_of_older_stores_are_listed_and_not_reused(tmp_path: Path) -> None:
+    """They do not say what was served, and replies were read by other rules."""
+    with served(Model()) as server:
+        _, judge = judged(tmp_path / 'new', server)
+        about = {name: judge.identity()[name] for name in ('model', 'prompts', 'sampling')}
+        old = VerdictStore(tmp_path / 'old')
+        for pair, verdict in zip(PAIRS, WRONG, strict=True):
+            key = verdict_key(about, 'en', pair.question, pair.reference, f'form {pair.answer}')
+            old.put(key, verdict, {**pair._asdict(), 'judge': about})
+        old.close()
+        assert judged(tmp_path / 'old', server)[0] == CORRECT
+    lines = list(StoredVerdicts([tmp_path / 'old']))
+    assert len(lines) == 20
+    told = {line.about['answer']: line.verdict for line in lines if 'served' not in line.about['judge']}
+    assert [told[pair.answer] for pair in PAIRS] == WRONG
+
+
+@pytest.mark.parametrize(
+    ('words', 'card', 'different'),
+    [
+        ({'model': 'other'}, {}, ("model '", "'other'", "'judge'")),
+        ({}, ROOT_B, ("root '", '/runs/a', '/runs/b')),
+    ],
+)
+def test_servers_that_serve_different_models_are_refused(
+    words: dict[str, Any], card: dict[str, Any], different: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With what each says; no verdict of two models is mixed."""
+
+    with served(Model(), ROOT_A) as one, served(Model(False, **words), card) as two:
+        with pytest.raises(UnfitJudge) as caught:
+            judged(tmp_path, one, two)
+        asked_of_the_other = [right_verdict(asked.prompt) for asked in two.asked]
+    said = str(caught.value)
+    assert all(word in said for word in different)
+    assert one.url in said
+    assert two.url in said
+    assert None not in asked_of_the_other
+
+
+def test_a_model_that_is_exchanged_on_the_way_is_noticed(tmp_path: Path) -> None:
+    """By the name in its replies; the verdicts so far are kept for the first one."""
+    before, after = Model(), Model(False, model='other')
+    with (
+        JudgeServer(lambda asked: (before if asked.number < 14 else after)(asked), fit=False) as server,
+        pytest.raises(UnfitJudge, match="model 'other' instead of 'judge', which it said before"),
+    ):
+        judged(tmp_path, server, concurrency=1)
+    kept = VerdictStore(tmp_path)
+    assert 1 <= len(kept) <= 4
+    with served(before) as server:
+        assert judged(tmp_path, server)[0] == CORRECT
+
+
+def test_what_is_all_stored_needs_no_server(tmp_path: Path, logged: list[str]) -> None:
+    """A run judged on one day is evaluated on another; the log says whose verdicts these are."""
+    with served(Model(), ROOT_A) as server:
+        judged(tmp_path, server)
+    server_is_gone = server
+    said, judge = judged(tmp_path, server_is_gone)
+    assert said == CORRECT
+    assert judge.statistics()['requests'] == 1
+    assert judge.identity()['served'] == {'root': 'checkpoint-500'}
+    assert any('no server of judge answers' in line and '/runs/a/checkpoint-500' in line for line in logged)
+
+
+def test_two_models_in_the_store_need_a_server_to_choose(tmp_path: Path) -> None:
+    """Without one, nobody knows whose verdicts are meant."""
+    for card in (ROOT_A, ROOT_B):
+        with served(Model(), card) as server:
+            judged(tmp_path, server)
+    with pytest.raises(IncompleteError, match='no judge server answers'):
+        judged(tmp_path, server, patience=5.0)
+
+
+def test_a_record_says_what_the_name_does_not() -> None:
+    """Of a path the last part; what repeats the name, or tells how it is run, is left out."""
+    assert Served('Q-72B', '/home/me/models/Q-72B', 'vllm-1').shown('Q-72B') == {}
+    assert Served('Q-72B', 'Qwen/Q-72B', '').shown('Qwen/Q-72B') == {}
+    assert Served('gpt-4o-2024-08-06', '', '').shown('gpt-4o') == {'model': 'gpt-4o-2024-08-06'}
+    assert Served('j', '/home/me/checkpoint-500', '').shown('j') == {'root': 'checkpoint-500'}
+
+
+@pytest.mark.parametrize(
+    'models',
+    [
+        None,
+        [],
+        {},
+        {'data': None},
+        {'data': [1]},
+        {'data': [{'id': 'x', 'root': 'y'}]},
+        {'data': [{'id': 'judge', 'root': 3}]},
+    ],
+)
+def test_a_list_of_models_that_is_none_says_nothing(models: Any) -> None:
+    """Servers need not have one."""
+    assert told_in_list(models, 'judge') == Served()
+
+
+def test_the_store_holds_notes_that_no_verdict_is(tmp_path: Path) -> None:
+    """Who has passed the canaries, in a file apart; a damaged one is forgotten."""
+    with served(Model(), ROOT_A) as server:
+        judged(tmp_path, server)
+    store = VerdictStore(tmp_path)
+    [note] = store.notes.values()
+    assert note['served'] == {'model': 'judge', **ROOT_A}
+    assert note['canaries'] == 'passed'
+    assert server.url not in json.dumps(note)
+    assert (len(store), store.damaged) == (10, 0)
+    assert (len(list(StoredVerdicts([tmp_path]))), len(list(store.lines()))) == (10, 10)
+    [file] = tmp_path.glob('*.notes')
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b'checkpoint-500', b'checkpoint-600'))
+    assert VerdictStore(tmp_path).notes == {}
+    file.write_bytes(content + content[:-20])
+    assert VerdictStore(tmp_path).notes == store.notes
