@@ -211,7 +211,7 @@ HOSTILE = [
     '9**9**9**9', '9^{9^{9^{9}}}', '10000!', '10000000000!', r'\binom{1000000000}{500000000}', '7' * 1999,
     '((((((((((((1))))))))))))', '{' * 15, 'sqrt(' * 15, r'\boxed{' * 300, r'\left' * 400, '½' * 700,
     r'\sum_{n=1}^{10^9} \frac{1}{n^2}', '0.' + '12' * 900 + '...', "__import__('os').system('false')",
-    '\\', '$', '\x00', '\ud800',
+    '\\', '$', '\x00', '\ud800', r'5(\sin^2 x+\cos^2 x)^{2024}', r'5(\sec^2 x-\tan^2 x)^{2024}',
 ]  # fmt: skip
 
 
@@ -232,8 +232,12 @@ def test_hostile_answers_get_no_credit_and_harm_nobody() -> None:
     assert undecided == sum(statistics.get(reason, 0) for reason in reasons) > 3
 
 
-FOREVER = [r'(x+1)^{2024}', r'\sin^{2024}x+\cos^{2024}x', r'\binom{10^9}{5\cdot 10^8}']
-"""Answers that math-verify works on for longer than anybody waits; the first two without large numbers."""
+FOREVER = [
+    r'5(\sin^2 x+\cos^2 x)^{2024}',
+    r'4+(\sin^2 x+\cos^2 x)^{40}(\sin^2 y+\cos^2 y)^{40}',
+    r'5(\sec^2 x-\tan^2 x)^{2024}',
+]
+"""Spellings of 5 that math-verify works on for longer than anybody waits."""
 
 
 @pytest.mark.slow
@@ -251,8 +255,8 @@ def test_an_answer_that_fails_twice_is_incorrect_and_says_why() -> None:
 def test_a_second_try_gives_the_verdict_that_the_first_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a first try too short for anything; what succeeds leaves no mark."""
     pairs = [
-        Pair('?', '$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'),
-        Pair('?', '$y = e^{-x}$', 'y(x) = (e^(-x))/2 + (3*e^(2*x))/2'),
+        Pair('?', r'\tan^2 y + 1', r'\sec^2 y'),
+        Pair('?', r'\ln 589700100000', r'\ln 589700100001'),
     ]
     monkeypatch.setattr(rule_module, '_FIRST_TRY', 1e-5)
     with RuleJudge(workers=1) as hasty:
@@ -265,7 +269,7 @@ def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatc
     """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
     monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
     with RuleJudge(workers=2, timeout=0.3) as hasty:
-        answers = [f'(x+{number})^{{2024}}' for number in range(1, 7)]
+        answers = [rf'5(\sin^2 x+\cos^2 x)^{{{number}}}' for number in range(2001, 2007)]
         judgements = hasty.judge([Pair('?', '5', answer) for answer in answers])
     assert {said.verdict for said in judgements} == {WRONG}
     assert [said.reason for said in judgements] == ['timeout', *['timeout, tried once'] * 5]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .answer_equality import Answered, compare_answers
-from .choices import options_of
+from .choices import letters_of, options_of
 from .expressions import as_tree
 from .final import FinalAnswer, final_answer, hedges
 from .normal import ascii_latex, join_thousands, normal_form
@@ -19,6 +19,7 @@ __all__ = [
     'final_answer',
     'hedges',
     'join_thousands',
+    'letters_of',
     'normal_form',
     'options_of',
 ]

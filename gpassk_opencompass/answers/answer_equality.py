@@ -10,31 +10,14 @@ from typing import NamedTuple
 from .choices import chosen_in, letters_of
 from .comparison import best_of, by_rule
 from .equality import Equality
-from .expressions import Expression, symbols
+from .expressions import Expression, Number, symbols
 from .parse import read
 from .rules import ALL_RULES
+from .statements import concluded_number, stated_formula
 from .tokens import Unread
 from .values import Formula, Text, Value
 
-_DENIED = re.compile(
-    r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
-    r'maybe|perhaps|possibly|might)\b|[不非没无若设假]|如果',
-    re.IGNORECASE,
-)
-_SAID = re.compile(
-    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
-    r'|have)'
-    r'|为|是|得|等于|=|:|：))\s*(?P<value>VALUE)'
-    r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*'.replace(
-        'VALUE', r'\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*'
-    ),
-    re.DOTALL | re.IGNORECASE,
-)
-_WORDS = re.compile('[A-Za-z]{2,} |[\u4e00-\u9fff]{3}')
-_SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？]')
-_FORMULAS = re.compile(r'\$[^$]*\$')
-_DIGITS = re.compile('[0-9]')
-_LONGEST_SENTENCE = 300
+_WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
 _UNREAD = 'unread'
 _NO_OPTIONS: Mapping[str, str] = {}
 
@@ -79,7 +62,9 @@ def _compare_values(reference: str, answer: str, rules: frozenset[str]) -> Answe
     expected, given = _read(reference), _read(answer)
     compared = best_of(equality.compare(ours, theirs) for ours in expected for theirs in given)
     if compared.equal is False and 'stated' in rules and _WORDS.search(answer):
-        stated = best_of(equality.compare(ours, theirs) for ours in expected for theirs in _stated(answer))
+        stated = best_of(
+            equality.compare(ours, theirs) for ours in expected for theirs in _stated(ours, answer)
+        )
         compared = by_rule('stated', stated)
     kind = _kind(expected[0])
     if compared.equal is False and isinstance(expected[0], Text) | isinstance(given[0], Text):
@@ -100,15 +85,15 @@ def _read(text: str) -> tuple[Value, ...]:
         return (Text((text,)),)
 
 
-def _stated(answer: str) -> Iterator[Value]:
-    """What the last sentence says that something is, unless it denies that or has other numbers."""
-    sentences = [part.strip() for part in _SENTENCE_END.split(answer) if part.strip(' .<>|')]
-    said = _SAID.fullmatch(sentences[-1][-_LONGEST_SENTENCE:]) if sentences else None
-    if said is None or _DENIED.search(said['before']) or _DIGITS.search(_FORMULAS.sub('', said['before'])):
-        return
-    for value in _read(said['value']):
-        if not isinstance(value, Text):
-            yield value
+def _stated(reference: Value, answer: str) -> Iterator[Value]:
+    """What the last sentence of the answer says that something is."""
+    said = [stated_formula(answer)]
+    if isinstance(reference, Formula) and isinstance(reference.expression, Number):
+        said.append(concluded_number(answer))
+    for text in filter(None, said):
+        for value in _read(text):
+            if not isinstance(value, Text):
+                yield value
 
 
 def _kind(value: Value) -> str:

@@ -30,6 +30,13 @@ _LETTER_AND_TEXT = re.compile(
     re.DOTALL,
 )
 _LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
+_CONCLUDED = re.compile(
+    r"(?:(?:.*[.,;:]\s*)?(?:(?:therefore|thus|hence|so)\b,?(?:\s(?:I think|that))?\s(?:it's|it is)"
+    r'|(?:(?:so|the|correct|final|la)\s)*(?:answer is|réponse est)))?'
+    r'(?:\s*for sure)?\s+(?-i:([A-H]))'
+    r"(?:[.,]?\s(?:it\s(?:can't be|is not)|and not|not|non)\s[A-H](?:\sor\s[A-H])*)?[.]?",
+    re.DOTALL | re.IGNORECASE,
+)
 _MARK = re.compile(
     r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
 )
@@ -51,10 +58,12 @@ def letters_of(text: str) -> frozenset[str] | None:
 
 
 def chosen_in(text: str) -> tuple[str, str] | None:
-    """Return the letter and the text of an answer such as `(B) 12` or `B. 12`, else None.
+    """Return the letter and the text of an answer such as `(B) 12`, `B. 12` or "so it's B", else None.
 
     An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
     """
+    if concluded := _CONCLUDED.fullmatch(text.strip()):
+        return concluded[1], ''
     match = _LETTER_AND_TEXT.fullmatch(_bare(text))
     if match is None:
         return None

@@ -26,9 +26,10 @@ _CONSTANT: Monomial = frozenset()
 _ONE: Polynomial = {_CONSTANT: Fraction(1)}
 _MOST_TERMS = 400
 _LARGEST_EXPONENT = 24  # of a sum; a longer one stays a power
-_MOST_BITS = 40_000  # of a number
+_MOST_BITS = 220_000  # of a number
 _LARGEST_TRIAL = 10_000  # a prime factor above it is not looked for
 _LARGEST_FACTORIAL = 500
+_LARGEST_BINOMIAL = 40_000
 
 
 class TooLarge(ArithmeticError):
@@ -320,7 +321,7 @@ def _factorial(value: Fraction) -> Polynomial | None:
 
 
 def _binomial(above: Fraction, below: Fraction) -> Polynomial | None:
-    if above.denominator != 1 or below.denominator != 1 or not 0 <= below <= above <= _MOST_BITS:
+    if above.denominator != 1 or below.denominator != 1 or not 0 <= below <= above <= _LARGEST_BINOMIAL:
         return None
     return _rational(Fraction(comb(above.numerator, below.numerator))) if below <= 1000 else None
 

@@ -10,7 +10,10 @@ from .expressions import Expression, Number
 from .points import agree, value_of
 
 _LONG = 10
-_LEAST_ROUNDED = 2
+_LEAST_ROUNDED = (
+    3  # digits of a reference that an exact value is held against: 5/12 may be a mistake for 0.42
+)
+_LEAST_CUT = 2  # the same for a long decimal, which only an exact value that was computed has
 _FLOAT = 4e-15
 
 
@@ -50,9 +53,10 @@ def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -
     decimal, exact = (reference, answer) if by_reference else (answer, reference)
     if not isinstance(decimal, Number) or decimal.digits is None or not _rounds_to(exact, decimal):
         return NO
+    least = _LEAST_CUT if _is_long(answer) else _LEAST_ROUNDED
     if _is_long(decimal):
         rule = 'long-decimal'
-    elif by_reference and decimal.digits >= _LEAST_ROUNDED and abs(decimal.value) * 10**decimal.digits >= 10:
+    elif by_reference and decimal.digits >= least and abs(decimal.value) * 10**decimal.digits >= 10:
         rule = 'rounded'
     else:
         return NO

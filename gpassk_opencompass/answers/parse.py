@@ -15,7 +15,7 @@ from functools import partial
 from .amounts import read_amount
 from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
 from .calendar import read_date, read_time
-from .expressions import Call, Expression, Number, Power, Product, Symbol, number, symbols
+from .expressions import Call, Expression, Number, Power, Product, Sum, Symbol, number, symbols
 from .formulas import read_expression
 from .normal import normal_form
 from .phrases import meaning_of
@@ -246,10 +246,11 @@ def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
 
 def _equation(parts: list[list[Token]]) -> Value:
     left, right = parts[0], parts[-1]
-    for between in parts[1:-1]:  # x = 1 + 1 = 2
-        if agree(read_expression(between), read_expression(right)) is not True:
-            raise Unread('a chain of equations that do not agree')
     value = _value(right)
+    worth = value.amount if isinstance(value, Quantity) else None
+    for between in parts[1:-1]:  # x = 1 + 1 = 2
+        if agree(read_expression(between), worth or read_expression(right)) is not True:
+            raise Unread('a chain of equations that do not agree')
     try:
         named = read_expression(left)
     except Unread:
@@ -272,6 +273,8 @@ def _is_name(expression: Expression) -> bool:
         return expression.name not in {'pi', 'e', 'oo'}
     if isinstance(expression, Call):
         return True
+    if isinstance(expression, Sum):  # x_1 + x_2
+        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
     if isinstance(expression, Product):
         return all(
             _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
@@ -351,6 +354,8 @@ def _labelled(tokens: Tokens) -> Value | None:
         place += 1
     words = _words(tokens[:place])
     rest = trimmed(list(tokens[place:]))
+    if [word.lower() for word in words] == ['answer'] and rest and rest != tokens:
+        return _item(rest)
     if not words or not rest or rest == tokens or all(len(word) == 1 and word.isascii() for word in words):
         return None
     value = read_amount(rest)

@@ -16,8 +16,8 @@ RULES: Mapping[str, str] = {
     'name-missing': 'the name of a value on one side only: x = 5, 5',
     'percent-sign': 'the percent sign on one side only: 28 %, 28',
     'ratio-as-fraction': 'a ratio as a quotient: 1:2, 1/2',
-    'rounded': 'an exact value for the decimal of the reference, to its two or more digits: 2/3 for 0.67',
-    'stated': 'a formula in a sentence that says what it is: "the area is $5$", 5',
+    'rounded': 'an exact value for the decimal of the reference, to its three or more digits: 2/3 for 0.667',
+    'stated': 'the value in a sentence that says or concludes it: "the area is $5$", 5',
     'unit-missing': 'the unit, or what is counted, on one side only: 5 cm, 5',
 }
 """Each lenient rule by its id, with an example."""

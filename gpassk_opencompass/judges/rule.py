@@ -23,6 +23,7 @@ from ..answers import (
     compare_answers,
     final_answer,
     hedges,
+    letters_of,
     normal_form,
     options_of,
 )
@@ -55,6 +56,7 @@ _REHEARSALS = [
     [json.dumps([_SQUARE]), json.dumps([_SQUARE])],
     ['[["Power", ["Number", "4"], ["Number", "1/2"]]]', '[["Number", "2"]]'],
 ]
+_TRIAL = '[]'  # see `verifier.equivalent`
 _SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
 _Key = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -185,10 +187,11 @@ class RuleJudge:
         given, said, final = _normal(answer)
         if hedges(final, reference):
             return HEDGED
-        judgement = (
-            _by_spelling(expected, given) or self._if_absurd(stated, said) or _if_too_large(stated, said)
-        )
-        return judgement or self._by_type(stated, said, dict(options))
+        if judgement := _by_spelling(expected, given) or self._if_absurd(stated, said):
+            return judgement
+        if letters_of(stated) is None and (judgement := _if_too_large(stated, said)):
+            return judgement
+        return self._by_type(stated, said, dict(options))
 
     def _by_type(self, reference: str, answer: str, options: Mapping[str, str]) -> Judgement | Answered:
         compared = compare_answers(reference, answer, options=options, rules=self._rules)
@@ -218,7 +221,7 @@ class RuleJudge:
     def _faults(self, references: Collection[str]) -> dict[str, Judgement]:
         """Return what to say of pairs whose reference cannot be compared with anything."""
         texts = sorted(references)
-        outcomes = dict(zip(texts, self._alone.run([(text, _zeros(text)) for text in texts]), strict=True))
+        outcomes = dict(zip(texts, self._alone.run([(text, _TRIAL) for text in texts]), strict=True))
         return {
             reference: Judgement(Verdict.UNJUDGED, 'math-verify', f'reference: {outcome.value}')
             for reference, outcome in outcomes.items()
@@ -269,11 +272,6 @@ def _job(said: Answered) -> tuple[str, str]:
     """What is left to be proven, as two lists of expressions for `verifier.equivalent`."""
     ours, theirs = (json.dumps([as_tree(pair[side]) for pair in said.open]) for side in (0, 1))
     return ours, theirs
-
-
-def _zeros(trees: str) -> str:
-    """Return a list of zeros to compare the expressions of a reference with."""
-    return json.dumps([['Number', '0']] * len(json.loads(trees)))
 
 
 def _with_rules(judgement: Judgement, rules: Collection[str]) -> Judgement:
