@@ -69,6 +69,8 @@ def _chinese_in_figures(token: Token, *, after_number: bool) -> list[Token]:
     if text == _NEGATIVE:
         return [Token('mark', '-', token.spaced)]
     if after_number:
+        if _is_known(token):  # 4000千克 are 4000 kilograms, not 4,000,000 grams
+            return [token]
         width = max((len(word) for word in MULTIPLIERS if text.startswith(word)), default=0)
         parts = [text[:width], text[width:]]
         return [Token('chinese', part, token.spaced) for part in parts if part]

@@ -177,6 +177,8 @@ def _may_have_condition(value: Value) -> bool:
 
 def _item(tokens: Tokens) -> Value:
     """One value: no comma, no "or"."""
+    if not tokens:
+        raise Unread('nothing')
     if any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
         return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'))
     for reading in _READINGS:
