@@ -10,6 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+PROVENANCE = 'run.provenance'
+"""The file beside the predictions of a model that tells what they were drawn with, and since when."""
+
 
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.

@@ -29,7 +29,7 @@ _ESCAPE = re.compile(
 _LINE_BREAK = re.compile(r'(?<=[A-Za-z0-9+/]{16})(?:\s+|\\[rn])')  # within base64
 _SMALL = str.maketrans('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
 _STANDARD = str.maketrans('-_', '+/')
-_USER = re.compile(r'(?<=://)[^\s"\'<>]*@')
+_UNBROKEN = re.compile(r'[^\s"\'<>]+')
 
 View = tuple[str, list[int]]
 """A text as some decoder reads it, and where each of its characters, and its end, is in the original."""
@@ -75,7 +75,14 @@ def without_user(text: str) -> str:
     >>> without_user('http://me:pa/ss@host:80/v1 refuses')
     'http://***@host:80/v1 refuses'
     """
-    return _USER.sub(f'{MASK}@', text)
+    return _UNBROKEN.sub(_without_user, text)
+
+
+def _without_user(found: re.Match[str]) -> str:
+    # One pattern with :// and @ would take time quadratic in a text of many ://.
+    text = found[0]
+    start, end = text.find('://') + 3, text.rfind('@')
+    return f'{text[:start]}{MASK}{text[end:]}' if 3 <= start <= end else text
 
 
 def _is_key(text: str) -> bool:

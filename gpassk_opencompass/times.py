@@ -9,12 +9,12 @@ FOLDER = '%Y%m%d_%H%M%S'
 
 
 def utc_now() -> str:
-    """Return the present as ISO 8601, to the second.
+    """Return the present as ISO 8601, to the microsecond: two runs may begin in one second.
 
     >>> utc_now()[10] + utc_now()[-1]
     'TZ'
     """
-    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+    return datetime.now(timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
 
 
 def utc_folder() -> str:
@@ -35,9 +35,14 @@ def seconds_of(moment: object) -> float | None:
         return None
 
 
-def seconds_of_folder(name: str) -> float | None:
-    """Return the seconds since 1970 of a time directory, named by the local time; None for others."""
+def seconds_of_folder(name: str, utc: bool = False) -> float | None:
+    """Return the seconds since 1970 of a time directory, named by the local time or in UTC; None for others.
+
+    >>> seconds_of_folder('19700102_000000', utc=True)
+    86400.0
+    """
     try:
-        return datetime.strptime(name, FOLDER).astimezone().timestamp()
+        moment = datetime.strptime(name, FOLDER)
+        return (moment.replace(tzinfo=timezone.utc) if utc else moment.astimezone()).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

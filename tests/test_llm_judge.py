@@ -320,6 +320,8 @@ def test_a_missing_key_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         {'longest': 1},
         {'extra_body': {'model': 'x'}},
         {'extra_body': {'messages': []}},
+        {'extra_body': {'api_key': 'x'}},
+        {'extra_body': {'headers': [{'Authorization': 'x'}]}},
         {'extra_body': {'f': open}},
         {'prompts': 'best'},
         {'concurrency': 0},

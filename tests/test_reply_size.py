@@ -130,6 +130,7 @@ def test_a_reply_that_trickles_ends_at_the_time_out() -> None:
         ('deflate', zlib.compress(REPLY)),
         ('identity', REPLY + b' ' * (LARGEST_REPLY - len(REPLY))),
     ],
+    ids=['plain', 'gzip', 'deflate', 'as long as may be'],
 )
 def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
     """Up to the limit, and packed by a server that packs without being asked to."""
@@ -138,7 +139,9 @@ def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ('packing', 'content'), [('br', REPLY), ('gzip', REPLY), ('gzip', gzip.compress(REPLY)[:40])]
+    ('packing', 'content'),
+    [('br', REPLY), ('gzip', REPLY), ('gzip', gzip.compress(REPLY)[:40])],
+    ids=['unknown', 'not packed', 'cut'],
 )
 def test_a_reply_that_cannot_be_unpacked_is_malformed(packing: str, content: bytes) -> None:
     """Nobody asked for it to be packed."""

@@ -115,6 +115,20 @@ def test_folders_that_overlap_are_read_once(tmp_path: Path) -> None:
     assert (len(found.results), found.older) == (1, [])
 
 
+def test_a_model_whose_name_has_slashes_is_found(tmp_path: Path) -> None:
+    """OpenCompass makes a folder of each part; what an evaluator left beside the result is none."""
+    path = write_result(tmp_path, 'org/series/m', THIRDS)
+    results = path.parents[3]
+    assert results.name == 'results'
+    (results.parent / 'configs').mkdir()
+    left = path.with_suffix('') / 'replica_0-1' / 'left.json'
+    left.parent.mkdir(parents=True)
+    left.write_text('{}')
+    found = collect([tmp_path])
+    assert [(one.model_abbr, one.path) for one in found.results] == [('org/series/m', path.resolve())]
+    assert found.passed_over == []
+
+
 def test_other_json_files_are_passed_over(tmp_path: Path) -> None:
     """A result of another evaluator is no result of G-Pass@k, and is named."""
     path = write_result(tmp_path, MODEL, THIRDS)

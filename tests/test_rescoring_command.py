@@ -217,6 +217,19 @@ def test_questions_with_different_n_need_a_decision(
     assert values(tmp_path, file, '--n', '6')['accuracy'] == 50
 
 
+def test_a_judge_of_ones_own_is_not_repeated_in_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its addresses may have a password."""
+    rows = tmp_path / 'rows.jsonl'
+    rows.write_text('{"question": "q", "reference": "1", "responses": ["1"]}')
+    judge = '{"type": "llm", "model": "m", "urls": ["http://me:pass-1234@h"]}'
+    assert scored(rows, '--judge', judge, '--store', str(tmp_path), '--k', '1') == 2
+    said = capsys.readouterr().err
+    assert 'takes no --store' in said
+    assert 'pass-1234' not in said
+
+
 def test_an_llm_judges_each_answer_once_and_may_leave_some_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from gpassk_opencompass.errors import IncompleteError
 from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
 from gpassk_opencompass.runs.processes import Stop
 from gpassk_opencompass.runs.starts import Start, Starts
+from gpassk_opencompass.runs.work_dir import time_dirs
 
 pytestmark = pytest.mark.slow
 
@@ -158,3 +159,22 @@ def test_nohup_keeps_its_promise() -> None:
             assert stop
     finally:
         signal.signal(signal.SIGHUP, former)
+
+
+def test_a_command_that_died_before_its_first_sample_is_as_new_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Tokyo: a directory named in UTC at 9 is younger than one named at 12 by the clock on the wall."""
+    monkeypatch.setenv('TZ', 'JST-9')
+    time.tzset()
+    try:
+        for name in ('20260101_120000', '20260101_090000'):
+            (tmp_path / name).mkdir()
+        named = [found.time for found in time_dirs(tmp_path)]
+        Starts(tmp_path).begin(Start('20260101_085959', None, 4, '/c.py', 'x', utc=True))
+        told = [found.time for found in time_dirs(tmp_path)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert named == ['20260101_120000', '20260101_090000']
+    assert told == ['20260101_090000', '20260101_120000']

@@ -13,7 +13,7 @@ from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, SkippingClock, f
 from judging_run import pairs_of
 from loguru import logger
 
-from gpassk_opencompass import IncompleteError, Verdict
+from gpassk_opencompass import IncompleteError, Pair, Verdict
 from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
 from gpassk_opencompass.judges.served import Served, UnfitJudge, told_in_list
 from gpassk_opencompass.judges.store import VerdictStore, verdict_key
@@ -215,6 +215,22 @@ def test_a_record_says_what_the_name_does_not() -> None:
 def test_a_list_of_models_that_is_none_says_nothing(models: Any) -> None:
     """Servers need not have one."""
     assert told_in_list(models, 'judge') == Served()
+
+
+def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway may name its weights by whom it serves."""
+    key = 'q7Zt2LmX9bVw4KsR8nPy3HdJ6'
+    monkeypatch.setenv('JUDGE_KEY', key)
+    cards = [{'id': 'judge', 'root': f'/weights/{key}/m'}]
+    with JudgeServer(lambda asked: r'\boxed{yes}', cards) as server:
+        judge = LLMJudge('judge', server.url, store=tmp_path, api_key_env='JUDGE_KEY', progress=False)
+        assert judge.judge([Pair('q', 'r', 'a')])[0].verdict is Verdict.CORRECT
+        judge.close()
+    kept = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
+    assert set(kept) == {'.jsonl', '.notes'}
+    assert all(key not in text and '/weights/***/m' in text for text in kept.values())
 
 
 def test_the_store_holds_notes_that_no_verdict_is(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
             raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
         config = llm_or_cascade(kind, {'model': arguments.model, 'urls': arguments.url})
     elif useless := [name for name, value in given.items() if value]:
-        raise InputError(f'--judge {kind} takes no {", ".join(useless)}; use --judge llm or cascade')
+        told = kind if kind == 'rule' else 'with a config of its own'  # which may hold a password
+        raise InputError(f'--judge {told} takes no {", ".join(useless)}; use --judge llm or cascade')
     else:
         config = {'type': kind} if kind == 'rule' else _from_json(kind)
     return with_store(config, arguments.store or default_store)

@@ -183,7 +183,7 @@ class _Visit(NamedTuple):
                 outcomes.append(outcome)
                 served = served.filled(told_by(reply))
         listed = await list_of_models(session, url)
-        served = served.filled(told_in_list(listed, self.asking.model))
+        served = served.filled(told_in_list(listed, self.asking.model).hiding(self.key))
         return Health(str(url), True, tuple(outcomes), tuple(_remedies(outcomes)), served)
 
     async def _ask(self, session: aiohttp.ClientSession, url: URL, canary: Canary) -> tuple[Outcome, Reply]:

@@ -193,7 +193,8 @@ class Reception:
                 raise
             self._counts['replies'] += 1
             listed = await list_of_models(session, url)
-        self._agree(str(url), told_by(reply).filled(told_in_list(listed, self._asking.model)))
+        listed_as = told_in_list(listed, self._asking.model).hiding(key)
+        self._agree(str(url), told_by(reply).filled(listed_as))
         if self._canaries and not self.examination.received(job, reply):
             job.asked = 1
             await self._ask(url, key, [job])

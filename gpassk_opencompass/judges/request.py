@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import InputError
@@ -15,6 +15,10 @@ MAX_TOKENS = 8192
 """The greatest length of a reply, unless set otherwise."""
 
 _RESERVED = frozenset({'model', 'messages', 'stream', 'n'})
+_SECRET = re.compile(
+    r'(?:.*[_-])?(?:api[_-]?key|secret|password|authorization)|(?:(?:auth|access|bearer|hf|api)[_-]?)?token|key',
+    re.IGNORECASE,
+)
 _VARIABLE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 
@@ -39,7 +43,7 @@ def sampling_fields(
         extra_body: more fields, which go before the two.
 
     Raises:
-        InputError: a number out of range, or `extra_body` is no JSON or holds what the judge sets itself.
+        InputError: a number out of range; `extra_body` is no JSON, or holds a key or what the judge sets.
     """
     _check_numbers(temperature, max_tokens)
     if extra_body is not None and not isinstance(extra_body, Mapping):
@@ -47,6 +51,11 @@ def sampling_fields(
     extra = dict(extra_body or {})
     if taken := sorted(_RESERVED & set(extra)):
         raise InputError(f'extra_body holds {taken}, which the judge sets itself; leave them out')
+    if secret := next(filter(_SECRET.fullmatch, _names_in(extra)), None):
+        raise InputError(
+            f'extra_body holds {secret!r} (not shown): records and verdict stores say what a judge was sent; '
+            'name the environment variable with the key as api_key_env'
+        )
     if 'max_completion_tokens' in extra:
         max_tokens = None
     fields = {'temperature': temperature, 'max_tokens': max_tokens}
@@ -56,6 +65,14 @@ def sampling_fields(
     except (TypeError, ValueError) as error:
         raise InputError(f'extra_body = {extra!r} cannot be written as JSON: {error}') from error
     return plain
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """All names of fields, at any depth."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    yield from map(str, value) if isinstance(value, Mapping) else ()
+    for part in parts:
+        yield from _names_in(part)
 
 
 def _check_numbers(temperature: Any, max_tokens: Any) -> None:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..keys import hidden
 from .exchange import Reply
 
 _HOSTED = 'fp_'
@@ -45,6 +46,10 @@ class Served(NamedTuple):
     def filled(self, other: Served) -> Served:
         """Return this with what only the other one tells."""
         return Served(*(mine or its for mine, its in zip(self, other, strict=True)))
+
+    def hiding(self, secret: str) -> Served:
+        """Return this without the secret, which a server can quote anywhere."""
+        return Served(*(hidden(text, secret) for text in self))
 
     def differs(self, other: Served) -> str:
         """Return in words where both speak and say different things; '' if nowhere."""

@@ -19,6 +19,12 @@ from .seeds import Sample
 SHOWN = 3
 """How many rows an error names."""
 
+WAY_OUT = (
+    'move the file away and run the same command with -r to sample its rows anew; to score these responses '
+    "by the data as they are now, on purpose: accept_changed=['{what}'] of GPassKEvaluator"
+)
+"""What to do with finished predictions of other data."""
+
 CHANGES = ('questions', 'references', 'settings')
 """What `GPassKEvaluator(accept_changed=…)` may name."""
 
@@ -26,6 +32,7 @@ TEXT_COLUMNS = ('prompt', 'question', 'problem')
 """Where a data set keeps what a prompt must hold."""
 
 _PROBED = 50
+_LONGEST = 80
 
 
 class Asked(NamedTuple):
@@ -82,7 +89,11 @@ def sample_of_row(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def check_rows(
-    rows: Sequence[Mapping[str, Any]], asked: Asked, where: Callable[[int], str], accepted: Sequence[str] = ()
+    rows: Sequence[Mapping[str, Any]],
+    asked: Asked,
+    where: Callable[[int], str],
+    accepted: Sequence[str] = (),
+    way_out: str = WAY_OUT,
 ) -> list[str]:
     """Compare each row of predictions with the row of the data set in its place.
 
@@ -90,6 +101,7 @@ def check_rows(
         rows: of the predictions, in the order of the data set; too many or too few are none of its business.
         where: says where the row of a number stands.
         accepted: of `CHANGES`: differences that the user knows of.
+        way_out: what to do other than putting the data back, with `{what}` for what changed.
 
     Returns:
         Warnings: what could not be compared, and what was accepted.
@@ -109,9 +121,7 @@ def check_rows(
         if what not in accepted:
             raise IncompleteError(
                 f'the predictions are of other {what} than the data set has now. {lines}. Put the data back '
-                'as they were sampled, or move the file away and run the same command with -r to sample its '
-                'rows anew; to score these responses by the data as they are now, on purpose: '
-                f'accept_changed={[what]} of GPassKEvaluator'
+                f'as they were sampled, or {way_out.format(what=what)}'
             )
         warnings.append(f'scored although {what} changed since sampling, as accept_changed says: {lines}')
     return warnings
@@ -181,7 +191,9 @@ def _other_prompts(prompts: Sequence[str], asked: Asked, warnings: list[str]) ->
         warnings.append('no prompt holds its question as the data set spells it: they were not compared')
     for text, missing, _ in found:
         for number in missing:
-            yield number, f'its prompt does not hold {text[number]!r:.80}'
+            whole = text[number]  # of which the beginning may be instructions, the same in all rows
+            shown = repr(whole) if len(whole) <= _LONGEST else f'… {whole[-_LONGEST:]!r}'
+            yield number, f'its prompt does not hold {shown}'
 
 
 def _not_held(prompts: Sequence[str], texts: Sequence[str]) -> tuple[list[int], bool]:

@@ -10,7 +10,8 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
-from .asked import CHANGES, asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
+from ..files import PROVENANCE
+from .asked import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
 from .provenance import (
     Provenance,
     Task,
@@ -21,8 +22,6 @@ from .provenance import (
     read_provenance,
 )
 from .seals import Predictions, read_predictions
-
-__all__ = ['CHANGES', 'check_provenance']
 
 
 def check_provenance(
@@ -113,6 +112,9 @@ def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> 
         changed = changed or (difference(inference, task.inference_settings) if inference else '')
         if changed:
             return changed
+    told = sample_of_row(found.rows[0]) or {}
+    if inference and known.digest(inference) != told.get('settings'):
+        return f'other settings than {PROVENANCE} beside them says, which is of another run or was changed'
     now = files_of(known.model)
     local = {name: was for name, was in known.files.items() if name in now and 'commit' not in was}
     changed = difference(local, {name: now[name] for name in local})

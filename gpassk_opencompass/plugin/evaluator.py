@@ -16,7 +16,8 @@ from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..scoring import score, score_judged
 from ..unseen import with_whole_characters
-from .checks import CHANGES, check_provenance
+from .asked import CHANGES
+from .checks import check_provenance
 from .rows import any_samples, samples_of, uids_of
 from .wrapped import WrappedEvaluator
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
     def write_to_jsonl(self, save_dir: str, filename: str) -> None:
         """Add the rows that are new; their JSON has no character that ends a line."""
-        new = [idx for idx in self.results_dict if idx not in self.dumped_indices]
+        # New ones stand at the end: to look through all, batch by batch, takes time quadratic in the rows.
+        last = takewhile(lambda idx: idx not in self.dumped_indices, reversed(self.results_dict))
+        new = list(last)[::-1]
         lines = [json_text({'idx': idx, **self.results_dict[idx]}) for idx in new]
         with (Path(save_dir) / filename).open('a', encoding='utf-8') as file:
             file.write(''.join(f'{line}\n' for line in lines))
@@ -158,14 +161,15 @@ def _compare(
             f'{predictions.stem}: this run began with {changed.lstrip(".")}: go back to what it began with, '
             'or start anew, without -r or in another work directory'
         )
-    numbers = [int(row['idx']) for row in finished if int(row['idx']) < len(asked.samples or ())]
+    rows = [row for row in finished if int(row['idx']) < len(asked.samples or ())]
+    numbers = [int(row['idx']) for row in rows]
     texts = [[text[number] for number in numbers] for text in asked.texts]
     references = None if asked.references is None else [asked.references[number] for number in numbers]
-    rows = finished[: len(numbers)]
     check_rows(
         rows,
         asked._replace(texts=texts, references=references, samples=None),
         lambda at: f'{predictions.stem}, row {numbers[at]}',
+        way_out='start anew, without -r or in another work directory',
     )
 
 

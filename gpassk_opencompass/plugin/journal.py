@@ -134,15 +134,22 @@ class Journal:
         replace_file(self._mark, f'{self._digest} {self._owner} {told}\n'.encode(), draft)
 
     def _marked(self) -> list[str]:
-        """Digest and owner."""
-        return next((line.split(maxsplit=2)[:2] for line in self._lines()), [])
+        """Return digest and owner; [] where there is no mark."""
+        return self._head()[:2]
 
     def _told_then(self) -> Any:
-        first = next(iter(self._lines()), '').split(maxsplit=2)
         try:
-            return parse_json(first[2])
+            return parse_json(self._head()[2])
         except (IndexError, ValueError):
             return {}
+
+    def _head(self) -> list[str]:
+        """Read the first line alone: it is asked for before each batch, and each batch adds a line."""
+        try:
+            with self._mark.open('rb') as mark:
+                return mark.readline().decode(errors='replace').split(maxsplit=2)
+        except FileNotFoundError:
+            return []
 
     def _lines(self) -> list[str]:
         return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()

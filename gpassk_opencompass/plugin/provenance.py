@@ -23,12 +23,9 @@ from mmengine.config import Config
 from opencompass.utils import dataset_abbr_from_cfg, get_logger, model_abbr_from_cfg
 
 from ..errors import IncompleteError, InputError
-from ..files import digest, read_json
+from ..files import PROVENANCE, digest, read_json
 from ..record import digest_of
 from ..times import utc_now
-
-NAME = 'run.provenance'
-"""The file beside the predictions of a model."""
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
@@ -208,14 +205,14 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
     if known is None:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_earlier(folder)
-        if _create(folder / NAME, json.dumps(asdict(mine), ensure_ascii=False, indent=1).encode()):
+        if _create(folder / PROVENANCE, json.dumps(asdict(mine), ensure_ascii=False, indent=1).encode()):
             return mine
         known = read_provenance(folder) or mine
     for what in ('model', 'files', 'versions'):
         found = difference(getattr(known, what), getattr(mine, what))
         if found:
             raise IncompleteError(
-                f'{folder / NAME}: this run began with {what}{found}: its samples would be mixed with '
+                f'{folder / PROVENANCE}: this run began with {what}{found}: its samples would be mixed with '
                 'others. Go back to what it began with, or start anew, without -r or in another work '
                 'directory'
             )
@@ -227,8 +224,8 @@ def _refuse_earlier(folder: Path) -> None:
     if left and read_provenance(folder) is None:  # else of a task that began meanwhile
         raise IncompleteError(
             f'{left[0]}: this run was begun with version 0.1.0, which kept no record of what it sampled '
-            'with: finish it with that version, evaluate what is finished (-m eval), or start anew, without '
-            '-r'
+            f'with, or its {PROVENANCE} was removed: put that back, finish it with 0.1.0, evaluate what is '
+            'finished (-m eval), or start anew, without -r'
         )
 
 
@@ -257,7 +254,7 @@ def read_provenance(folder: Path) -> Provenance | None:
     Raises:
         IncompleteError: the file is damaged.
     """
-    path = folder / NAME
+    path = folder / PROVENANCE
     try:
         content = read_json(path)
         return Provenance(**{field.name: content[field.name] for field in fields(Provenance)})

@@ -104,16 +104,23 @@ def _files(predictions: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Seal | None:
-    """Read a seal; None where there is none, or none that can be read."""
+    """Read a seal; None where there is none.
+
+    Raises:
+        IncompleteError: it cannot be read, so nobody knows whether the file beside it is as it was written.
+    """
     try:
         told = read_json(path)
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError):
+        told = None
     if isinstance(told, list) and len(told) == 3:  # of version 0.1.0: samples, rows, content
         return Seal(str(told[2]))
     content = mapping(told).get('content')
-    return (
-        Seal(content, str(told.get('samples', '')), mapping(told.get('inference')))
-        if isinstance(content, str)
-        else None
-    )
+    if not isinstance(content, str):
+        raise IncompleteError(
+            f'{path} cannot be read as a seal: put it back from a copy; or remove it, to score the '
+            'predictions beside it as they are'
+        )
+    return Seal(content, str(told.get('samples', '')), mapping(told.get('inference')))

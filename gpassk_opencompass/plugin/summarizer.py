@@ -74,7 +74,7 @@ class GPassKSummarizer:
                 except InputError:
                     missing[path] = _why_missing(path)
                     continue
-                if changed := _changed_since(record, model):
+                if (changed := _changed_since(record, model)) and not _may_differ(dataset):
                     missing[path] = changed
                 else:
                     runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
@@ -88,6 +88,12 @@ def _changed_since(record: Any, model: Any) -> str:
     return found and (
         f'its samples were drawn with {found.lstrip(".")}; OpenCompass keeps it: start anew, without -r'
     )
+
+
+def _may_differ(dataset: Any) -> bool:
+    """Return whether the config accepts responses that were drawn with other settings of the model."""
+    evaluator = (dataset.get('eval_cfg') or {}).get('evaluator') or {}
+    return 'settings' in (evaluator.get('accept_changed') or ())
 
 
 def _why_missing(path: str) -> str:
@@ -112,4 +118,5 @@ def _warnings(record: Any) -> list[str]:
         warnings.append(
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    return warnings + undecided_notes(block)
+    told = block.get('provenance') or {}
+    return [*warnings, *told.get('warnings', ()), *undecided_notes(block)]

@@ -143,10 +143,15 @@ def text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
     """The first of these fields that the row has.
 
     Raises:
-        InputError: it has none, or the field is no text or blank.
+        InputError: it has none, or the field is no text, blank or holds half a character.
     """
     name = next((name for name in names if name in row), names[0])
     value = row.get(name)
     if not isinstance(value, str) or not value.strip():
         raise InputError(f'{where}: {name!r} must be a text that is not empty, got {value!r:.80}')
+    if half := re.search('[\ud800-\udfff]', value):
+        raise InputError(
+            f'{where}: {name!r} holds {half[0]!r}, one half of a character (a surrogate), which no file and '
+            'no model takes; write the whole character'
+        )
     return value

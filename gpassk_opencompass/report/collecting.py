@@ -114,9 +114,23 @@ def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
 
     for root, folders, names in os.walk(folder, onerror=tell):
         models = _within(Path(root, 'results')) if 'results' in folders else []
-        found = [path for model in models for path in _within(model) if path.suffix == '.json']
+        found = [path for model in models for path in _results_of(model)]
         found += [Path(root, name) for name in names if _is_result(name)]
         yield from filter(Path.is_file, found)
+
+
+def _results_of(model: Path, levels: int = 3) -> Iterator[Path]:
+    """The results in the folder of a model, or in folders there: a name with slashes has one for each part.
+
+    The folder `<dataset>/` beside `<dataset>.json` holds what evaluators leave.
+    """
+    inside = _within(model)
+    names = {path.stem for path in inside if path.suffix == '.json'}
+    for path in inside:
+        if path.suffix == '.json':
+            yield path
+        elif levels and path.name not in names:
+            yield from _results_of(path, levels - 1)
 
 
 def _is_result(name: str) -> bool:

@@ -220,12 +220,19 @@ def read_result(path: Path) -> Result:
         raise InputError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
     check_depth(path, record)
     check_block(path, block)
-    if 'run' not in block and path.parent.parent.name == 'results':
-        return Result(_text(path.parent.name), _text(path.stem), record, path)
+    if 'run' not in block and (results := _results_above(path)):
+        return Result(_text(path.parent.relative_to(results).as_posix()), _text(path.stem), record, path)
     names = mapping(block.get('run'))
     model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
     dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
     return Result(_text(model), _text(dataset), record, path, _text(host))
+
+
+def _results_above(path: Path) -> Path | None:
+    """Return `results` of a work directory of OpenCompass; a model with slashes lies deeper in it."""
+    found = next((above for above in path.parents[1:] if above.name == 'results'), None)
+    near = found == path.parent.parent
+    return found if found and (near or (found.parent / 'configs').is_dir()) else None
 
 
 def _read_json(path: Path) -> Any:

@@ -57,10 +57,16 @@ def _rows(table: Table, runs: Sequence[Run], reasons: list[str]) -> list[list[st
     """Two rows a run; `reasons` gets those for which an interval is refused."""
     rows = []
     for run, (_, *scores) in zip(runs, table.rows, strict=True):
-        name, settings = map(markdown_cell, _split(run.model))
-        rows.append([name, *(NOTHING if score is None else f'{score:.2f}' for score in scores)])
+        name, settings = _split(run.model)
+        rows.append(
+            [markdown_cell(name), *(NOTHING if score is None else f'{score:.2f}' for score in scores)]
+        )
         below = zip(table.headers[1:], scores, strict=True)
-        rows.append([settings, *(_below(run, metric, score, reasons) for metric, score in below)])
+        # Of a cell's underscores the first one begins no emphasis where no other one can end it.
+        first, rest = ('_', settings[1:]) if settings.startswith('_') else ('', settings)
+        rows.append(
+            [first + markdown_cell(rest), *(_below(run, metric, score, reasons) for metric, score in below)]
+        )
     return rows
 
 

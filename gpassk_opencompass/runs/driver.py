@@ -141,6 +141,7 @@ class Driver:
                 sha256=run.sha256 or '',
                 mode=self._options.mode,
                 options=self._options.passed,
+                utc=True,
             )
         )
         process = self._spawn(line, directory, log, lock)

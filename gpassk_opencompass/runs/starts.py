@@ -30,7 +30,7 @@ class Start:
     """One `opencompass` command."""
 
     started: str
-    """In UTC, in the form of the time directories; local time in work directories of version 0.1.0."""
+    """In the form of the time directories, see `utc`."""
     resumes: str | None
     """The time directory given with -r; None: OpenCompass made one soon after `started`."""
     workers: int | None
@@ -46,6 +46,8 @@ class Start:
     """Exit code, negative for a signal; None while it runs, and after a kill of `gpassk run` itself."""
     stopped: bool = False
     """By Ctrl-C in `gpassk run`."""
+    utc: bool = False
+    """Whether `started`, and the time directory that it made, are named in UTC and not in local time."""
 
 
 class Starts:

@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..files import mapping, read_json
+from ..files import PROVENANCE, mapping, read_json
 from ..times import seconds_of, seconds_of_folder
 from .config_file import Config, read_config
 from .plan import Wanted
-from .starts import NOTES, times_in
+from .starts import NOTES, Starts, times_in
 
 LOG = f'{NOTES}/opencompass.log'
 """In a work directory: what the latest command that `gpassk run` started there has said."""
 
 DIRECTORY = f'{NOTES}/cwd'
 """In a work directory: where that command ran."""
-
-PROVENANCE = 'run.provenance'
-"""Beside the predictions of a model: what they were drawn with, and when the first was begun."""
 
 SIZES = '.cache/dataset_size.json'
 """Where OpenCompass keeps the number of rows of each data set, relative to where it runs."""
@@ -43,19 +40,21 @@ class Predictions(NamedTuple):
 class TimeDir:
     """One `<work_dir>/<time>`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, utc: bool = False) -> None:
         self.path = path
         self.time = path.name
+        self._utc = utc
 
     @property
     def begun(self) -> float:
-        """When its first sample was drawn, in seconds since 1970; else what its name says, as local time."""
+        """When its first sample was drawn, in seconds since 1970; before that, what its name says."""
         told = []
         for path in self.path.glob(f'predictions/**/{PROVENANCE}'):
             with suppress(OSError, ValueError):
                 told.append(seconds_of(mapping(read_json(path)).get('created')))
         return min(
-            (moment for moment in told if moment is not None), default=seconds_of_folder(self.time) or 0.0
+            (moment for moment in told if moment is not None),
+            default=seconds_of_folder(self.time, self._utc) or 0.0,
         )
 
     @cached_property
@@ -91,7 +90,9 @@ class TimeDir:
 
 def time_dirs(work_dir: Path) -> list[TimeDir]:
     """List the time directories, the newest one first; nothing else in the work directory counts."""
-    found = [TimeDir(work_dir / name) for name in times_in(work_dir)]
+    starts = Starts(work_dir)
+    made = {name: starts.made(name) for name in times_in(work_dir)}
+    found = [TimeDir(work_dir / name, start is not None and start.utc) for name, start in made.items()]
     return sorted(found, key=lambda one: (one.begun, one.time), reverse=True)
 
 

@@ -132,6 +132,13 @@ def _edit_row(name: str) -> Callable[[Run, random.Random], None]:
     return damage
 
 
+def _provenance_of_another_seed(run: Run, chance: random.Random) -> None:
+    for path in run.work_dir.glob('*/predictions/*/run.provenance'):
+        told = json.loads(path.read_text())
+        told['model']['random_seed'] += 1
+        path.write_text(json.dumps(told))
+
+
 def _repartition(run: Run, chance: random.Random) -> None:
     others = [name for name in SHARDS if name[:7] == 'workers' and name != run.partition]
     run.partition = chance.choice(others)
@@ -217,4 +224,12 @@ CHANGES = (
     Change('a response edited', 'sums', damage=_edit_row('prediction'), fits=_is_seeded),
     Change('an origin_prompt edited', 'sums', damage=_edit_row('origin_prompt')),
     Change('a gold edited', 'sums', damage=_edit_row('gold')),
+    Change(
+        'random_seed, and run.provenance as if it had always been so',
+        f'other settings than|to other samples|{CONFIG}',
+        edit=lambda said, chance: replace(said, random_seed=said.random_seed + 1),
+        damage=_provenance_of_another_seed,
+        altering=True,
+        fits=_is_seeded,
+    ),
 )

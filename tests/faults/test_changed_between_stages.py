@@ -183,6 +183,7 @@ def test_what_changes_between_two_stages_is_never_scored_without_a_word(
         ('lines reversed', KILLED, 'opencompass', False),
         ('path', KILLED, 'opencompass', False),
         ('random_seed', KILLED, 'opencompass', False),
+        ('random_seed, and run.provenance as if it had always been so', SAMPLED, 'opencompass', True),
         ('cot', KILLED, 'opencompass', False),
         ('weights of the model', KILLED, 'opencompass', False),
     ],

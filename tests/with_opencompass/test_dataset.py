@@ -163,6 +163,10 @@ def test_a_copy_of_the_hub_data_set_is_read_like_the_hub(tmp_path: Path) -> None
         ('{"question": "q"}', "line 3: 'answer' must be a text"),
         ('{"question": " ", "answer": "1"}', "line 3: 'question' must be a text"),
         ('{"question": "q", "answer": 1}', "line 3: 'answer' must be a text"),
+        (
+            r'{"question": "q \ud83d", "answer": "1"}',
+            r"line 3: 'question' holds '.ud83d', one half of a character",
+        ),
         ('{"question": "q", "answer": "1", "options": 5}', "line 3: 'options' must be a list"),
     ],
 )

@@ -158,13 +158,16 @@ def test_a_draft_that_cannot_be_read_is_written_again(tmp_path: Path) -> None:
     assert not task(predictions, SAMPLES).claim()
 
 
-def test_a_seal_that_cannot_be_read_seals_nothing(tmp_path: Path) -> None:
-    """As none at all: what lies there is taken as it is."""
+def test_a_seal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """Nobody knows then whether what lies there is as it was written; without a seal it is taken as it is."""
     predictions = tmp_path / 'bench.json'
     predictions.write_text('{}')
     for damage in ('[' * 100_000, '["samples", "one"]', '{"content": 1}', '7'):
         predictions.with_suffix('.seal').write_text(damage)
-        assert seals.read_predictions(predictions).seals == {}
+        with pytest.raises(IncompleteError, match=r'bench\.seal cannot be read as a seal: .* or remove it'):
+            seals.read_predictions(predictions)
+    predictions.with_suffix('.seal').unlink()
+    assert seals.read_predictions(predictions).seals == {}
 
 
 def test_a_seal_of_version_0_1_0_still_tells_a_changed_file(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from datasets import Dataset
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError, InputError
+from gpassk_opencompass.files import PROVENANCE
 
 provenance = import_plugin('.provenance')
 asked = import_plugin('.asked')
@@ -59,11 +60,11 @@ def test_a_run_goes_on_only_with_what_it_began_with(
 ) -> None:
     """What differs is named, with what it was and is; the file stays as it was."""
     begin(tmp_path)
-    before = (tmp_path / provenance.NAME).read_bytes()
+    before = (tmp_path / PROVENANCE).read_bytes()
     assert begin(tmp_path).created == 'now'
     with pytest.raises(IncompleteError, match=f'this run began with .*{named}'):
         begin(tmp_path, **changes)
-    assert (tmp_path / provenance.NAME).read_bytes() == before
+    assert (tmp_path / PROVENANCE).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_what_chooses_no_sample_may_change(tmp_path: Path, changes: dict[str, An
     """Where and how fast a model runs; and no key is written down."""
     begin(tmp_path)
     begin(tmp_path, **changes)
-    assert 'secret' not in (tmp_path / provenance.NAME).read_text()
+    assert 'secret' not in (tmp_path / PROVENANCE).read_text()
 
 
 def test_another_engine_or_other_weights_are_refused(tmp_path: Path) -> None:
@@ -104,9 +105,9 @@ def test_of_runs_that_begin_at_once_one_writes_and_the_others_compare(tmp_path: 
 
     with ThreadPoolExecutor(20) as pool:
         outcomes = list(pool.map(attempt, range(20)))
-    winner = json.loads((tmp_path / provenance.NAME).read_text())['model']['random_seed']
+    winner = json.loads((tmp_path / PROVENANCE).read_text())['model']['random_seed']
     assert outcomes == [winner if number % 2 == winner else None for number in range(20)]
-    assert [path.name for path in tmp_path.iterdir()] == [provenance.NAME]
+    assert [path.name for path in tmp_path.iterdir()] == [PROVENANCE]
 
 
 def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +126,7 @@ def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize('damage', ['', '{"model": {}}', '[' * 100_000, '[]'])
 def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
     """Nobody knows then what the predictions were drawn with."""
-    (tmp_path / provenance.NAME).write_text(damage)
+    (tmp_path / PROVENANCE).write_text(damage)
     with pytest.raises(IncompleteError, match=r'run\.provenance cannot be read'):
         begin(tmp_path)
 
@@ -285,6 +286,14 @@ def test_a_prompt_that_holds_its_question_is_right_in_any_layout(write: Any) -> 
     assert check([write(question) for question in QUESTIONS]) == []
     with pytest.raises(IncompleteError, match="row 0: its prompt does not hold 'What is 1"):
         check([write(question) for question in QUESTIONS[::-1]], REFERENCES)
+
+
+def test_of_a_long_prompt_the_end_is_shown() -> None:
+    """Where the question is: instructions before it are the same in all rows."""
+    texts = [f'{"Think about it. " * 9}What is {row}?' for row in range(3)]
+    compared = asked.Asked([texts], None, None)
+    with pytest.raises(IncompleteError, match=r"row 0: its prompt does not hold … '.*What is 0\?'; row 2"):
+        asked.check_rows(rows(texts[::-1], REFERENCES), compared, lambda number: f'row {number}')
 
 
 def test_a_reference_that_is_another_one_is_named(tmp_path: Path) -> None:

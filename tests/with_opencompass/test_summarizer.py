@@ -76,6 +76,25 @@ def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
     assert '1 samples unjudged: accuracy from 33.33 to 66.67' in text
 
 
+def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accepted(tmp_path: Path) -> None:
+    """What the evaluation accepted stands below the table; else the result is missing, with the setting."""
+    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
+    told = "the samples were drawn with path = 'a', as accept_changed says"
+    record['gpassk']['provenance'] = {'model': {'path': 'a'}, 'warnings': [told]}
+    path = tmp_path / 'results' / 'model' / 'bench.json'
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record))
+    dataset: dict[str, Any] = {'abbr': 'bench'}
+    config = {'work_dir': str(tmp_path), 'models': [{'abbr': 'model', 'path': 'b'}], 'datasets': [dataset]}
+    plugin.GPassKSummarizer(config).summarize('before')
+    assert not (tmp_path / 'summary').exists()
+    dataset['eval_cfg'] = {'evaluator': {'accept_changed': ['settings']}}
+    plugin.GPassKSummarizer(config).summarize('now')
+    text = (tmp_path / 'summary' / 'summary_now.md').read_text()
+    assert f'WARNING model@bench: {told}' in text
+    assert 'MISSING' not in text
+
+
 def test_answers_that_the_judge_gave_up_on_stand_below_the_table(tmp_path: Path) -> None:
     """They count as incorrect there, and a reader is told."""
     record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
