@@ -262,7 +262,7 @@ def test_no_server_gets_more_at_once_than_allowed() -> None:
                 finally:
                     busy[place] -= 1
 
-        return lambda asked: Counted('fine', delay=0.005)
+        return lambda asked: Counted('fine', delay=0.05)  # long enough that all of a round are there
 
     with JudgeServer(counting(0)) as one, JudgeServer(counting(1)) as two:
         run([one, two], count=100, concurrency=8)
