@@ -85,9 +85,9 @@ def _check_count(found: Predictions, rows: Any) -> None:
 
 def _check_seals(found: Predictions) -> None:
     """Refuse shards that were drawn with other prompts or lengths than the first one."""
+    first = next(iter(found.seals), None)
     for path, seal in found.seals.items():
-        first, own = next(iter(found.seals.items()))
-        if changed := difference(own.inference, seal.inference):
+        if first and (changed := difference(found.seals[first].inference, seal.inference)):
             raise IncompleteError(
                 f'{path.name} was drawn with other settings than {first.name}, which has '
                 f'{changed.lstrip(".")}: move the wrong one away, and run the same command with -r to sample '
@@ -107,11 +107,9 @@ def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) 
 def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> str:
     """Say what differs between what the samples were drawn with and what config and files say now."""
     inference = next((seal.inference for seal in found.seals.values()), {})
-    if task is not None and known.model:
-        changed = difference(known.model, task.model_settings)
-        changed = changed or (difference(inference, task.inference_settings) if inference else '')
-        if changed:
-            return changed
+    asked = '' if task is None else _difference(known.model, inference or task.inference_settings, task)
+    if known.model and asked:
+        return asked
     told = sample_of_row(found.rows[0]) or {}
     if inference and known.digest(inference) != told.get('settings'):
         return f'other settings than {PROVENANCE} beside them says, which is of another run or was changed'
@@ -124,11 +122,14 @@ def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> 
 def _changed_between(kept: Mapping[str, Task], task: Task) -> str:
     """Say what differs between the configs of a run, where nothing else tells what it drew with."""
     for name, other in sorted(kept.items()):
-        changed = difference(other.model_settings, task.model_settings)
-        changed = changed or difference(other.inference_settings, task.inference_settings)
-        if changed:
+        if changed := _difference(other.model_settings, other.inference_settings, task):
             return f'{changed} (the first in configs/{name})'
     return ''
+
+
+def _difference(model: Mapping[str, Any], inference: Mapping[str, Any], task: Task) -> str:
+    """Say where settings of before differ first from those that the config gives a task now."""
+    return difference(model, task.model_settings) or difference(inference, task.inference_settings)
 
 
 def _refuse_changed(changed: str, found: Predictions, known: bool, accepted: Sequence[str]) -> list[str]:

@@ -71,9 +71,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     ) -> None:
         """Write into each row of the draft which sample it is, and note beside it what it holds."""
         rows = read_json(draft)
-        seed_of = getattr(
-            getattr(self.model, 'seeds', None), 'seed_of', None
-        )  # a model of one's own may not say
+        # A model of one's own may take seeds and not say them.
+        seed_of = getattr(getattr(self.model, 'seeds', None), 'seed_of', None)
         for number, sample in enumerate(self._samples):
             row = rows[str(number)]
             seed = None if seed_of is None else seed_of(sample)
