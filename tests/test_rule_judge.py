@@ -183,9 +183,13 @@ def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answe
         ('5', '', 'empty'),
         (r'$\frac12$', r'\dfrac{1}{2}.', 'string'),
         ('7', '8', 'integer'),
-        ('C', 'A. 12', 'wording'),
+        ('C', 'A. 12', 'choice'),
         ('5', '5' * 2001 + 'x', 'capped'),
-        ('5', 'sqrt(25)', 'math-verify'),
+        ('5', 'sqrt(25)', 'number'),
+        ('5', '5 cm', 'number (unit-missing)'),
+        ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
+        ('5', '5 ??', 'unread'),
+        ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
     ],
 )
 def test_a_judgement_tells_where_it_came_from(
@@ -207,7 +211,7 @@ HOSTILE = [
     '9**9**9**9', '9^{9^{9^{9}}}', '10000!', '10000000000!', r'\binom{1000000000}{500000000}', '7' * 1999,
     '((((((((((((1))))))))))))', '{' * 15, 'sqrt(' * 15, r'\boxed{' * 300, r'\left' * 400, '½' * 700,
     r'\sum_{n=1}^{10^9} \frac{1}{n^2}', '0.' + '12' * 900 + '...', "__import__('os').system('false')",
-    '\\', '$', '\x00', '\ud800',
+    '\\', '$', '\x00', '\ud800', r'5(\sin^2 x+\cos^2 x)^{2024}', r'5(\sec^2 x-\tan^2 x)^{2024}',
 ]  # fmt: skip
 
 
@@ -228,8 +232,12 @@ def test_hostile_answers_get_no_credit_and_harm_nobody() -> None:
     assert undecided == sum(statistics.get(reason, 0) for reason in reasons) > 3
 
 
-FOREVER = [r'(x+1)^{2024}', r'\sin^{2024}x+\cos^{2024}x', r'\binom{10^9}{5\cdot 10^8}']
-"""Answers that math-verify works on for longer than anybody waits; the first two without large numbers."""
+FOREVER = [
+    r'5(\sin^2 x+\cos^2 x)^{2024}',
+    r'4+(\sin^2 x+\cos^2 x)^{40}(\sin^2 y+\cos^2 y)^{40}',
+    r'5(\sec^2 x-\tan^2 x)^{2024}',
+]
+"""Spellings of 5 that math-verify works on for longer than anybody waits."""
 
 
 @pytest.mark.slow
@@ -247,8 +255,8 @@ def test_an_answer_that_fails_twice_is_incorrect_and_says_why() -> None:
 def test_a_second_try_gives_the_verdict_that_the_first_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a first try too short for anything; what succeeds leaves no mark."""
     pairs = [
-        Pair('?', '$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'),
-        Pair('?', '$y = e^{-x}$', 'y(x) = (e^(-x))/2 + (3*e^(2*x))/2'),
+        Pair('?', r'\tan^2 y + 1', r'\sec^2 y'),
+        Pair('?', r'\ln 589700100000', r'\ln 589700100001'),
     ]
     monkeypatch.setattr(rule_module, '_FIRST_TRY', 1e-5)
     with RuleJudge(workers=1) as hasty:
@@ -261,7 +269,7 @@ def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatc
     """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
     monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
     with RuleJudge(workers=2, timeout=0.3) as hasty:
-        answers = [f'(x+{number})^{{2024}}' for number in range(1, 7)]
+        answers = [rf'5(\sin^2 x+\cos^2 x)^{{{number}}}' for number in range(2001, 2007)]
         judgements = hasty.judge([Pair('?', '5', answer) for answer in answers])
     assert {said.verdict for said in judgements} == {WRONG}
     assert [said.reason for said in judgements] == ['timeout', *['timeout, tried once'] * 5]
@@ -328,10 +336,13 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
 
 
 def test_nothing_to_judge_is_judged_without_a_process() -> None:
-    """Also what spelling decides."""
+    """Also what spelling and exact arithmetic decide."""
+    decided = [('1', '1.', RIGHT), (r'\frac{1}{2}', '0.5', RIGHT), ('(x+1)^2', 'x^2+2x+1', RIGHT)]
+    decided += [(r'\sqrt{2}', '1.414', WRONG), (r'\sin x', r'\cos x', WRONG), ('R-r', 'r-R', WRONG)]
     with RuleJudge() as idle:
         assert idle.judge([]) == []
-        assert idle.judge([Pair('?', '1', '1.')])[0].verdict is RIGHT
+        judgements = idle.judge([Pair('?', reference, answer) for reference, answer, _ in decided])
+        assert [said.verdict for said in judgements] == [expected for *_, expected in decided]
         assert idle.statistics()['workers started'] == 0
 
 
@@ -406,18 +417,13 @@ def test_an_unguarded_script_is_not_run_again(tmp_path: Path) -> None:
 
 # What plain math-verify reaches on these sources, the better of two ways to call it (benchmarks/
 # rule_judge_agreement.py): agreement with the labels, false positives. 0.5.2 is the one beside Lighteval.
+# Whole responses that state no answer, another source, are left out: math-verify takes their last number.
 PLAIN = {
-    '0.9.0': {
-        'glm-v-verifier-tests': (48, 1),
-        'lighteval-extractive-tests': (21, 1),
-        'nemo-skills-math-equal-tests': (29, 0),
-    },
-    '0.5.2': {
-        'glm-v-verifier-tests': (48, 1),
-        'lighteval-extractive-tests': (24, 0),
-        'nemo-skills-math-equal-tests': (27, 0),
-    },
+    '0.9.0': {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (29, 0)},
+    '0.5.2': {'glm-v-verifier-tests': (48, 1), 'nemo-skills-math-equal-tests': (27, 0)},
 }
+CONVERTED = {('1000 g', '1 kg'), ('3600 seconds', '1 hour'), ('3.6 km/h', '1 m/s')}
+"""Labelled different, though equal; the same source has 40厘米 and 0.4米 as equal."""
 HERE = version('math-verify')
 
 
@@ -432,6 +438,7 @@ def test_agrees_with_labels_at_least_as_well_as_plain_math_verify(
     """With no more false positives, whether it gets the whole prediction or its final answer."""
     lines = (SHARED / 'data/answer_pairs/pairs.jsonl').read_text(encoding='utf-8').splitlines()
     rows = [row for row in map(json.loads, lines) if row['source'] == source]
+    rows = [row for row in rows if (row['gold'], row['pred']) not in CONVERTED]
     answers = [(final_answer(row['pred']).text if extracted else '') or row['pred'] for row in rows]
     judgements = judge.judge(
         [Pair('', row['gold'], answer) for row, answer in zip(rows, answers, strict=True)]

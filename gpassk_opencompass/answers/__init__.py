@@ -1,8 +1,25 @@
-"""Answers as text: the final answer of a response, and the form in which two answers are compared."""
+"""Answers: the final one of a response, its normal form, its typed value, and when two are equal."""
 
 from __future__ import annotations
 
+from .answer_equality import Answered, compare_answers
+from .choices import letters_of, options_of
+from .expressions import as_tree
 from .final import FinalAnswer, final_answer, hedges
 from .normal import ascii_latex, join_thousands, normal_form
+from .rules import RULES
 
-__all__ = ['FinalAnswer', 'ascii_latex', 'final_answer', 'hedges', 'join_thousands', 'normal_form']
+__all__ = [
+    'RULES',
+    'Answered',
+    'FinalAnswer',
+    'as_tree',
+    'ascii_latex',
+    'compare_answers',
+    'final_answer',
+    'hedges',
+    'join_thousands',
+    'letters_of',
+    'normal_form',
+    'options_of',
+]

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .boxes import last_boxes
+from .candidates import asks_for, covering, distinct, is_option, letter_first, values_of
 from .spoken import later_answer, other_candidate, spoken_answer
-from .values import asks_for, covering, distinct, is_option, letter_first, values_of
 
 _THOUGHT = ('<think>', '</think>')
 

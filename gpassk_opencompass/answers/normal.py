@@ -71,6 +71,10 @@ _SYNONYMS = {
 }  # fmt: skip
 
 
+# What is in its normal form already, by far the most of all answers.
+_PLAIN_ANSWER = re.compile(r'[0-9A-Za-z+\-/=<>:()\[\]|%.,]*[0-9A-Za-z)\]%]')
+
+
 def normal_form(answer: str) -> str:
     r"""`answer` in one spelling, for comparing and deduplicating; '' for an answer of blanks and delimiters.
 
@@ -83,6 +87,8 @@ def normal_form(answer: str) -> str:
     >>> normal_form('（ 2π, ＋∞ ）') == normal_form(r'(2\pi,+\infty)')
     True
     """
+    if _PLAIN_ANSWER.fullmatch(answer):
+        return answer
     before, after = '', answer
     while after != before:  # removing a wrapper can join two digits, which then read as one number
         before, after = after, _respelled(after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .values import alike, is_option, is_plain_number, repeats
+from .candidates import alike, is_option, is_plain_number, repeats
 
 _SPOKEN = re.compile(
     r'(?i:\banswers?)'

@@ -1,26 +1,38 @@
-"""The rule judge: equal spelling, equal wording, or equal mathematics in the eyes of math-verify."""
+"""The rule judge: equal spelling, equal values by type, or expressions that math-verify proves equal."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any
 
 from loguru import logger
 
-from ..answers import FinalAnswer, final_answer, hedges, normal_form
+from ..answers import (
+    RULES,
+    Answered,
+    FinalAnswer,
+    as_tree,
+    compare_answers,
+    final_answer,
+    hedges,
+    letters_of,
+    normal_form,
+    options_of,
+)
 from ..errors import InputError
 from .powers import too_large
 from .protocol import HEDGED, Judgement, Pair, Verdict
-from .wording import agree
 from .workers import FAILURES, Outcome, Workers
 
-_RULES = 3  # to be raised with every change that may change a verdict
+_RULES = 4  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 _MOST_WORKERS = 16
 _LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
@@ -39,19 +51,29 @@ _JUDGEMENTS = {
     **{failure: Judgement(Verdict.INCORRECT, 'math-verify', failure.value) for failure in FAILURES},
 }
 _FIRST_TRY = 0.2  # of the time of a pair; of 1,581 honest ones the slowest took 1 s, a hostile one takes all
-_REHEARSALS = [['x^2+1', '(x+1)^2-2x'], [r'\frac{1}{2}', '0.51']]
-_TRIVIAL = '0'
+_SQUARE = ['Power', ['Symbol', 'x'], ['Number', '2']]
+_REHEARSALS = [
+    [json.dumps([_SQUARE]), json.dumps([_SQUARE])],
+    ['[["Power", ["Number", "4"], ["Number", "1/2"]]]', '[["Number", "2"]]'],
+]
+_TRIAL = '[]'  # see `verifier.equivalent`
 _SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
+_Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""What is judged once: a reference, an answer, the options that the question lists."""
 
 
 class RuleJudge:
     """Judges by rules alone: no model, no network, the same verdict every time.
 
-    In this order: an answer that is empty is incorrect; one with the normal form of the reference is
-    correct (`string`); two integers are compared (`integer`); an answer of absurd size is incorrect
-    (`capped`); options, yes or no and sentences are compared as words (`wording`); everything else goes to
-    math-verify in worker processes, after the forms that it misreads were rewritten (`math-verify`).
+    In this order: an answer that is empty is incorrect (`empty`); one of several values where fewer are asked
+    for is incorrect (`hedged`); one with the normal form of the reference is correct (`string`); two integers
+    are compared (`integer`); an answer of absurd size is incorrect (`capped`). Then both are read as typed
+    values and compared by type; the origin is the type, in brackets the lenient rules that were needed
+    (`number`, `quantity (unit-missing)`, `choice`; see docs/answers.md). What cannot be read as a whole is
+    incorrect (`unread`), unless it is the same text. Only where both are expressions that agree at many
+    points, and exact arithmetic does not prove them equal, math-verify is asked, in a worker process
+    (`math-verify`).
 
     A pair that runs out of time or memory there, or crashes, is tried a second time: after all others, alone
     in a fresh process, with five times the time; at most 120 of all that this judge is ever given. If it
@@ -59,17 +81,19 @@ class RuleJudge:
     not tried. Where the *reference* is of absurd size, or cannot be compared with 0 either, the pair is
     unjudged.
 
-    A reference or answer given as a whole response counts by its final answer; the question does not count.
+    A reference or answer given as a whole response counts by its final answer. Of the question
+    only the options of a choice count.
     Safe to use from several threads, one call at a time; a context manager.
 
     workers: most processes to use, by default the processors this process may use, at most 16.
     timeout: processor time in seconds for one pair, a fifth of it in the first try.
     memory_mb: address space of a worker, at least 256.
     max_length, max_nesting: characters and open brackets beyond which an answer is not parsed.
+    without: ids of lenient rules to do without, of those in `answers.RULES`.
 
     >>> with RuleJudge() as judge:
     ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
-    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='math-verify', reason='')]
+    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='')]
     """
 
     def __init__(
@@ -80,6 +104,7 @@ class RuleJudge:
         memory_mb: int = 1024,
         max_length: int = 2000,
         max_nesting: int = 15,
+        without: Sequence[str] = (),
     ) -> None:
         limits = {
             'timeout': timeout,
@@ -87,8 +112,15 @@ class RuleJudge:
             'max_length': max_length,
             'max_nesting': max_nesting,
         }
-        _check({'workers': workers, **limits})
-        self._identity = {'name': 'rule', 'rules': _RULES, **_versions(), **limits}
+        _check({'workers': workers, **limits, 'without': without})
+        self._identity = {
+            'name': 'rule',
+            'rules': _RULES,
+            **_versions(),
+            **limits,
+            'without': sorted(without),
+        }
+        self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
         self._workers = _pool(_processors() if workers is None else workers, timeout * _FIRST_TRY, memory_mb)
         self._alone = _pool(1, timeout, memory_mb, fresh=True)
@@ -112,19 +144,20 @@ class RuleJudge:
         """
         if self._closed:
             raise InputError('this RuleJudge is closed; make a new one to judge more pairs')
-        keys = [(pair.reference, pair.answer) for pair in pairs]
-        judged: dict[tuple[str, str], Judgement] = {}
-        hard: dict[tuple[str, str], tuple[str, str]] = {}
-        for reference, answer in dict.fromkeys(keys):
-            given = final_answer(answer)
-            stated = (final_answer(reference).text or reference, given.text or answer)
-            hedged = hedges(given if given.text else FinalAnswer(answer, False, False), reference)
-            judgement = HEDGED if hedged else self._at_once(*stated)
-            if judgement is None:
-                hard[reference, answer] = stated
+        keys = [(pair.reference, pair.answer, _options(pair)) for pair in pairs]
+        judged: dict[_Key, Judgement] = {}
+        hard: dict[_Key, Answered] = {}
+        for key in dict.fromkeys(keys):
+            said = self._at_once(key)
+            if isinstance(said, Judgement):
+                judged[key] = said
             else:
-                judged[reference, answer] = judgement
-        judged |= dict(zip(hard, self._by_mathematics(list(hard.values())), strict=True))
+                hard[key] = said
+        proven = self._by_mathematics([_job(said) for said in hard.values()])
+        judged |= {
+            key: _with_rules(judgement, said.rules)
+            for (key, said), judgement in zip(hard.items(), proven, strict=True)
+        }
         judgements = [judged[key] for key in keys]
         self._count(judgements, distinct=len(judged))
         return judgements
@@ -147,22 +180,24 @@ class RuleJudge:
     ) -> None:
         self.close()
 
-    def _at_once(self, reference: str, answer: str) -> Judgement | None:
-        """The judgement that needs no mathematics, or None."""
-        expected, given = normal_form(reference), normal_form(answer)
-        if not expected:
-            return _NO_REFERENCE
-        if not given:
-            return _EMPTY
-        if expected == given:
-            return _SAME_SPELLING
-        if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
-            return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
-        return (
-            self._if_absurd(reference, answer)
-            or _by_wording(reference, answer)
-            or _if_too_large(reference, answer)
-        )
+    def _at_once(self, key: _Key) -> Judgement | Answered:
+        """Return the judgement, or what is left to be proven."""
+        reference, answer, options = key
+        expected, stated, _ = _normal(reference)
+        given, said, final = _normal(answer)
+        if hedges(final, reference):
+            return HEDGED
+        if judgement := _by_spelling(expected, given) or self._if_absurd(stated, said):
+            return judgement
+        if letters_of(stated) is None and (judgement := _if_too_large(stated, said)):
+            return judgement
+        return self._by_type(stated, said, dict(options))
+
+    def _by_type(self, reference: str, answer: str, options: Mapping[str, str]) -> Judgement | Answered:
+        compared = compare_answers(reference, answer, options=options, rules=self._rules)
+        if compared.equal is None:
+            return compared
+        return _with_rules(Judgement(_VERDICTS[compared.equal], compared.kind), compared.rules)
 
     def _by_mathematics(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
         judgements = [_JUDGEMENTS[outcome] for outcome in self._workers.run(pairs)]
@@ -186,7 +221,7 @@ class RuleJudge:
     def _faults(self, references: Collection[str]) -> dict[str, Judgement]:
         """Return what to say of pairs whose reference cannot be compared with anything."""
         texts = sorted(references)
-        outcomes = dict(zip(texts, self._alone.run([(text, _TRIVIAL) for text in texts]), strict=True))
+        outcomes = dict(zip(texts, self._alone.run([(text, _TRIAL) for text in texts]), strict=True))
         return {
             reference: Judgement(Verdict.UNJUDGED, 'math-verify', f'reference: {outcome.value}')
             for reference, outcome in outcomes.items()
@@ -205,9 +240,44 @@ class RuleJudge:
         self._counts.update(judgement.reason for judgement in judgements if judgement.reason)
 
 
-def _by_wording(reference: str, answer: str) -> Judgement | None:
-    agreement = agree(reference, answer)
-    return None if agreement is None else Judgement(_VERDICTS[agreement], 'wording')
+@lru_cache(maxsize=8192)  # a question has one reference and few different answers
+def _normal(text: str) -> tuple[str, str, FinalAnswer]:
+    """Return the normal form of the final answer, that answer, and whether it is one of several.
+
+    A text that states none is an answer itself.
+    """
+    given = final_answer(text)
+    stated = given.text or text
+    return normal_form(stated), stated, given if given.text else FinalAnswer(text, False, False)
+
+
+def _by_spelling(expected: str, given: str) -> Judgement | None:
+    """The judgement that two normal forms give, if they do."""
+    if not expected:
+        return _NO_REFERENCE
+    if not given:
+        return _EMPTY
+    if expected == given:
+        return _SAME_SPELLING
+    if _INTEGER.fullmatch(expected) and _INTEGER.fullmatch(given):
+        return Judgement(_VERDICTS[int(expected) == int(given)], 'integer')
+    return None
+
+
+def _options(pair: Pair) -> tuple[tuple[str, str], ...]:
+    return tuple(options_of(pair.question).items())
+
+
+def _job(said: Answered) -> tuple[str, str]:
+    """What is left to be proven, as two lists of expressions for `verifier.equivalent`."""
+    ours, theirs = (json.dumps([as_tree(pair[side]) for pair in said.open]) for side in (0, 1))
+    return ours, theirs
+
+
+def _with_rules(judgement: Judgement, rules: Collection[str]) -> Judgement:
+    if judgement.verdict is not Verdict.CORRECT or not rules:
+        return judgement
+    return judgement._replace(origin=f'{judgement.origin} ({", ".join(sorted(rules))})')
 
 
 def _if_too_large(reference: str, answer: str) -> Judgement | None:
@@ -251,9 +321,22 @@ def _check(limits: Mapping[str, Any]) -> None:
     for name, value in limits.items():
         if name == 'workers' and value is None:
             continue
+        if name == 'without':
+            _check_rules(value)
+            continue
         kind, number = ((int, float), 'a number') if name == 'timeout' else (int, 'a whole number')
         if isinstance(value, bool) or not isinstance(value, kind) or not _LEAST[name] <= value < math.inf:
             raise InputError(f'RuleJudge got {name}={value!r}; it must be {number}, at least {_LEAST[name]}')
+
+
+def _check_rules(without: Any) -> None:
+    unknown = (
+        [rule for rule in without if rule not in RULES] if isinstance(without, list | tuple) else without
+    )
+    if unknown or not isinstance(without, list | tuple):
+        raise InputError(
+            f'RuleJudge got without={without!r}; it must be a list of rules, of {", ".join(RULES)}'
+        )
 
 
 def _versions() -> dict[str, str]:

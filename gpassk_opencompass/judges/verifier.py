@@ -1,127 +1,95 @@
-"""math-verify asked about one pair: what runs inside a worker process, and nowhere else.
+"""math-verify asked about expressions that were read already: what runs in a worker process.
 
-It may hang, exhaust memory or crash on some answers, so nothing here belongs in the process that judges.
-Works with math-verify 0.5.2 and later; what the older one gets wrong of two numbers or equations that it
-could read is decided here, by both alike.
+It may hang, exhaust memory or crash, so nothing here belongs in the process that judges. It gets expressions
+as trees, never text: what it is asked about is what was read. Works with math-verify 0.5.2 and later.
 """
 
 from __future__ import annotations
 
-import inspect
+import json
 import logging
-import re
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import product
+import random
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-from sympy import Basic, Eq, Expr, Float, N, cancel, nan, zoo
+import sympy
+from math_verify import verify
 
-from .mending import Reading, readings
-from .relations import as_interval
-
-# Digits after the point in which two numbers must agree. A reference with a decimal point is a rounded value
-# itself, and math-verify's 6 digits are right; an exact one is not met by 0.3333333.
-_ROUNDED, _EXACT = 6, 10
-_DECIMAL = re.compile(r'[0-9][.,][0-9]')
-_PERCENT = re.compile(r'\$?([-+]?[0-9]+)\s*(\\?%|)\$?\.?')
-_TINY, _SAME = 1e-6, 1e-9
-
-_FORMULA = (LatexExtractionConfig(),)
-_TEXT = (LatexExtractionConfig(), ExprExtractionConfig())
-_DIGITS = 'float_rounding' if 'float_rounding' in inspect.signature(verify).parameters else 'precision'
+_DIGITS = 40
+_SAME = sympy.Float(10, _DIGITS) ** (10 - _DIGITS)
+_POINTS = 3
 _NO_TIMEOUT = 0  # the worker has its own; math-verify's alarm would not fire inside C code
 
 
 def equivalent(pair: Sequence[str]) -> bool:
-    """Whether `pair`, a reference and an answer in this order, mean the same.
+    """Return whether each expression of the first text equals its counterpart in the second.
 
-    >>> equivalent(['1/3', '0.333...']), equivalent(['1/3', '0.333333'])
+    Args:
+        pair: two JSON lists of as many trees (`answers.expressions.as_tree`), reference first. With `[]` as
+            the second one, each expression of the first is compared with 0 by math-verify alone: a trial of
+            whether it can be worked on at all.
+
+    They are equal if they agree in 30 digits at random points, case kept, and math-verify accepts them.
+
+    >>> root = '[["Power", ["Number", "4"], ["Number", "1/2"]]]'
+    >>> equivalent((root, '[["Number", "2"]]')), equivalent((root, '[["Number", "3"]]'))
     (True, False)
     """
     logging.disable(logging.WARNING)  # math-verify warns of every time-out that is switched off
-    reference, answer = pair
-    if _same_percent(reference, answer):
-        return True
-    digits = _ROUNDED if _DECIMAL.search(reference) else _EXACT
-    answers = _parsed(readings(as_interval(answer, reference)))
-    return any(
-        _same(expected, given, digits) for expected, given in product(_parsed_reference(reference), answers)
+    reference, answer = (json.loads(trees) for trees in pair)
+    if not answer:
+        return all([_accepted(_expression(ours), sympy.Integer(0)) for ours in reference])
+    return all(
+        _same(_expression(ours), _expression(theirs)) for ours, theirs in zip(reference, answer, strict=True)
     )
 
 
-@lru_cache(maxsize=1024)  # every sample of a question is compared with one reference
-def _parsed_reference(reference: str) -> list[Any]:
-    return _parsed(readings(reference))
-
-
-def _parsed(texts: Sequence[Reading]) -> list[Any]:
-    found: list[Any] = []
-    for text, formula in texts:
-        found += parse(text, _FORMULA if formula else _TEXT, parsing_timeout=_NO_TIMEOUT)
-    return found
-
-
-def _same_percent(reference: str, answer: str) -> bool:
-    """28 % and 28: the sign is often left to the question."""
-    expected, given = _PERCENT.fullmatch(reference.strip()), _PERCENT.fullmatch(answer.strip())
-    return bool(expected and given) and int(expected[1]) == int(given[1])  # type: ignore[index]
-
-
-def _same(expected: Any, given: Any, digits: int) -> bool:
-    if any(isinstance(value, Basic) and value in (zoo, nan) for value in (expected, given)):
-        return False  # 12:00 and 1:00 are both 1/0
-    if _equates_no_numbers(expected) and _equates_no_numbers(given):
-        return all(_same(getattr(expected, side), getattr(given, side), digits) for side in ('lhs', 'rhs'))
-    # The order matters: math-verify treats its first argument as the reference.
-    if verify([expected], [given], timeout_seconds=_NO_TIMEOUT, **{_DIGITS: digits}):
-        return not _tiny_and_different(expected, given)
-    return _rounds_to(expected, given, digits) or _same_equation(expected, given)
-
-
-def _equates_no_numbers(value: Any) -> bool:
-    """(x, y) = (1, 2) or S = {1, 2}: equations are compared by lhs - rhs, and these have none."""
-    return isinstance(value, Eq) and not all(isinstance(side, Expr) for side in value.args)
-
-
-def _rounds_to(expected: Any, given: Any, digits: int) -> bool:
-    """Whether one is a decimal of the other, a number like π/2."""
-    if not all(isinstance(value, Expr) and value.is_number for value in (expected, given)):
+def _same(ours: Any, theirs: Any) -> bool:
+    if not _agree(ours, theirs):
         return False
-    if isinstance(expected, Float) == isinstance(given, Float):
-        return False
-    try:
-        return bool(expected.doit().round(digits) == given.doit().round(digits))
-    except (TypeError, ValueError, AttributeError):  # not real, or not finite
-        return False
+    if not (ours.free_symbols or theirs.free_symbols):
+        return True  # two numbers with 30 digits in common; math-verify would compare fewer
+    return _accepted(ours, theirs)
 
 
-def _same_equation(expected: Any, given: Any) -> bool:
-    """Whether both are polynomial equations and one is a multiple of the other."""
-    sides = [side for value in (expected, given) if isinstance(value, Eq) for side in value.args]
-    if len(sides) < 4 or not all(isinstance(side, Expr) for side in sides):
-        return False
-    ours, theirs = ((value.lhs - value.rhs).doit() for value in (expected, given))
-    if not (ours.is_polynomial() and theirs.is_polynomial() and ours.free_symbols == theirs.free_symbols):
-        return False
-    ratio = cancel(ours / theirs)
-    return bool(ratio.is_number and ratio.is_finite and ratio != 0)
+def _accepted(ours: Any, theirs: Any) -> bool:
+    return bool(verify([ours], [theirs], timeout_seconds=_NO_TIMEOUT))
 
 
-def _tiny_and_different(expected: Any, given: Any) -> bool:
-    """Whether both are numbers near 0, where so many equal digits say nothing: 1/2^100 is not 1/3^100."""
-    if not all(isinstance(value, Expr) and value.is_number for value in (expected, given)):
-        return False
-    try:
-        if max(abs(_value(expected)), abs(_value(given))) > _TINY:
+def _agree(ours: Any, theirs: Any) -> bool:
+    names = sorted(ours.free_symbols | theirs.free_symbols, key=str)
+    chance = random.Random('points')
+    for _ in range(_POINTS if names else 1):
+        point = {name: sympy.Rational(chance.randint(1001, 2999), 1000) for name in names}
+        values = [expression.subs(point).evalf(_DIGITS) for expression in (ours, theirs)]
+        if not all(value.is_number and value.is_finite for value in values):
             return False
-        if _value(expected) == 0 or _value(given) == 0:
-            return not (expected.doit() - given.doit()).is_zero
-        return abs(_value(given / expected) - 1) > _SAME
-    except (TypeError, ValueError, OverflowError):  # not a finite number
-        return False
+        apart = abs(values[0] - values[1])
+        if not apart <= _SAME * max(1, abs(values[0])):
+            return False
+    return True
 
 
-def _value(number: Any) -> complex:
-    return complex(N(number.doit()))
+def _expression(tree: Sequence[Any]) -> Any:
+    kind, *parts = tree
+    if kind == 'Number':
+        return sympy.Rational(parts[0])
+    if kind == 'Symbol':
+        return _CONSTANTS[parts[0]] if parts[0] in _CONSTANTS else sympy.Symbol(parts[0], positive=True)
+    if kind == 'Call':
+        name, *arguments = parts
+        function = _FUNCTIONS.get(name) or sympy.Function(name)
+        return function(*map(_expression, arguments))
+    return _OPERATIONS[kind](*map(_expression, parts))
+
+
+_OPERATIONS: Mapping[str, Callable[..., Any]] = {'Sum': sympy.Add, 'Product': sympy.Mul, 'Power': sympy.Pow}
+_CONSTANTS: Mapping[str, Any] = {'pi': sympy.pi, 'e': sympy.E, 'i': sympy.I, 'oo': sympy.oo}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    'ln': sympy.log, 'abs': sympy.Abs, 'binom': sympy.binomial, 'factorial': sympy.factorial,
+    'max': sympy.Max,
+    'min': sympy.Min, 'floor': sympy.floor, 'ceiling': sympy.ceiling, 'gcd': sympy.gcd, 'lcm': sympy.lcm,
+    'arcsin': sympy.asin, 'arccos': sympy.acos, 'arctan': sympy.atan,
+    **{name: getattr(sympy, name) for name in ('sin', 'cos', 'tan', 'cot', 'sec', 'csc', 'sinh', 'cosh',
+    'tanh')},
+}  # fmt: skip

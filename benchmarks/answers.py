@@ -1,0 +1,161 @@
+"""How often the rule judge errs, by type of answer, and how fast it is, beside plain math-verify.
+
+    python -m benchmarks.answers                         # the suite of tests/answers, and integers as of AIME
+    python -m benchmarks.answers --every 20              # each 20th pair: math-verify takes its time
+    python -m benchmarks.answers PAIRS --save NOW        # labelled pairs, as for `gpassk judge-agreement`
+    python -m benchmarks.answers PAIRS --before THEN     # the same, and every verdict that differs from THEN
+
+A false positive is a wrong answer accepted, a false negative an equal one refused. Plain math-verify gets
+reference and answer in $…$, in a loop, without limits. Both are timed by the processor in one run, on the
+same pairs; the bare loop compares texts and does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.judges import Judgement, Pair, Verdict
+from gpassk_opencompass.judges.rule import RuleJudge
+
+from . import ROOT
+from .sections import table, times
+
+SUITE = ROOT / 'tests/answers/suite.jsonl'
+INTEGERS = 2_000
+
+
+class Labelled(NamedTuple):
+    """A pair, whether it is equal, and the group that it is counted in."""
+
+    pair: Pair
+    equal: bool
+    group: str
+    name: str = ''
+
+
+class Timed(NamedTuple):
+    """What a judge said, and what that took."""
+
+    accepted: list[bool]
+    seconds: float
+
+
+def main() -> None:
+    options = _options()
+    logging.disable(logging.WARNING)
+    pairs = (_from_file(options.pairs) if options.pairs else _suite())[:: options.every]
+    judged, ours = _ours(pairs)
+    theirs = _timed(pairs, _plain)
+    loop = _timed(pairs, lambda pair: pair.reference == pair.answer)
+    print(_by_group(pairs, ours.accepted, theirs.accepted))
+    print(_speed({'all': (ours, theirs, loop), **({} if options.pairs else {'integers': _integers()})}))
+    if options.save:
+        options.save.write_text(json.dumps(_by_name(pairs, judged), indent=0), encoding='utf-8')
+    if options.before:
+        _print_changes(pairs, judged, json.loads(options.before.read_text(encoding='utf-8')))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
+    parser.add_argument('pairs', type=Path, nargs='?', help='labelled pairs; default: the suite')
+    parser.add_argument('--every', type=int, default=1, metavar='N', help='only each Nth pair')
+    parser.add_argument('--save', type=Path, metavar='FILE', help='write the verdicts there')
+    parser.add_argument('--before', type=Path, metavar='FILE', help='list what differs from these verdicts')
+    return parser.parse_args()
+
+
+def _suite() -> list[Labelled]:
+    rows = map(json.loads, SUITE.read_text(encoding='utf-8').splitlines())
+    return [
+        Labelled(Pair(row['question'], row['reference'], row['answer']), row['equal'], row['type'])
+        for row in rows
+    ]
+
+
+def _from_file(path: Path) -> list[Labelled]:
+    return [Labelled(one.pair, one.label, one.source, one.name) for one in read_labelled(path)]
+
+
+def _integers() -> tuple[Timed, Timed, Timed]:
+    """Integers from 0 to 999, half of them right: ours, math-verify, a bare loop."""
+    chance = Random(0)
+    values = [(chance.randint(0, 999), chance.random() < 0.5) for _ in range(INTEGERS)]
+    pairs = [Labelled(Pair('', str(one), str(one if same else one + 1)), same, '') for one, same in values]
+    loop = _timed(pairs, lambda pair: pair.reference == pair.answer)
+    return _ours(pairs)[1], _timed(pairs, _plain), loop
+
+
+def _ours(pairs: Sequence[Labelled]) -> tuple[list[Judgement], Timed]:
+    with RuleJudge() as judge:
+        started = time.process_time()
+        judged = judge.judge([one.pair for one in pairs])
+        seconds = time.process_time() - started
+        print(f'{len(pairs)} pairs, {judge.statistics().get("math-verify", 0)} of them given to math-verify, '
+              f'{judge.statistics()["workers started"]} worker processes')  # fmt: skip
+    return judged, Timed([said.verdict is Verdict.CORRECT for said in judged], seconds)
+
+
+def _timed(pairs: Sequence[Labelled], accepts: Callable[[Pair], bool]) -> Timed:
+    started = time.process_time()
+    accepted = [accepts(one.pair) for one in pairs]
+    return Timed(accepted, time.process_time() - started)
+
+
+def _plain(pair: Pair) -> bool:
+    from math_verify import parse, verify
+
+    return bool(verify(parse(f'${pair.reference}$'), parse(f'${pair.answer}$')))
+
+
+def _by_group(pairs: Sequence[Labelled], ours: Sequence[bool], theirs: Sequence[bool]) -> str:
+    total: Counter[str] = Counter(one.group for one in pairs)
+    wrong: Counter[tuple[str, str, bool]] = Counter()
+    for one, mine, other in zip(pairs, ours, theirs, strict=True):
+        for judge, accepted in (('ours', mine), ('theirs', other)):
+            if accepted is not one.equal:
+                wrong.update([(judge, group, accepted) for group in (one.group, 'all')])
+    total['all'] = len(pairs)
+    rows = [
+        [group, str(total[group])]
+        + [str(wrong[judge, group, accepted]) for judge in ('ours', 'theirs') for accepted in (True, False)]
+        for group in sorted(total, key=lambda group: (group == 'all', group))
+    ]
+    heads = ['type', 'pairs', 'ours: FP', 'FN', 'math-verify: FP', 'FN']
+    return table(heads, rows) + '\n'
+
+
+def _speed(cases: Mapping[str, tuple[Timed, Timed, Timed]]) -> str:
+    rows = []
+    for name, timings in cases.items():
+        ours, theirs, loop = (timing.seconds / len(timing.accepted) for timing in timings)
+        rate = [f'{1 / seconds:,.0f}' for seconds in (ours, theirs)]
+        rows.append([name, *rate, times(theirs / ours), times(ours / loop)])
+    return table(['pairs', 'ours, pairs/s', 'math-verify', 'math-verify / ours', 'ours / bare loop'], rows)
+
+
+def _by_name(pairs: Sequence[Labelled], judged: Sequence[Judgement]) -> dict[str, list[str]]:
+    return {one.name: [said.verdict.value, said.origin] for one, said in zip(pairs, judged, strict=True)}
+
+
+def _print_changes(
+    pairs: Sequence[Labelled], judged: Sequence[Judgement], before: Mapping[str, Sequence[str]]
+) -> None:
+    now = _by_name(pairs, judged)
+    for one in pairs:
+        if one.name in before and before[one.name][0] != now[one.name][0]:
+            label = 'equal' if one.equal else 'not equal'
+            print(f'{one.name}: {" ".join(before[one.name])} -> {" ".join(now[one.name])}; labelled {label}')
+            print(f'    {one.pair.reference[:100]!r} | {one.pair.answer[-100:]!r}')
+
+
+if __name__ == '__main__':
+    main()

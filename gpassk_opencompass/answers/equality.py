@@ -1,0 +1,374 @@
+"""When two typed values are equal: exactly, by a lenient rule, or not.
+
+A value of one type equals one of another only where a rule says so. Each lenient rule has an id
+(`rules.RULES`) and holds only if it is among those allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
+from .expression_equality import compare_expressions
+from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
+from .points import value_of
+from .relation_equality import same_equation, same_region, same_relation
+from .rules import ALL_RULES
+from .tokens import words
+from .units import DEGREES, RADIANS
+from .values import (
+    Conditioned,
+    Formula,
+    Labelled,
+    Listed,
+    Matrix,
+    Named,
+    Pair,
+    Phrase,
+    Piecewise,
+    Quantity,
+    Ratio,
+    Relation,
+    Set,
+    Time,
+    Tuple,
+    Union,
+    Value,
+)  # fmt: skip
+
+_MOST_ITEMS = 50  # of a list that is searched for what it says twice in two spellings
+_NEGATING = words(
+    'not no non less more than least most never without except 不 非 无 没 没有 至少 至多 超过 少于 多于'
+)
+
+
+class Equality:
+    """Compares values with the lenient rules that are allowed.
+
+    >>> from .parse import read
+    >>> Equality().compare(read('5')[0], read('5 cm')[0]).rules
+    frozenset({'unit-missing'})
+    >>> Equality(frozenset()).compare(read('5')[0], read('5 cm')[0]).equal
+    False
+    """
+
+    def __init__(self, rules: frozenset[str] = ALL_RULES) -> None:
+        self._rules = rules
+        self._holders: tuple[tuple[type, Callable[[Any, Any], Comparison]], ...] = (
+            (Conditioned, self._conditioned),
+            (Labelled, self._labelled),
+            (Named, self._named),
+            (Listed, self._lists),
+        )
+        self._same_type: dict[type, Callable[[Any, Any], Comparison]] = {
+            Formula: self._formulas,
+            Quantity: self._quantities,
+            Set: self._sets,
+            Pair: self._pairs,
+            Tuple: self._tuples,
+            Matrix: self._matrices,
+            Piecewise: self._piecewise,
+            Ratio: self._ratios,
+            Relation: self._relations,
+            Union: self._regions,
+            Time: self._times,
+        }
+
+    def compare(self, reference: Value, answer: Value) -> Comparison:
+        """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
+        if reference == answer:
+            return YES
+        types = {type(reference), type(answer)}
+        for holder, compare in self._holders:
+            if holder in types:
+                return compare(reference, answer)
+        if len(types) == 1:
+            return self._same_type.get(types.pop(), _different)(reference, answer)
+        return self._mixed(reference, answer)
+
+    def _by(self, rule: str, comparison: Comparison) -> Comparison:
+        """The comparison, if the rule is allowed."""
+        return by_rule(rule, comparison) if rule in self._rules else NO
+
+    # Values that hold another one
+
+    def _conditioned(self, reference: Value, answer: Value) -> Comparison:
+        if isinstance(reference, Conditioned) and isinstance(answer, Conditioned):
+            same = self.compare(reference.value, answer.value)
+            return same if reference.condition == answer.condition else NO
+        inner = [value.value if isinstance(value, Conditioned) else value for value in (reference, answer)]
+        return self._by('condition-missing', self.compare(*inner))
+
+    def _labelled(self, reference: Value, answer: Value) -> Comparison:
+        if not isinstance(reference, Labelled) or not isinstance(answer, Labelled):
+            return NO
+        same = self.compare(reference.value, answer.value)
+        if reference.words == answer.words:
+            return same
+        ours, theirs = (
+            {*''.join(value.words)} if _is_chinese(value.words) else {*value.words}
+            for value in (reference, answer)
+        )
+        if (ours ^ theirs) & _NEGATING or not (ours <= theirs or theirs <= ours):
+            return NO
+        return self._by('label', same)
+
+    def _named(self, reference: Value, answer: Value) -> Comparison:
+        if isinstance(reference, Named) and isinstance(answer, Named):
+            if _same_name(reference, answer):
+                return self.compare(reference.value, answer.value)
+            return same_equation(reference, answer)
+        named, other = (reference, answer) if isinstance(reference, Named) else (answer, reference)
+        assert isinstance(named, Named)  # one of them is
+        if isinstance(other, Relation):
+            return best_of([same_equation(reference, answer), self._regions(reference, answer)])
+        if isinstance(other, Listed):
+            return self._lists(reference, answer)
+        inner = [value.value if isinstance(value, Named) else value for value in (reference, answer)]
+        unnamed = self._by('name-missing', self.compare(*inner))
+        return best_of([unnamed, self._regions(reference, answer)])
+
+    # Formulas and quantities
+
+    def _formulas(self, reference: Formula, answer: Formula) -> Comparison:
+        if reference.percent == answer.percent:
+            return self.expressions(reference.expression, answer.expression)
+        parts = [_without_percent(value) for value in (reference, answer)]
+        if (same := self.expressions(*parts)).equal is not False:
+            return same
+        return self._by('percent-sign', self.expressions(reference.expression, answer.expression))
+
+    def expressions(self, reference: Expression, answer: Expression) -> Comparison:
+        """Return how two expressions compare; see `compare_expressions`."""
+        return compare_expressions(reference, answer, self._rules)
+
+    def _quantities(self, reference: Quantity, answer: Quantity) -> Comparison:
+        if reference.unit.dimension != answer.unit.dimension:
+            if reference.product is not None and answer.product is not None:
+                return self.expressions(reference.product, answer.product)
+            return NO
+        return self.expressions(_in_basic_units(reference), _in_basic_units(answer))
+
+    def _quantity_and_formula(self, quantity: Quantity, formula: Formula, flipped: bool) -> Comparison:
+        def compare(one: Expression, other: Expression) -> Comparison:
+            return self.expressions(other, one) if flipped else self.expressions(one, other)
+
+        if formula.percent:
+            return NO
+        if quantity.product is not None and next(symbols(formula.expression), None) is not None:
+            return compare(quantity.product, formula.expression)
+        angle = quantity.unit.dimension == DEGREES.dimension
+        if angle and (same := compare(_in_basic_units(quantity), formula.expression)).equal is not False:
+            return same
+        if quantity.unit == RADIANS:
+            return NO
+        return self._by('unit-missing', compare(quantity.amount, formula.expression))
+
+    # Several values
+
+    def _ordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+        if len(reference) != len(answer):
+            return NO
+        return all_of(self.compare(ours, theirs) for ours, theirs in zip(reference, answer, strict=True))
+
+    def _unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
+        """Each of one is one of the other, repetitions left out."""
+        reference, answer = self._distinct(reference), self._distinct(answer)
+        if len(reference) != len(answer):
+            return NO
+        left = list(answer)
+        found: list[Comparison] = []
+        for ours in reference:
+            matches = [(self.compare(ours, theirs), place) for place, theirs in enumerate(left)]
+            matches = [(same, place) for same, place in matches if same.equal is not False]
+            if not matches:
+                return NO
+            same, place = min(matches, key=lambda match: (match[0].equal is None, len(match[0].rules)))
+            found.append(same)
+            del left[place]
+        return all_of(found)
+
+    def _distinct(self, items: Sequence[Value]) -> list[Value]:
+        items = list(dict.fromkeys(items))
+        if len(items) > _MOST_ITEMS:
+            return items
+        kept: list[Value] = []
+        exact = Equality(frozenset())
+        for item in items:
+            if not any(exact.compare(other, item).equal is not False for other in kept):
+                kept.append(item)
+        return kept
+
+    def _sets(self, reference: Set, answer: Set) -> Comparison:
+        return self._unordered(reference.items, answer.items)
+
+    def _lists(self, reference: Value, answer: Value) -> Comparison:
+        """Bare lists, and a bare list beside anything else."""
+        ours, theirs = _items(reference), _items(answer)
+        other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
+        if other is None or isinstance(other, Named):
+            found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
+        elif isinstance(other, Pair | Tuple):
+            found = [self._by('list-as-tuple', self._named_or_not(ours, theirs))]
+        elif isinstance(other, Set):
+            found = [self._by('list-as-set', self._named_or_not(ours, theirs, ordered=False))]
+        else:
+            found = []
+        return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
+
+    def _said_twice(self, reference: Value, answer: Value) -> Comparison:
+        """A list that says one thing in several ways, beside that one thing."""
+        single: list[Value] = []
+        for value in (reference, answer):
+            distinct = self._distinct(value.items) if isinstance(value, Listed) else [value]
+            if len(distinct) > 1 or isinstance(distinct[0], Listed):
+                return NO
+            single += distinct
+        return self.compare(*single)
+
+    def _other_order(self, reference: Value, answer: Value) -> Comparison:
+        ours, theirs = _items(reference), _items(answer)
+        same = self._named_or_not(ours, theirs, ordered=False)
+        either = any(isinstance(value, Listed) and value.joined_by == 'or' for value in (reference, answer))
+        if either or (_are_named(ours) and _are_named(theirs)):
+            return same
+        return self._by('list-order', same)
+
+    def _named_or_not(
+        self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
+    ) -> Comparison:
+        """Item by item; in another order only if no name, or the same name, or all names are given."""
+        if ordered:
+            return self._ordered(ours, theirs)
+        names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
+        if len(names) > 1 and not (_are_named(ours) and _are_named(theirs)):
+            return NO
+        return self._unordered(ours, theirs)
+
+    def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
+        same = self._ordered((reference.low, reference.high), (answer.low, answer.high))
+        brackets = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
+        if brackets[0] == brackets[1] or same.equal is False:
+            return same
+        if any(left != right for left, right in brackets) or _may_be_interval(reference):
+            return NO
+        return self._by('brackets', same)
+
+    def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
+        return self._ordered(reference.items, answer.items)
+
+    def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
+        if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
+            return NO
+        rows = zip(reference.rows, answer.rows, strict=True)
+        return all_of(self.expressions(*cells) for pair in rows for cells in zip(*pair, strict=True))
+
+    def _piecewise(self, reference: Piecewise, answer: Piecewise) -> Comparison:
+        if len(reference.branches) != len(answer.branches):
+            return NO
+        return all_of(
+            best_of(self._ordered(ours, theirs) for theirs in answer.branches) for ours in reference.branches
+        )
+
+    def _ratios(self, reference: Ratio, answer: Ratio) -> Comparison:
+        if len(reference.terms) != len(answer.terms):
+            return NO
+        first, other = reference.terms[0], answer.terms[0]
+        rest = zip(reference.terms[1:], answer.terms[1:], strict=True)
+        return all_of(
+            self.expressions(Product((first, theirs)), Product((ours, other))) for ours, theirs in rest
+        )
+
+    # Sets of numbers, equations, inequalities
+
+    def _regions(self, reference: Value, answer: Value) -> Comparison:
+        return same_region(reference, answer, self.expressions)
+
+    def _relations(self, reference: Relation, answer: Relation) -> Comparison:
+        return same_relation(reference, answer, self.expressions)
+
+    # Everything else
+
+    def _mixed(self, reference: Value, answer: Value) -> Comparison:
+        """Values of two types; each case stands here in one order alone."""
+        for one, other, flipped in ((reference, answer, False), (answer, reference, True)):
+            if isinstance(one, Quantity) and isinstance(other, Formula):
+                return self._quantity_and_formula(one, other, flipped)
+            if isinstance(one, Ratio) and isinstance(other, Formula) and len(one.terms) == 2:
+                value = quotient(*one.terms)
+                return self._by(
+                    'ratio-as-fraction',
+                    self.expressions(value, other.expression),
+                )
+            if isinstance(one, Ratio) and isinstance(other, Time):
+                clock = tuple(number(part) for part in (other.hour, other.minute))
+                return self._by('half-day', YES if one.terms == clock else NO)
+            if one == Phrase('nothing') and other == Set(()):
+                return YES
+            if isinstance(one, Set) and isinstance(other, Formula | Quantity) and len(one.items) == 1:
+                return self._by('list-as-set', self.compare(one.items[0], other))
+        return self._regions(reference, answer)
+
+    def _times(self, reference: Time, answer: Time) -> Comparison:
+        if (reference.hour % 12, reference.minute) != (answer.hour % 12, answer.minute):
+            return NO
+        if reference.half and answer.half:
+            return NO  # they would have been the same
+        return self._by('half-day', YES)
+
+
+def _different(*_: Any) -> Comparison:
+    return NO
+
+
+def _items(value: Value) -> tuple[Value, ...]:
+    """What a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
+    if isinstance(value, Pair):
+        return value.low, value.high
+    if isinstance(value, Named):
+        names, items = value.name.strip('()').split(','), _items(value.value)
+        if len(names) == len(items) > 1:
+            return tuple(Named(name, item, Symbol(name)) for name, item in zip(names, items, strict=True))
+    return value.items if isinstance(value, Listed | Set | Tuple) else (value,)
+
+
+def _are_named(items: Sequence[Value]) -> bool:
+    return all(isinstance(item, Named) for item in items)
+
+
+def _same_name(one: Named, other: Named) -> bool:
+    if one.left is not None and other.left is not None:
+        return one.left == other.left
+    return _plain(one.name) == _plain(other.name)
+
+
+def _plain(name: str) -> str:
+    return (
+        name.replace('{', '').replace('}', '').replace('\\', '').replace('angle', '').replace('triangle', '')
+    )
+
+
+def _without_percent(value: Formula) -> Expression:
+    return Product((value.expression, number(Fraction(1, 100)))) if value.percent else value.expression
+
+
+def _in_basic_units(quantity: Quantity) -> Expression:
+    if quantity.unit == DEGREES:
+        return Product((quantity.amount, DEGREE))
+    if quantity.unit == RADIANS or quantity.unit.factor == 1:
+        return quantity.amount
+    return Product((quantity.amount, number(quantity.unit.factor)))
+
+
+def _may_be_interval(pair: Pair) -> bool:
+    """Whether the first end is below the second, or nobody can tell."""
+    if not isinstance(pair.low, Formula) or not isinstance(pair.high, Formula):
+        return False
+    low, high = value_of(pair.low.expression), value_of(pair.high.expression)
+    return low is None or high is None or low < high
+
+
+def _is_chinese(words: Sequence[str]) -> bool:
+    return all(not word.isascii() for word in words)

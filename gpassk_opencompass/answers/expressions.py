@@ -1,0 +1,117 @@
+"""Mathematical expressions as trees. Symbols keep their case; numbers are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact number; `digits` are those after the decimal point as written, None for no decimal."""
+
+    value: Fraction
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable or constant, by its name as written: `x`, `S_max`, `pi`, `e`, `i`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of its terms."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of its factors."""
+
+    factors: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """`base` to the power of `exponent`; roots and quotients are powers, too."""
+
+    base: Expression
+    exponent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of its arguments: `sin`, `ln`, `abs`, `binom`, or one whose name the question gave."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+Expression = Number | Symbol | Sum | Product | Power | Call
+
+ONE, MINUS_ONE, HALF = Number(Fraction(1)), Number(Fraction(-1)), Number(Fraction(1, 2))
+PI, IMAGINARY, INFINITY = Symbol('pi'), Symbol('i'), Symbol('oo')
+CONSTANTS = frozenset({'pi', 'e', 'i', 'oo'})
+DEGREE = Product((PI, Number(Fraction(1, 180))))
+
+
+def number(value: int | Fraction) -> Number:
+    """Return `value` as an expression."""
+    return Number(Fraction(value))
+
+
+def negative(value: Expression) -> Expression:
+    """Return -`value`."""
+    if isinstance(value, Number):
+        return Number(-value.value, value.digits)
+    return Product((MINUS_ONE, value))
+
+
+def quotient(above: Expression, below: Expression) -> Expression:
+    """Return `above` / `below`; of two whole numbers, as one number."""
+    whole = isinstance(above, Number) and isinstance(below, Number) and above.digits is below.digits is None
+    if whole and below.value:  # type: ignore[union-attr]
+        return Number(above.value / below.value)  # type: ignore[union-attr]
+    return Product((above, Power(below, MINUS_ONE)))
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that `expression` is made of."""
+    if isinstance(expression, Sum):
+        return expression.terms
+    if isinstance(expression, Product):
+        return expression.factors
+    if isinstance(expression, Power):
+        return expression.base, expression.exponent
+    return expression.arguments if isinstance(expression, Call) else ()
+
+
+def symbols(expression: Expression) -> Iterator[str]:
+    """Yield the names of the variables in `expression`, the constants pi, e, i and infinity left out."""
+    if isinstance(expression, Symbol):
+        if expression.name not in CONSTANTS:
+            yield expression.name
+    else:
+        for child in children(expression):
+            yield from symbols(child)
+
+
+def as_tree(expression: Expression) -> list[Any]:
+    """Return `expression` as nested lists for JSON: a kind, then what it holds.
+
+    >>> as_tree(Power(Symbol('x'), HALF))
+    ['Power', ['Symbol', 'x'], ['Number', '1/2']]
+    """
+    kind = type(expression).__name__
+    if isinstance(expression, Number):
+        return [kind, str(expression.value)]
+    if isinstance(expression, Symbol):
+        return [kind, expression.name]
+    name = [expression.name] if isinstance(expression, Call) else []
+    return [kind, *name, *map(as_tree, children(expression))]

@@ -1,0 +1,391 @@
+r"""An answer read as a typed value: everything in it, or it counts as text.
+
+>>> read(r'[0, \frac{1}{2})')[0].right_closed, read('x = 5')[0].name, read('充要条件')
+(False, 'x', (Phrase(meaning='necessary and sufficient'),))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from .amounts import read_amount
+from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
+from .calendar import read_date, read_time
+from .expressions import Call, Expression, Number, Power, Product, Sum, Symbol, number, symbols
+from .formulas import read_expression
+from .normal import normal_form
+from .phrases import meaning_of
+from .points import agree, value_of
+from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
+from .values import (
+    Conditioned,
+    Domain,
+    Formula,
+    Labelled,
+    Listed,
+    Named,
+    Phrase,
+    Quantity,
+    Ratio,
+    Relation,
+    Set,
+    Text,
+    Union,
+    Value,
+)  # fmt: skip
+
+_PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
+_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff]|[0-9]:[0-9]|[0-9]{4}-')
+_ANSWERED_FIRST = re.compile(
+    r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
+)
+_DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
+_JOINTS = {
+    **dict.fromkeys((',', ';', '，', '；'), ','),
+    **dict.fromkeys(('or', '或', '或者'), 'or'),
+    **dict.fromkeys(('and', '和', '与', '及', '以及', '且', '并且', '&', 'And'), 'and'),
+}
+_ROUGH_RELATIONS = frozenset({r'\approx', '≈', r'\doteq'})
+_MEMBER = frozenset({r'\in'})
+_ARTICLES = frozenset({'the', 'a', 'an', 'The'})
+_PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
+_NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
+_CLOSE_ENOUGH = 0.01
+_LONGEST_NAME = 14
+_LONGEST_NOUN = 2
+
+
+def read(answer: str) -> tuple[Value, ...]:
+    """Return the readings of `answer`: one, or two where `1,22` may be a decimal or a list.
+
+    What cannot be read as anything else is `Text`.
+    """
+    plain = answer.strip().strip('$')
+    if _PLAIN_NUMBER.fullmatch(plain):
+        _, point, decimals = plain.partition('.')
+        return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
+    bare = normal_form(answer) if _HAS_WORDS.search(answer) else ''
+    if bare and (worded := _worded(bare)):
+        return (worded,)
+    tokens = trimmed(tokens_of(answer))
+    readings = []
+    try:
+        readings.append(_value(tokens))
+    except Unread:
+        readings.append(Text(tuple(_words(tokens))))
+    if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
+        readings += _with_comma(comma[1], comma[2])
+    return tuple(readings)
+
+
+def _worded(bare: str) -> Value | None:
+    first = _ANSWERED_FIRST.match(bare)
+    meaning = meaning_of(first[1] if first else bare)
+    return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
+
+
+def _with_comma(whole: str, rest: str) -> list[Value]:
+    """`1,22` as a decimal, and as a list of two."""
+    decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
+    decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
+    items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
+    return [Formula(decimal), items] if len(rest) != 3 or whole.strip('+-') == '0' else [items]
+
+
+def _value(tokens: Tokens) -> Value:
+    if not tokens:
+        raise Unread('nothing')
+    parts, joints = split(tokens, frozenset(_JOINTS))
+    if joints:
+        return _listed(parts, joints)
+    return _item(tokens)
+
+
+def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
+    kinds = {_JOINTS[joint] for joint in joints}
+    filled = [trimmed(part) for part in parts if part]
+    filled = [part for part in filled if part]
+    if not filled:
+        raise Unread('nothing')
+    if len(filled) == 1:
+        return _item(filled[0])
+    items = [_item(part) for part in _without_numbers(filled)]
+    if len(items) == 2 and _is_condition(items[1]) and _may_have_condition(items[0]):
+        return Conditioned(items[0], _condition(filled[1]))
+    flat: list[Value] = []
+    for item in items:  # ± makes two of one
+        flat += item.items if isinstance(item, Listed) else (item,)
+    return Listed(_grouped(_shared_name(flat)), 'or' if 'or' in kinds else 'and' if 'and' in kinds else ',')
+
+
+def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
+    """`(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list that is not numbered from its first item on, as it is."""
+    for before, first, after in _NUMBERINGS:
+        heads = [
+            [*before, str(place) if first == '1' else chr(ord(first) + place - 1), *after]
+            for place in range(1, len(parts) + 1)
+        ]
+        if all(
+            [token.text for token in part[: len(head)]] == head and len(part) > len(head)
+            for part, head in zip(parts, heads, strict=True)
+        ):
+            return [
+                [Token('words', f'({place})'), Token('mark', '='), *part[len(head) :]]
+                for place, (part, head) in enumerate(zip(parts, heads, strict=True), 1)
+            ]
+    return parts
+
+
+def _shared_name(items: list[Value]) -> tuple[Value, ...]:
+    """`a = 4, -8, -10`: the name of the first is that of all."""
+    first = items[0]
+    if not isinstance(first, Named) or any(isinstance(item, Named | Relation) for item in items[1:]):
+        return tuple(items)
+    return tuple([first, *(Named(first.name, item, first.left) for item in items[1:])])
+
+
+def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`p = 5, q = 2; p = 7, q = 2` as two lists of the same names."""
+    names = [item.name if isinstance(item, Named) else '' for item in items]
+    width = names.index(names[0], 1) if names[0] in names[1:] else 0
+    if width < 2 or not names[0] or names != names[:width] * (len(names) // width):
+        return items
+    return tuple(Listed(items[start : start + width]) for start in range(0, len(items), width))
+
+
+def _is_condition(value: Value) -> bool:
+    if isinstance(value, Named):
+        return isinstance(value.value, Domain)
+    return isinstance(value, Relation) and '=' not in value.signs
+
+
+def _condition(tokens: Tokens) -> str:
+    return written([token for token in tokens if token.text not in CONDITIONS]).replace(' ', '')
+
+
+def _may_have_condition(value: Value) -> bool:
+    """Whether what follows a comma is a condition for this, no second value."""
+    if not isinstance(value, Named) or value.left is None:
+        return isinstance(value, Formula | Named)
+    inner = value.value
+    return isinstance(inner, Formula) and next(symbols(inner.expression), None) is not None
+
+
+def _item(tokens: Tokens) -> Value:
+    """One value: no comma, no "or"."""
+    if not tokens:
+        raise Unread('nothing')
+    if any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
+        return Listed(tuple(_item(_signed(tokens, sign)) for sign in '+-'))
+    for reading in _READINGS:
+        if (value := reading(tokens)) is not None:
+            return value
+    try:
+        return read_amount(tokens)
+    except Unread:
+        if labelled := _labelled(tokens):
+            return labelled
+        if len(tokens) <= _LONGEST_NOUN and all(token.kind in {'words', 'chinese'} for token in tokens):
+            return Text(tuple(_words(tokens)))
+        raise
+
+
+def _signed(tokens: Tokens, sign: str) -> Tokens:
+    turned = {'+': '-', '-': '+'}[sign]
+    signs = {r'\pm': sign, '±': sign, r'\mp': turned}
+    return [
+        token._replace(
+            text=signs.get(token.text, token.text), kind='mark' if token.text in signs else token.kind
+        )
+        for token in tokens
+    ]
+
+
+def _union(tokens: Tokens) -> Value | None:
+    parts, marks = split(tokens, frozenset({r'\cup'}))
+    return Union(tuple(_item(part) for part in parts)) if marks else None
+
+
+def _related(tokens: Tokens) -> Value | None:
+    """An equation, inequality, membership, or a value with its name."""
+    parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS)
+    if not marks:
+        return None
+    if set(marks) == {r'\in'} and len(marks) == 1:
+        return Named(written(parts[0]).replace(' ', ''), _value(parts[1]))
+    if marks[-1] in _ROUGH_RELATIONS:
+        return _rounded(parts, marks)
+    if set(marks) == {'='}:
+        return _equation(parts)
+    if _MEMBER & set(marks) or _ROUGH_RELATIONS & set(marks):
+        raise Unread('a mixed chain')
+    return Relation(tuple(read_expression(part) for part in parts), tuple(marks))
+
+
+def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
+    """`√3/3 ≈ 0.577` is √3/3; `x ≈ 11` names 11."""
+    before = [
+        token
+        for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True)
+        for token in [*part, *([Token('mark', mark)] if mark else [])]
+    ]
+    exact = _item(before)
+    rough = _item(parts[-1])
+    inner = exact.value if isinstance(exact, Named) else exact
+    if not isinstance(inner, Formula) or not isinstance(rough, Formula):
+        raise Unread('a rounded value of what is no number')
+    if isinstance(inner.expression, Symbol) and len(parts) == 2:
+        return Named(inner.expression.name, rough, inner.expression)
+    values = value_of(inner.expression), value_of(rough.expression)
+    if values[0] is None or values[1] is None or abs(values[0] - values[1]) > _CLOSE_ENOUGH * abs(values[0]):
+        raise Unread('a rounded value that is none')
+    return exact
+
+
+def _equation(parts: list[list[Token]]) -> Value:
+    left, right = parts[0], parts[-1]
+    value = _value(right)
+    worth = value.amount if isinstance(value, Quantity) else None
+    for between in parts[1:-1]:  # x = 1 + 1 = 2
+        if agree(read_expression(between), worth or read_expression(right)) is not True:
+            raise Unread('a chain of equations that do not agree')
+    try:
+        named = read_expression(left)
+    except Unread:
+        return Named(_name(left), value)
+    if isinstance(value, Formula) and not _is_name(named):
+        return Relation((named, value.expression), ('=',))
+    return Named(_name(left), value, named)
+
+
+def _name(tokens: Tokens) -> str:
+    name = written(tokens).replace(' ', '')
+    if len(tokens) > _LONGEST_NAME or not name:
+        raise Unread(name)
+    return name
+
+
+def _is_name(expression: Expression) -> bool:
+    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
+    if isinstance(expression, Symbol):
+        return expression.name not in {'pi', 'e', 'oo'}
+    if isinstance(expression, Call):
+        return True
+    if isinstance(expression, Sum):  # x_1 + x_2
+        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
+    if isinstance(expression, Product):
+        return all(
+            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
+            for factor in expression.factors
+        )
+    if isinstance(expression, Power):
+        return expression.exponent == number(-1) and _is_name(expression.base)
+    return False
+
+
+def _ratio(tokens: Tokens) -> Value | None:
+    parts, marks = split(tokens, frozenset({':'}))
+    if not marks or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
+        return None
+    try:
+        return Ratio(tuple(read_expression(part) for part in parts))
+    except Unread:
+        return None
+
+
+def _domain(tokens: Tokens) -> Value | None:
+    texts = [token.text for token in tokens]
+    if texts == [r'\emptyset']:
+        return Set(())
+    if not texts[0].startswith(r'\mathbb '):
+        return None
+    marks = ''.join(text for text in texts[1:] if text not in {'^', '_', '{', '}'})
+    if marks not in {'', '+', '*', '-'}:
+        return None
+    return Domain(texts[0][-1] + marks)
+
+
+def _circled(tokens: Tokens) -> Value | None:
+    """`①③`: the numbers of statements."""
+    if all(len(token.text) == 1 and '①' <= token.text <= '⑳' for token in tokens):
+        items = tuple(Formula(number(ord(token.text) - 0x245F)) for token in tokens)
+        return Listed(items) if len(items) > 1 else items[0]
+    return None
+
+
+def _point(tokens: Tokens) -> Value | None:
+    """`A(-4, 0)`: a point and its name."""
+    if tokens[0].kind != 'letters' or not tokens[0].text.isupper() or len(tokens) < 5:
+        return None
+    start = next((place for place, token in enumerate(tokens[:5]) if token.text == '('), 0)
+    if (
+        not start
+        or closing(tokens, start) != len(tokens) - 1
+        or not split(tokens[start + 1 : -1], frozenset(','))[1]
+    ):
+        return None
+    return Named(_name(tokens[:start]), _item(tokens[start:]))
+
+
+def _conditioned(tokens: Tokens) -> Value | None:
+    r"""`2n - 1 (n \in \mathbb{N}^*)`."""
+    if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
+        return None
+    start = max(
+        (
+            place
+            for place, token in enumerate(tokens)
+            if token.text == '(' and closing(tokens, place) == len(tokens) - 1
+        ),
+        default=0,
+    )
+    inside = tokens[start + 1 : -1]
+    if not start or not any(token.text in RELATIONS | _MEMBER for token in inside):
+        return None
+    return Conditioned(_item(tokens[:start]), _condition(inside))
+
+
+def _labelled(tokens: Tokens) -> Value | None:
+    """Words, then a value."""
+    place = 0
+    while place < len(tokens) and tokens[place].kind in {'letters', 'words', 'chinese'}:
+        place += 1
+    words = _words(tokens[:place])
+    rest = trimmed(list(tokens[place:]))
+    if [word.lower() for word in words] == ['answer'] and rest and rest != tokens:
+        return _item(rest)
+    if not words or not rest or rest == tokens or all(len(word) == 1 and word.isascii() for word in words):
+        return None
+    value = read_amount(rest)
+    return Labelled(tuple(words), value) if isinstance(value, Quantity | Formula) else None
+
+
+def _words(tokens: Tokens) -> list[str]:
+    """The words of a text: without articles, final punctuation, and case (but that of `AB`)."""
+    words = []
+    for place, token in enumerate(tokens):
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        if token.text in _PAUSES and (after is None or after.kind in {'letters', 'words', 'chinese'}):
+            continue
+        if token.kind in {'letters', 'words'} and (token.text if place else token.text.lower()) in _ARTICLES:
+            continue
+        words.append(token.text if token.text.isupper() else token.text.lower())
+    return words
+
+
+_INNER = Inner(_value, _item)
+_READINGS: tuple[Callable[[Tokens], Value | None], ...] = (
+    _conditioned,
+    _union,
+    partial(read_environment, inner=_INNER),
+    _related,
+    partial(read_bracketed, inner=_INNER),
+    _domain,
+    _circled,
+    _ratio,
+    _point,
+)
