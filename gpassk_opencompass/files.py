@@ -47,6 +47,11 @@ def keep_mode(path: Path, draft: Path) -> None:
         shutil.copymode(path, draft)
 
 
+def put_aside(path: Path, moment: str) -> Path:
+    """Rename a file that is in the way of a new one, so that nothing is lost; return its new name."""
+    return path.rename(path.with_name(f'{path.name}.{moment}.aside'))
+
+
 def digest(content: bytes) -> str:
     """SHA-256 in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()

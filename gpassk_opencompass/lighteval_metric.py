@@ -20,7 +20,7 @@ from loguru import logger
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
 from .lighteval_settings import VARIABLES, Settings, read_settings, unread
-from .record import Measures
+from .results.record import Measures
 from .scoring import Samples, score
 from .uncertainty.intervals import mean_interval
 

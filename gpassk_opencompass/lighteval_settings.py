@@ -14,7 +14,7 @@ from .errors import InputError
 from .judges.build import JUDGES, check_judge, llm_or_cascade, with_store
 from .judges.store import STORE_VARIABLE
 from .metrics import DEFAULT_THRESHOLDS
-from .record import Measures
+from .results.record import Measures
 
 VARIABLES: Mapping[str, str] = {
     'n': 'GPASSK_N',

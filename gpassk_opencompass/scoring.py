@@ -18,7 +18,8 @@ from .answers import FinalAnswer, final_answer, hedges, normal_form
 from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
-from .record import (
+from .replicas import describe_replicas
+from .results.record import (
     Measures,
     Questions,
     undecided_notes,
@@ -26,7 +27,6 @@ from .record import (
     versions_with,
     write_record,
 )
-from .replicas import describe_replicas
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score
 
 HOSTILE = '</script><script>window.harmed = 1</script><img src="x" onerror="window.harmed = 2">'

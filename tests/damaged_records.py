@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from result_files import THIRDS, block
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.report.results import Result, read_result
+from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.result import Result
 
 Step = str | int
 
@@ -92,5 +93,5 @@ def results_with(record: dict[str, Any], folder: Path) -> list[Result]:
         path = folder / f'{name}.gpassk.json'
         path.write_text(json.dumps(content), encoding='utf-8')
         with contextlib.suppress(*([InputError] if name == 'damaged' else [])):
-            results.append(read_result(path))
+            results.append(read(path))
     return results

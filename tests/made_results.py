@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings
 
 KS = (4, 8, 16)
@@ -28,7 +28,7 @@ def made_result(
         'n': n,
         'k': list(k),
         'thresholds': [0.5, 0.75, 1.0],
-        'data': {'questions': len(c), 'sha256': 'made'},
+        'data': {'questions': len(c), 'sha256': 64 * '0'},
         'counts': {
             'uid': uids,
             'problem': list(problems),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ def block(
         'n': n,
         'k': list(k) if n > 1 else [1],
         'thresholds': [0.5, 0.75, 1.0],
-        'data': {'questions': len(c), 'sha256': data},
+        'data': {'questions': len(c), 'sha256': hashlib.sha256(data.encode()).hexdigest()},
         'counts': {
             'uid': uids,
             'problem': list(problems or uids),

@@ -185,17 +185,17 @@ def test_addresses_and_batches_may_change(tmp_path: Path) -> None:
         (record(k=[2]), State.STALE, 'k = [2] in the result, [2, 4] in the config'),
         (record(judge='old'), State.STALE, "judge = ['old'] in the result, [] in the config"),
         ({'error': 'lengths differ'}, State.FAILED, 'the evaluation returned an error: lengths differ'),
-        ('{"accuracy": 5', State.FAILED, 'd-run.json cannot be read: '),
-        ([1], State.FAILED, 'd-run.json holds no JSON object'),
+        ('{"accuracy": 5', State.DAMAGED, '{path} cannot be read: '),
+        ([1], State.DAMAGED, '{path} is no result of G-Pass@k'),
         ({'score': 1.0}, State.COMPLETE, ''),
     ],
 )
 def test_what_a_result_says_of_itself_counts(tmp_path: Path, result: Any, state: State, detail: str) -> None:
     """Though it was left under the config as it is now."""
-    made(tmp_path, results____json=result)
+    place = made(tmp_path, results____json=result)
     finding = found(tmp_path)
     assert finding.state is state
-    assert finding.detail.startswith(detail)
+    assert finding.detail.startswith(detail.format(path=place / 'results' / f'{PART}.json'))
 
 
 LLM = {'type': 'llm', 'model': 'org/x', 'urls': ['http://u']}

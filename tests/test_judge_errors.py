@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from result_files import block
 from scipy.integrate import quad
 from scipy.stats import beta, binom
 
@@ -223,7 +224,7 @@ def test_the_command_groups_the_answers_of_a_result_file(
 ) -> None:
     """Equal in normal form is equal; an empty answer equals no other; '?' counts as incorrect."""
     record = {
-        'gpassk': {'n': 4, 'counts': {'uid': ['a', 'b'], 'c': [3, 0]}},
+        'gpassk': block([3, 0], 4, unjudged=[0, 1]),
         'details': {
             'answers': [['7', '7', ' 7', '8'], ['', '', '5', '5']],
             'verdicts': ['1110', '00?0'],
@@ -249,7 +250,7 @@ def test_the_command_groups_the_answers_of_a_result_file(
         ('{"c": true, "n": 2}\n', [], 'integer'),
         ('[]', [], 'holds no counts'),
         ('{"c": 1, "n": 2}\nnot\n', [], r'jsonl:2 is no JSON'),
-        ('{"gpassk": {"n": 2}}', [], 'no result of an evaluation'),
+        ('{"gpassk": {"n": 2}}', [], 'has schema None; this version reads 1'),
         ('{"n": 2, "c": 1}', ['--k', '5'], 'k must be from 1 to n = 2'),
     ],
 )

@@ -26,7 +26,7 @@ from gpassk_opencompass.report.page import responses as packing
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.report.page.formulas import ATTRIBUTES, TAGS, Formulas
 from gpassk_opencompass.report.published import Published
-from gpassk_opencompass.report.results import Result
+from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score_judged
 from gpassk_opencompass.uncertainty import kernel_of, rerun_interval
 

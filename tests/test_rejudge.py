@@ -11,10 +11,11 @@ import old_work_dir as old
 import pytest
 from hosts import SHARED, write_bench
 from judge_server import PROMPTS, JudgeServer
+from result_files import block
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
-from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.results.collect import collect
 
 
 @pytest.fixture
@@ -310,7 +311,7 @@ def test_a_result_of_this_package_is_compared_and_not_called_wrong(
 ) -> None:
     """It was judged again in place; the replies of before still lie there."""
     result = work_dir / old.TIME / 'results' / 'm' / f'{old.NAME}.json'
-    result.write_text(json.dumps({'accuracy': 50.0, 'gpassk': {}}))
+    result.write_text(json.dumps({'accuracy': 50.0, 'gpassk': block([1, 1], 2)}))
     old.rejudge(work_dir)
     printed = capsys.readouterr().out
     assert 'the old result is of this package already' in printed

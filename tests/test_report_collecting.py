@@ -12,8 +12,8 @@ import pytest
 from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.report.collecting import collect
-from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sweep import Entry
 from gpassk_opencompass.sweep.manifest import manifest_text
 
@@ -217,10 +217,16 @@ def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
         ({'schema': 9}, 'schema 9'),
         ({'n': 0}, 'n = 0'),
         ({'n': '4'}, "n = '4'"),
-        ({'k': [5]}, r'k = \[5\]'),
-        ({'counts': {'uid': ['u'], 'problem': ['p'], 'group': ['g'], 'c': [5]}}, '0 <= c <= n'),
-        ({'counts': {'uid': ['u'], 'problem': [], 'group': ['g'], 'c': [1]}}, 'one entry a question'),
-        ({'counts': {'uid': [], 'problem': [], 'group': [], 'c': []}}, 'one entry a question'),
+        ({'k': [5]}, 'k = 5; expected whole numbers from 1 to n = 4'),
+        ({'counts': {'uid': ['u'], 'problem': ['p'], 'group': ['g'], 'c': [5]}}, "c of 'u' is 5"),
+        (
+            {'counts': {'uid': ['u'], 'problem': [], 'group': ['g'], 'c': [1]}},
+            r'problem = \[\]; expected at least 1 entries',
+        ),
+        (
+            {'counts': {'uid': [], 'problem': [], 'group': [], 'c': []}},
+            r'uid = \[\]; expected at least 1 entries',
+        ),
     ],
 )
 def test_a_damaged_result_is_refused_with_its_reason(
@@ -230,7 +236,7 @@ def test_a_damaged_result_is_refused_with_its_reason(
     path = tmp_path / 'r.json'
     path.write_text(json.dumps({'gpassk': {**block(THIRDS, 4), **change}}))
     with pytest.raises(InputError, match=message):
-        read_result(path)
+        read(path)
 
 
 def test_what_is_missing_is_refused(tmp_path: Path) -> None:
@@ -245,14 +251,14 @@ def test_unjudged_samples_bound_the_score(tmp_path: Path) -> None:
     """All of them wrong, all of them right."""
     path = tmp_path / 'r.json'
     path.write_text(json.dumps({'gpassk': block([4, 0], 4, unjudged=[0, 4])}))
-    assert read_result(path).bounds('accuracy') == (0.5, 1.0)
+    assert read(path).bounds('accuracy') == (0.5, 1.0)
 
 
 def test_answers_are_kept_only_where_they_are_shown(tmp_path: Path) -> None:
     """Tables need the counts alone, and hundreds of runs their memory."""
     path = write_result(tmp_path, MODEL, THIRDS)
-    path.write_text(json.dumps({**json.loads(path.read_text()), 'details': {'answers': [['1']]}}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), 'details': {'answers': [['1'] * 4] * 24}}))
     kept, dropped = (collect([tmp_path], details=details).results for details in (True, False))
-    assert kept[0].record['details'] == {'answers': [['1']]}
+    assert kept[0].record['details'] == {'answers': [['1'] * 4] * 24}
     assert set(dropped[0].record) == {'gpassk'}
     assert dropped[0].counts.tolist() == THIRDS

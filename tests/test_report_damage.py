@@ -15,9 +15,10 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.report.results import Result, read_result
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.result import Result
 
 SOME = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 
@@ -51,13 +52,13 @@ def test_a_damaged_record_is_refused_or_makes_a_whole_page(record: dict[str, Any
     [
         ('unjudged', 'abc', 'counts.unjudged'),
         ('unjudged', [-100] + [0] * 23, 'counts.unjudged'),
-        ('unjudged', [1], 'counts.unjudged'),
+        ('unjudged', [1], 'counts.unjudged has 1 entries'),
         ('unjudged', [1] + [0] * 23, 'counts.unjudged'),  # all four of the first question are correct
-        ('problem', [['p']] * 24, r"counts.problem has \['p'\]"),
-        ('uid', [{'u': 1}] * 24, 'counts.uid has'),
+        ('problem', [['p']] * 24, r"counts.problem\[0\] = \['p'\]; expected a text"),
+        ('uid', [{'u': 1}] * 24, r'counts.uid\[0\] = '),
         ('uid', ['u'] * 24, 'counts.uid names a question twice'),
-        ('group', [None] * 24, 'counts.group has None'),
-        ('c', [True] * 24, '0 <= c <= n'),
+        ('group', [None] * 24, r'counts.group\[0\] = None; expected a text'),
+        ('c', [True] * 24, r'counts.c\[0\] = True; expected a whole number'),
     ],
 )
 def test_a_damaged_column_is_refused(tmp_path: Path, part: str, value: Any, message: str) -> None:
@@ -67,12 +68,12 @@ def test_a_damaged_column_is_refused(tmp_path: Path, part: str, value: Any, mess
     path = tmp_path / 'r.gpassk.json'
     path.write_text(json.dumps(record))
     with pytest.raises(InputError, match=message):
-        read_result(path)
+        read(path)
 
 
 @pytest.mark.parametrize(
     ('value', 'message'),
-    [(None, 'unjudged = None'), ('1', "unjudged = '1'"), (2, 'those of the questions are 1 in all')],
+    [(None, 'unjudged = None'), ('1', "unjudged = '1'"), (2, 'unjudged is 2; expected 1')],
 )
 def test_a_damaged_sum_of_unjudged_samples_is_refused(tmp_path: Path, value: Any, message: str) -> None:
     """Also where it is not the sum of those of the questions."""
@@ -81,7 +82,7 @@ def test_a_damaged_sum_of_unjudged_samples_is_refused(tmp_path: Path, value: Any
     path = tmp_path / 'r.gpassk.json'
     path.write_text(json.dumps(record))
     with pytest.raises(InputError, match=message):
-        read_result(path)
+        read(path)
 
 
 def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path) -> None:
@@ -109,4 +110,4 @@ def test_a_damaged_file_does_not_keep_the_others_from_a_report(tmp_path: Path) -
     assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 0
     text = (tmp_path / 'r' / 'leaderboard.md').read_text()
     assert ABBR.format(1) in text
-    assert 'is damaged: counts.unjudged' in text
+    assert 'is damaged: gpassk.counts.unjudged' in text

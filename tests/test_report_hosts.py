@@ -16,11 +16,12 @@ import pytest
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.collecting import collect
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.overview import why_no_average
-from gpassk_opencompass.report.results import Result, read_result
 from gpassk_opencompass.report.scores import read_scores
+from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.sweep.names import Settings
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
@@ -75,7 +76,7 @@ def beside(
     folder: Path, change: Callable[[dict[str, Any]], object] = bool, model: str = 'other_t0-7_l40'
 ) -> Path:
     """The recorded run as OpenCompass would have written it, changed."""
-    record = copy.deepcopy(dict(read_result(details_in(RECORDED)).record))
+    record = copy.deepcopy(dict(read(details_in(RECORDED)).record))
     del record['gpassk']['run']
     change(record)
     path = folder / 'work' / '20260101_000000' / 'results' / model / f'{BENCHMARK}-k4_8-r1.json'
@@ -98,7 +99,7 @@ def judged_by(**other: Any) -> Callable[[dict[str, Any]], object]:
 
 def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
     """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
-    result = read_result(details_in(RECORDED))
+    result = read(details_in(RECORDED))
     assert (result.host, result.model_abbr, result.model) == ('lighteval', 'demo_t1-0_p0-9_l40', 'demo')
     assert (result.benchmark, result.dataset_abbr) == (BENCHMARK, f'{BENCHMARK}-k4_8-r1')
     assert result.settings == Settings(40, temperature=1.0, top_p=0.9)
@@ -110,7 +111,7 @@ def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
 
 def test_counts_are_those_of_the_verdicts_in_the_order_of_the_data() -> None:
     """Lighteval shuffles the questions."""
-    result = read_result(details_in(RECORDED))
+    result = read(details_in(RECORDED))
     details = result.record['details']
     assert result.counts.tolist() == [verdicts.count('1') for verdicts in details['verdicts']]
     groups = list(dict.fromkeys(result.groups))
@@ -159,7 +160,7 @@ def test_rule_judges_of_two_hosts_may_differ_in_their_packages(tmp_path: Path, s
     """Lighteval pins an older math-verify; the table names the versions."""
     beside(tmp_path / 'oc', judged_by(**{'math-verify': '0.9.0', 'latex2sympy2_extended': '1.11.0'}))
     board = board_of(tmp_path / 'oc', saved)
-    packages = read_result(details_in(saved)).judge_packages
+    packages = read(details_in(saved)).judge_packages
     assert len(board.entries) == 2
     assert 'latex2sympy2_extended 1.11.0, math-verify 0.9.0 (opencompass)' in board.notes[1]
     assert f'math-verify {packages["math-verify"]} (lighteval)' in board.notes[1]
@@ -171,7 +172,7 @@ def test_rule_judges_within_a_cascade_may_differ_in_their_packages(tmp_path: Pat
     rules = [{'name': 'rule', 'rules': 1, 'math-verify': number} for number in ('0.5.2', '0.9.0')]
     hosts = [{'host': 'lighteval', 'model': 'm'}, {'host': 'file', 'model': 'm'}]
     for number, (rule, run) in enumerate(zip(rules, hosts, strict=True)):
-        record = copy.deepcopy(dict(read_result(details_in(RECORDED)).record))
+        record = copy.deepcopy(dict(read(details_in(RECORDED)).record))
         record['gpassk']['run'] = {**run, 'dataset': BENCHMARK}
         record['gpassk']['judge'] = {'name': 'cascade', 'first': rule, 'second': {'name': 'llm'}}
         (tmp_path / f'{number}.gpassk.json').write_text(json.dumps(record))
@@ -245,7 +246,7 @@ def test_one_model_with_two_lists_of_k_is_two_runs(tmp_path: Path, saved: Path) 
 def test_without_its_results_file_the_folder_tells_the_model(saved: Path) -> None:
     """Of the settings, the questions tell the length alone."""
     summary_in(saved).unlink()
-    result = read_result(details_in(saved))
+    result = read(details_in(saved))
     assert (result.model, result.whole_name, result.settings) == ('demo', 'someone/demo', Settings(40))
 
 
@@ -269,7 +270,7 @@ def test_results_without_details_are_named(saved: Path, capsys: pytest.CaptureFi
 def test_a_results_file_alone_says_what_to_give(saved: Path) -> None:
     """It has no counts."""
     with pytest.raises(InputError, match=r'no counts; give its details_'):
-        read_result(summary_in(saved))
+        read(summary_in(saved))
 
 
 def other_metric(rows: Rows) -> Rows:
@@ -342,7 +343,7 @@ def test_damaged_details_are_named_and_the_rest_is_reported(tmp_path: Path, save
     path = details_in(saved)
     rewrite(path, change)
     with pytest.raises(InputError, match=message) as caught:
-        read_result(path)
+        read(path)
     assert str(caught.value).startswith(str(path))
     beside(tmp_path / 'oc')
     found = collect([tmp_path])
@@ -354,7 +355,7 @@ def test_damaged_details_are_named_and_the_rest_is_reported(tmp_path: Path, save
 def test_parts_that_only_the_page_shows_may_be_missing(saved: Path, part: str) -> None:
     """The counts stand without them."""
     rewrite(details_in(saved), with_entries(lambda one: one.pop(part)))
-    assert read_result(details_in(saved)).counts.sum() > 0
+    assert read(details_in(saved)).counts.sum() > 0
 
 
 @pytest.mark.parametrize('kind', [pyarrow.timestamp('us'), pyarrow.date64(), pyarrow.duration('s')])
@@ -363,14 +364,14 @@ def test_a_time_that_python_has_no_value_for_is_named(tmp_path: Path, kind: Any)
     path = tmp_path / 'details_x_2026-01-01T00-00-00.parquet'
     parquet.write_table(pyarrow.table({'metric': pyarrow.array([-(2**63)]).cast(kind, safe=False)}), path)
     with pytest.raises(InputError, match=r'cannot be read: .*(too large|out of range)'):
-        read_result(path)
+        read(path)
 
 
 @pytest.mark.parametrize('answer', [b'7', datetime(2026, 1, 1), Decimal('1.5'), None, 7])
 def test_answers_of_any_kind_become_texts(saved: Path, answer: object) -> None:
     """JSON has no bytes, dates or decimal numbers; an answer that is missing is none."""
     rewrite(details_in(saved), with_entries(lambda one: one.update(answers=[answer] * 8)))
-    record = read_result(details_in(saved)).record
+    record = read(details_in(saved)).record
     assert record['details']['answers'] == [['' if answer is None else str(answer)] * 8] * 48
     json.dumps(record)
 
@@ -381,7 +382,7 @@ def test_torn_details_are_named(saved: Path, size: int) -> None:
     path = details_in(saved)
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(InputError, match='cannot be read') as caught:
-        read_result(path)
+        read(path)
     assert str(caught.value).startswith(str(path))
 
 
@@ -409,7 +410,7 @@ def test_settings_of_another_shape_are_not_known(saved: Path) -> None:
     told = summary['config_general']['model_config']['generation_parameters']
     told.update(temperature='hot', top_p=[1], top_k=-4, repetition_penalty=True, seed=1e300)
     summary_in(saved).write_text(json.dumps(summary))
-    assert read_result(details_in(saved)).settings == Settings(40)
+    assert read(details_in(saved)).settings == Settings(40)
 
 
 def test_the_limit_that_the_backend_heeds_is_the_length(saved: Path) -> None:
@@ -420,7 +421,7 @@ def test_the_limit_that_the_backend_heeds_is_the_length(saved: Path) -> None:
     lengths = []
     for batching in (False, True):
         summary_in(saved).write_text(json.dumps(summary))
-        settings = read_result(details_in(saved)).settings
+        settings = read(details_in(saved)).settings
         lengths.append(settings and settings.max_out_len)
         config['continuous_batching'] = not batching
     assert lengths == [40, 4096]
@@ -484,7 +485,7 @@ def test_compare_pairs_the_runs_of_two_hosts(
     beside(tmp_path / 'oc', other)
     assert main(['compare', str(tmp_path / 'oc'), str(saved), '--metric', 'accuracy']) == 0
     said = ' '.join(capsys.readouterr().out.split())
-    counts = read_result(details_in(saved)).counts
+    counts = read(details_in(saved)).counts
     by_problem = (counts - counts // 2).reshape(-1, 2, 8).mean(axis=1).ravel() / 8
     error = by_problem.std(ddof=1) / len(by_problem) ** 0.5
     low, high = (100 * (by_problem.mean() + side * 2.0687 * error) for side in (-1, 1))
@@ -515,7 +516,7 @@ def test_the_page_shows_both_hosts(tmp_path: Path, saved: Path) -> None:
 
 def test_a_record_holds_nothing_that_json_does_not(saved: Path) -> None:
     """So it can be kept as a file of its own."""
-    result: Result = read_result(details_in(saved))
+    result: Result = read(details_in(saved))
     assert json.loads(json.dumps(result.record)) == result.record
 
 

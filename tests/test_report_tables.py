@@ -22,13 +22,13 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.report.collecting import collect
 from gpassk_opencompass.report.layout import TextTable, letter
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.overview import mean_score, overview_table, why_no_average
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.table import Table, csv_cell, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.sweep.manifest import Entry, manifest_text
 
 LEADERBOARD = [

@@ -20,7 +20,7 @@ from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.judges.function import FunctionJudge
-from gpassk_opencompass.report.collecting import collect
+from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.scoring import Samples, score
 
 DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'samples'
@@ -360,7 +360,7 @@ def test_other_names_can_be_given(tmp_path: Path) -> None:
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--n', '2'], 'a record holds whole counts'),
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--unjudged', 'right'], 'counts unjudged samples as wrong'),
         ('{"n": 4, "c": 1}', ['--field', 'what=c'], "'what' is no field"),
-        ('{"gpassk": {"n": 4}}', [], 'no result of an evaluation: KeyError'),
+        ('{"gpassk": {"n": 4}}', [], 'has schema None; this version reads 1'),
         ('{"gpassk": {}}', ['--as', 'counts'], 'leave out --as'),
     ],
 )  # fmt: skip
@@ -403,21 +403,21 @@ def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     found['gpassk']['counts']['c'][1] = 2
     record.write_text(json.dumps(found), encoding='utf-8')
     assert scored(record) == 2
-    assert "question 2 (u2 + 2?): damaged: verdicts '1111'" in capsys.readouterr().err
+    assert "details.c of 'u2 + 2?' is 4, but gpassk.counts.c is 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ('part', 'value', 'message'),
     [
-        ('gpassk.counts.uid.0', 5, 'question 1 (5): damaged: counts.uid is 5; expected a text'),
-        ('gpassk.counts.uid.0', ['u'], "counts.uid is ['u']; expected a text"),
-        ('gpassk.counts.problem.0', {'p': 1}, "counts.problem is {'p': 1}; expected a text"),
-        ('gpassk.counts.group.0', 1.5, 'counts.group is 1.5; expected a text'),
-        ('gpassk.k.0', None, 'is damaged: k = [None]; expected whole numbers from 1'),
-        ('details.answers.0', ['1'], '1 details.answers to 4 verdicts'),
-        ('details.answers.0', [[]] * 4, 'details.answers holds a list; expected texts'),
-        ('details.question.0', ['q'], 'details.question holds a list; expected texts'),
-        ('details.reference.0', None, 'details.reference is null; expected a text'),
+        ('gpassk.counts.uid.0', 5, 'is damaged: gpassk.counts.uid[0] = 5; expected a text'),
+        ('gpassk.counts.uid.0', ['u'], "gpassk.counts.uid[0] = ['u']; expected a text"),
+        ('gpassk.counts.problem.0', {'p': 1}, "gpassk.counts.problem[0] = {'p': 1}; expected a text"),
+        ('gpassk.counts.group.0', 1.5, 'gpassk.counts.group[0] = 1.5; expected a text'),
+        ('gpassk.k.0', None, 'is damaged: gpassk.k[0] = None; expected a whole number'),
+        ('details.answers.0', ['1'], "details.answers of 'u0' has 1 samples; expected n = 4"),
+        ('details.answers.0', [[]] * 4, 'details.answers[0][0] = []; expected a text'),
+        ('details.question.0', ['q'], "details.question[0] = ['q']; expected a text"),
+        ('details.reference.0', None, 'details.reference[0] = None; expected a text'),
     ],
 )
 def test_parts_of_a_result_that_are_no_texts_are_named(

@@ -25,9 +25,10 @@ from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.report.lighteval import read_details
-from gpassk_opencompass.report.results import read_result
 from gpassk_opencompass.report.scores import Score
+from gpassk_opencompass.results.lighteval import read_details
+from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.schema import json_schema
 from gpassk_opencompass.scoring import score_judged
 from gpassk_opencompass.sweep import Entry
 
@@ -209,7 +210,7 @@ def test_the_program_of_the_page_reads_it(
     [_, reader] = PAGE.blocks('python')
     exec(reader.text, {})
     assert 'demo/ADD_en/0 1 3 incorrect integer' in capsys.readouterr().out.splitlines()
-    assert read_result(tmp_path / 'result.json').counts.tolist() == [1, 2]
+    assert read(tmp_path / 'result.json').counts.tolist() == [1, 2]
 
 
 def test_the_line_of_the_page_has_its_right_sum() -> None:
@@ -222,19 +223,15 @@ def test_the_line_of_the_page_has_its_right_sum() -> None:
 def test_the_page_describes_every_field() -> None:
     """Of records, of lines of a store, and of scores.csv."""
     definitions = SCHEMAS['result']['$defs']
-    parts = [
-        definitions['details'],
-        definitions['gpassk'],
-        SCHEMAS['verdict'],
-        *nested(definitions['gpassk']),
-    ]
+    parts = [*definitions.values(), SCHEMAS['verdict']]
     names = {name for part in parts for name in part['properties']} | {field.name for field in fields(Score)}
     missing = {name for name in names if not re.search(rf'`(data\.)?{re.escape(name)}`', PAGE.text)}
     assert missing == set()
 
 
-def nested(schema: Json) -> list[Json]:
-    return [part for part in schema['properties'].values() if 'properties' in part]
+def test_the_schema_in_the_package_is_made_from_the_classes() -> None:
+    """`python -m gpassk_opencompass.results.schema` prints it."""
+    assert json_schema() == SCHEMAS['result']
 
 
 def test_what_lighteval_kept_of_a_record_fits() -> None:

@@ -49,8 +49,8 @@ def test_what_is_required_must_be_there(name: str) -> None:
     schema = SCHEMAS[name]
     for field in schema['required']:
         assert complaints(name, {key: part for key, part in valid.items() if key != field}), field
-    for part in ('details', 'gpassk'):
-        for field in schema.get('$defs', {}).get(part, {}).get('required', ()):
+    for part, definition in {'details': 'Details', 'gpassk': 'Block'}.items():
+        for field in schema.get('$defs', {}).get(definition, {}).get('required', ()):
             kept = {key: value for key, value in valid[part].items() if key != field}
             assert complaints(name, {**valid, part: kept}), field
 

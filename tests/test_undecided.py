@@ -18,7 +18,7 @@ from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.rule import RuleJudge
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.results.read import read
 
 SENTENCE = '1 of 48 samples count as incorrect because the judge gave up on them (timeout: 1)'
 
@@ -74,7 +74,7 @@ def test_a_report_says_it_below_the_table_and_on_the_page(tmp_path: Path) -> Non
     path = tmp_path / 'in' / 'w' / '20260101_000000' / 'results' / 'm_t1-0_l100' / 'MATH500-L5-k2-r1.json'
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record_of_24()))
-    result = read_result(path)
+    result = read(path)
     assert result.bounds('accuracy') == pytest.approx((47 / 48, 1.0))
     [board], _ = boards([result])
     assert board.notes == [f'm_t1-0_l100: {SENTENCE}.']
@@ -90,7 +90,7 @@ def test_the_page_has_it_among_the_warnings_of_a_run(tmp_path: Path) -> None:
 
     path = tmp_path / 'm_t1-0_l100.gpassk.json'
     path.write_text(json.dumps(record_of_24()))
-    [board] = page_content(boards([read_result(path)])[0])['boards']
+    [board] = page_content(boards([read(path)])[0])['boards']
     [entry] = board['entries']
     assert entry['warnings'][-1] == f'{SENTENCE}.'
     assert (entry['unjudged'], entry['inDoubt']) == ([], [0] * 23 + [1])
@@ -128,7 +128,7 @@ def test_a_damaged_column_is_refused(tmp_path: Path, damage: object) -> None:
     record['gpassk']['counts']['undecided'] = damage
     (tmp_path / 'r.gpassk.json').write_text(json.dumps(record))
     with pytest.raises(InputError, match='undecided'):
-        read_result(tmp_path / 'r.gpassk.json')
+        read(tmp_path / 'r.gpassk.json')
 
 
 def test_the_second_of_a_cascade_decides_what_the_first_gave_up_on() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..answers import final_answer, hedges
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..judges.protocol import TAIL_LENGTH, Pair
+from ..results.read import read
+from ..results.result import Result
 
 FIELDS = {
     'question': ('question', 'problem', 'prompt'),
@@ -44,7 +47,8 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
     """Read a file of JSON lines, a pair a line.
 
     Args:
-        path: each line an object; see `FIELDS` for the names. A label is true or false, 1 or 0, or
+        path: each line an object; see `FIELDS` for the names; or the result file of a run, whose verdicts
+            then stand where labels would. A label is true or false, 1 or 0, or
             'correct' or 'incorrect'. Numbers are taken as they are written, null as empty text.
         responses: the answers are whole responses, to be judged by their final answers as in a run.
 
@@ -52,9 +56,28 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
         InputError: names the file and the line.
     """
     rows = JsonRows(path)
-    pairs = [_labelled(rows.place(line), line, row, responses) for line, row in rows]
+    pairs: list[LabelledPair] = []
+    for line, row in rows:
+        if 'gpassk' in row:
+            return _of_result(read(Path(path)))
+        pairs.append(_labelled(rows.place(line), line, row, responses))
     if not pairs:
         raise InputError(f'{path} holds no pairs; expected a JSON object a line')
+    return pairs
+
+
+def _of_result(result: Result) -> list[LabelledPair]:
+    """Return the samples of a run, with the verdicts of its judge as labels; without unjudged ones."""
+    if not (result.verdicts and result.answers and result.questions):
+        raise InputError(f'{result.path} holds counts and no answers with verdicts; expected those of a run')
+    pairs = []
+    for row, (uid, group) in enumerate(zip(result.uids, result.groups, strict=True)):
+        asked = result.questions[row], result.references[row]
+        language = group.rpartition('_')[2] or 'en'
+        for answer, verdict in zip(result.answers[row], result.verdicts[row], strict=True):
+            if verdict != '?':
+                pair = Pair(*asked, answer, language)
+                pairs.append(LabelledPair(pair, verdict == '1', result.dataset_abbr, row + 1, uid))
     return pairs
 
 

@@ -126,10 +126,10 @@ def _beside_published(arguments: Namespace, ours: Sequence[Path], theirs: Path) 
 
 def _scores(path: Path, published: Published, level: float) -> list[Score]:
     """Of a report, or of results that are scored now."""
-    from ..report.collecting import collect
     from ..report.leaderboard import boards
     from ..report.scores import read_scores, scores_of
     from ..report.tables import SCORES_FILE
+    from ..results.collect import collect
 
     if (path / SCORES_FILE).is_file():
         return read_scores(path / SCORES_FILE)

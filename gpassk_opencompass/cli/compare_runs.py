@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from ..errors import InputError
-from ..report.collecting import collect
 from ..report.layout import NOTHING, short_reason
 from ..report.leaderboard import boards
 from ..report.table import markdown_cell
 from ..report.tables import heading
+from ..results.collect import collect
 from ..uncertainty import Comparison, compare
 from .shown import printable
 

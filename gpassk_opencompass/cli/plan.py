@@ -95,7 +95,7 @@ def _check(arguments: Namespace) -> None:
 
 def _population(arguments: Namespace) -> tuple[Population, int | None]:
     """The hardness, and how many questions a pilot has."""
-    from ..report.results import read_result
+    from ..results.read import read
     from ..uncertainty import Population, fit_population
 
     if arguments.pilot and arguments.pilot.is_dir():
@@ -106,7 +106,7 @@ def _population(arguments: Namespace) -> tuple[Population, int | None]:
         translations = arguments.translations or 1
         a, b = arguments.beta
         return Population(a, b, translations, arguments.correlation), None
-    pilot = read_result(arguments.pilot)
+    pilot = read(arguments.pilot)
     if pilot.n < 2:
         raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
     questions = len(pilot.uids)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
-from ..files import read_json
+from ..files import put_aside
+from ..results.read import read as read_result
+from ..times import utc_folder
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, listed, path
@@ -145,6 +147,7 @@ def _judged(read: Read, out: Path, config: Mapping[str, Any], choices: Choices) 
 
     _check_questions(read, config)
     target = _target(out, read.run)
+    _put_aside_if_damaged(target)
     with closing(build_judge(config)) as judge:
         _check_same_judge(target, judge.identity(), asked=False)
         record = rejudged(read, judge, choices)
@@ -227,13 +230,21 @@ def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
         )
 
 
+def _put_aside_if_damaged(target: Path) -> None:
+    """Make room for a new result where one is that nobody can read; it is kept under another name."""
+    try:
+        if target.exists():
+            read_result(target)
+    except InputError as error:
+        aside = put_aside(target, utc_folder())
+        print(printable(f'gpassk rejudge: {error}; put aside as {aside.name}'), file=sys.stderr)
+
+
 def _check_same_judge(target: Path, identity: Mapping[str, object], asked: bool) -> None:
     """That no result of another judge is lost. What is served under its name is known once it was asked."""
-    try:
-        told = read_json(target)['gpassk']['judge']
-        had = {name: value for name, value in told.items() if name != 'statistics'}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return  # there is none, or what is there is no result
+    if not target.exists():
+        return
+    had = read_result(target).judge
     told, now = (had, identity) if asked else (_without_served(had), _without_served(identity))
     if json.dumps(told, sort_keys=True) != json.dumps(now, sort_keys=True, default=str):
         raise InputError(f'{target} is the result of another judge ({had.get("name")}); give another -o')

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..record import undecided_notes
 from ..report.table import SHOWN_THRESHOLDS, Table
+from ..results.record import undecided_notes
 from .shown import printable
 
 if TYPE_CHECKING:

@@ -60,10 +60,10 @@ def run(arguments: Namespace) -> int:
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
-    from ..report.collecting import collect
     from ..report.leaderboard import boards
     from ..report.published import read_published
     from ..report.scores import scores_of
+    from ..results.collect import collect
 
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]

@@ -266,8 +266,8 @@ def _described(file: str, source: Source, counts: Counts) -> str:
 def _record(
     arguments: Namespace, source: Source, kept: list[Question], settings: Settings, counts: Counts
 ) -> str:
-    from ..record import Measures
     from ..rescoring.written import result_record
+    from ..results.record import Measures
 
     [n] = {kind.n for kind in counts.kinds}
     judge: Mapping[str, Any] = source.judge or {'name': arguments.labelled_by or source.kind}

@@ -26,7 +26,7 @@ def states_table(findings: Sequence[Finding]) -> str:
             printable(finding.name),
             finding.state.value,
             finding.time or '-',
-            _shortened(finding.detail),
+            _shortened(finding.detail.replace(f'{finding.work_dir}/', '')),
         ]
         for finding in findings
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..answers import normal_form
 from ..arguments import LARGEST_N, as_whole
 from ..errors import InputError
 from ..json_lines import JsonRows
+from ..results.read import read
 
 
 class Truth(NamedTuple):
@@ -36,7 +38,7 @@ def read_truth(path: str, n: int | None = None) -> Truth:
     counts: dict[int, list[int]] = {}
     for number, row in rows:
         if 'gpassk' in row:
-            return _of_result(path, row)
+            return _of_result(Path(path))
         if 'c' not in row:
             raise InputError(f'{rows.place(number)}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
         size, c = _count(rows.place(number), row, n)
@@ -57,19 +59,11 @@ def _count(place: str, row: Mapping[str, Any], n: int | None) -> tuple[int, int]
         raise InputError(f'{place}: {error}') from error
 
 
-def _of_result(path: str, record: Mapping[str, Any]) -> Truth:
-    try:
-        n, counts, details = record['gpassk']['n'], record['gpassk']['counts']['c'], record.get('details', {})
-        answers, verdicts = details.get('answers', []), details.get('verdicts', [])
-        pairs = [
-            _count(f'{path}, question {number}', {'c': c, 'n': n}, None) for number, c in enumerate(counts)
-        ]
-        return Truth(
-            {n: [c for _, c in pairs]},
-            [[normal_form(answer) or None for answer in row] for row in answers],
-            [[verdict == '1' for verdict in row] for row in verdicts] if answers else [],
-        )
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(
-            f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
-        ) from error
+def _of_result(path: Path) -> Truth:
+    result = read(path)
+    answers = result.answers if result.verdicts else ()
+    return Truth(
+        {result.n: result.counts.tolist()},
+        [[normal_form(answer) or None for answer in row] for row in answers],
+        [[verdict == '1' for verdict in row] for row in result.verdicts] if answers else [],
+    )

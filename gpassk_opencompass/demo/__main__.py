@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..cli import main as gpassk
 from ..report.table import Run, results_table
+from ..results.read import read
 from ..runs import examine, planned_runs
-from ..runs.work_dir import read_result
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _results(configs: Path, work_dir: Path) -> Iterator[Run]:
     for planned in planned_runs([configs]).runs:
         for path in examine(planned, work_dir / planned.name).results:
-            yield Run(path.parent.name, path.stem, read_result(path))
+            yield Run(path.parent.name, path.stem, read(path).record)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..errors import IncompleteError
-from ..record import digest_of
+from ..results.record import digest_of
 from .seeds import Sample
 
 SHOWN = 3

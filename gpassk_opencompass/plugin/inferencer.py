@@ -16,7 +16,7 @@ from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
-from ..record import digest_of
+from ..results.record import digest_of
 from ..unseen import json_text
 from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .journal import Journal

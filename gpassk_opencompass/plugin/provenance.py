@@ -23,7 +23,7 @@ from opencompass.utils import dataset_abbr_from_cfg, get_logger, model_abbr_from
 
 from ..errors import IncompleteError, InputError
 from ..files import PROVENANCE, digest, read_json
-from ..record import digest_of
+from ..results.record import digest_of
 from ..times import utc_now
 from ..unseen import json_text
 

@@ -14,10 +14,10 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
-from ..record import answer_warnings, undecided_notes
-from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
+from ..results.read import read
+from ..results.record import answer_warnings, undecided_notes
 from ..times import utc_folder
 from .provenance import Task, difference
 
@@ -70,7 +70,7 @@ class GPassKSummarizer:
             for dataset in self._config['datasets']:
                 path = get_infer_output_path(model, dataset, results)
                 try:
-                    record = read_result(Path(path)).record
+                    record = read(Path(path)).record
                 except InputError:
                     missing[path] = _why_missing(path)
                     continue

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..files import read_json
+from ..results.read import read
 from .old_runs import OldRun
 
 _AVERAGE = re.compile(r' \(\d+ runs average\)$')
@@ -48,8 +50,16 @@ def old_scores(run: OldRun, n: int, questions: int) -> OldScores:
         there = 'cannot be read' if run.result.exists() else 'was never written: the evaluation did not end'
         return OldScores(problem=f'results/{run.model}/{run.dataset}.json {there}')
     if 'gpassk' in record:
-        return OldScores(_numbers(record, ''), problem='the old result is of this package already')
+        return _of_this_package(run.result)
     return OldScores(_numbers(record, ''), _numbers(record, '/'), _verdicts(record, n, questions))
+
+
+def _of_this_package(path: Path) -> OldScores:
+    try:
+        record = read(path).record
+    except InputError as error:
+        return OldScores(problem=str(error))
+    return OldScores(_numbers(record, ''), problem='the old result is of this package already')
 
 
 def old_replies(run: OldRun) -> OldReplies:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..judges.protocol import Judge, Verdict
 from ..metrics import DEFAULT_THRESHOLDS
-from ..record import SYMBOLS
+from ..results.record import SYMBOLS
 from ..scoring import Samples, score
 from .findings import findings, seed_warnings
 from .old_runs import OldRun

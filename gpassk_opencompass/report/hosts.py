@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from .results import Result
+from ..results.result import Result
 
 Key = tuple[str, str]
 """The hash of the data and of the judge."""

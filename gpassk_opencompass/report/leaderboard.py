@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
-from ..record import undecided_notes
+from ..results.record import undecided_notes
+from ..results.result import Result
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
 from .hosts import across_hosts, notes_on_hosts
-from .results import Result
 from .table import SHOWN_THRESHOLDS
 
 

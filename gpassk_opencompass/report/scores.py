@@ -12,10 +12,10 @@ from typing import Any
 
 from ..errors import InputError
 from ..metrics import mg_pass_name, pass_name
+from ..results.result import Result
 from ..sweep.names import Settings
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
-from .results import Result
 from .table import csv_text, read_csv_cell
 
 GREEDY = 'Greedy'

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..record import answer_warnings
+from ..results.record import answer_warnings
 from ..unseen import json_text
 from .layout import NOTHING, TextTable
 from .leaderboard import Board

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
+from ..results.record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
 from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Counted, Sampled
 from .tally import Counts, Tally

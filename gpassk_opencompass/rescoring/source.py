@@ -12,7 +12,9 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
-from ..record import answer_warnings, undecided_notes
+from ..results.read import read
+from ..results.record import answer_warnings, undecided_notes
+from ..results.result import Result
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
 from .rows import (
@@ -26,7 +28,6 @@ from .rows import (
     refuse_contradictions,
     responses,
     text,
-    texts,
 )
 from .selection import Selection
 from .tally import Counts
@@ -79,7 +80,7 @@ def open_source(
     if first is None:
         raise InputError(f'{path} is empty; expected a row a question: responses, labels or counts')
     if 'gpassk' in first[1]:
-        return _result(path, first[1], naming, selection)
+        return _result(path, naming, selection)
     with _placed(rows, first[0]):
         naming.of(first[1])
     kind = str(naming.kind)
@@ -140,96 +141,37 @@ def _add(found: Responses, number: int, row: Row, names: Mapping[str, str], sele
     found.add(asked, question, reference, selection.head(given))
 
 
-def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Source:
+def _result(path: str, naming: Naming, selection: Selection) -> Source:
     if naming.kind is not None:
         raise InputError(
             f'{path} is the result of an evaluation, which holds no {naming.kind}; leave out --as'
         )
-    try:
-        block, details = record['gpassk'], record.get('details', {})
-        questions = list(_of_record(path, block, details, selection))
-        judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
-        if not all(type(k) is int and k > 0 for k in block['k']):
-            raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
-        remarks = [*answer_warnings(block), *undecided_notes(block)]
-        return Source(
-            RESULT,
-            iter(questions),
-            judge,
-            tuple(block['k']),
-            _run(Path(path), block),
-            remarks=remarks,
-            undecided=_undecided(block) if selection.first is None else None,
-        )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f'{path} is no result of an evaluation: {error!r} in its "gpassk" or "details"'
-        ) from error
-
-
-def _undecided(block: Mapping[str, Any]) -> dict[str, int] | None:
-    counts = block['counts']
-    if 'undecided' not in counts:
-        return None
-    found = dict(zip(counts['uid'], counts['undecided'], strict=True))
-    most = dict(zip(counts['uid'], (block['n'] - c for c in counts['c']), strict=True))
-    if wrong := [
-        uid for uid, count in found.items() if type(count) is not int or not 0 <= count <= most[uid]
-    ]:
-        raise InputError(f'damaged: counts.undecided of {wrong[0]!s:.60} is {found[wrong[0]]!r:.60}')
-    return found
-
-
-def _run(path: Path, block: Mapping[str, Any]) -> dict[str, str]:
-    """As the record says it, or the folders of OpenCompass: `results/<model>/<dataset>.json`."""
-    said = block.get('run', {})
-    if path.parent.parent.name == 'results':
-        said = {'model': path.parent.name, 'dataset': path.stem} | said
-    return {name: str(said[name]) for name in ('model', 'dataset') if name in said}
-
-
-def _of_record(
-    path: str, block: Mapping[str, Any], details: Mapping[str, Any], selection: Selection
-) -> Iterator[Question]:
-    counts, n = block['counts'], block['n']
-    columns = [counts[name] for name in ('uid', 'problem', 'group', 'c')]
-    unjudged = counts.get('unjudged') or [0] * len(columns[0])
-    for number, (uid, problem, group, c, open_) in enumerate(zip(*columns, unjudged, strict=True)):
-        try:
-            asked = _about(number, uid, problem, group)
-            if selection.takes(asked):
-                row = {'n': n, 'c': c, 'unjudged': open_}
-                known = counted(asked, row, {name: name for name in row})
-                yield selection.cut(_with_verdicts(known, details, number))
-        except InputError as error:
-            raise InputError(f'{path}, question {number + 1} ({uid!s:.60}): {error}') from error
-
-
-def _about(number: int, uid: object, problem: object, group: object) -> About:
-    for name, value in (('uid', uid), ('problem', problem or ''), ('group', group)):
-        if not isinstance(value, str):
-            raise InputError(f'damaged: counts.{name} is {value!r:.60}; expected a text')
-    split, _, language = str(group).rpartition('_')
-    return About(number + 1, str(uid), None if problem is None else str(problem), split, language)
-
-
-def _with_verdicts(known: Counted, details: Mapping[str, Any], number: int) -> Question:
-    if not details.get('verdicts'):
-        return known
-    verdicts = details['verdicts'][number]
-    if (len(verdicts), verdicts.count('1'), verdicts.count('?')) != known[1:]:
-        raise InputError(
-            f'damaged: verdicts {verdicts!r:.80}, but n, c, unjudged = {known[1:]}; evaluate again'
-        )
-    answers = None
-    if details.get('answers'):
-        answers = texts('details.answers', details['answers'][number])
-        if len(answers) != len(verdicts):
-            raise InputError(f'damaged: {len(answers)} details.answers to {len(verdicts)} verdicts')
-    question, reference = (
-        text(f'details.{name}', details[name][number]) if details.get(name) else ''
-        for name in ('question', 'reference')
+    result = read(Path(path))
+    block = result.block
+    undecided = block['counts'].get('undecided') if selection.first is None else None
+    return Source(
+        RESULT,
+        iter(list(_of_result(result, selection))),
+        result.judge,
+        tuple(block['k']),
+        {'model': result.model_abbr, 'dataset': result.dataset_abbr},
+        remarks=[*answer_warnings(block), *undecided_notes(block)],
+        undecided=None if undecided is None else dict(zip(result.uids, undecided, strict=True)),
     )
-    return Sampled(known.about, verdicts, answers, question, reference)
+
+
+def _of_result(result: Result, selection: Selection) -> Iterator[Question]:
+    columns = zip(result.uids, result.problems, result.groups, strict=True)
+    for row, (uid, problem, group) in enumerate(columns):
+        split, _, language = group.rpartition('_')
+        asked = About(row + 1, uid, problem, split, language)
+        if selection.takes(asked):
+            yield selection.cut(_question_of(result, row, asked))
+
+
+def _question_of(result: Result, row: int, asked: About) -> Question:
+    if not result.verdicts:
+        return Counted(asked, result.n, int(result.counts[row]), int(result.unjudged_of_each[row]))
+    answers = tuple(result.answers[row]) if result.answers else None
+    texts = (column[row] if column else '' for column in (result.questions, result.references))
+    return Sampled(asked, result.verdicts[row], answers, *texts)

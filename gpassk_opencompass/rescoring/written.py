@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..record import Measures, Questions, counts_record, versions_with, write_record
 from ..replicas import describe_replicas
+from ..results.record import Measures, Questions, counts_record, versions_with, write_record
 from .judged import Judged
 from .rows import Question, Sampled
 

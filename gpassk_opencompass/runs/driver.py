@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from ..errors import IncompleteError, InputError
+from ..files import put_aside
 from ..times import utc_folder
 from .command import Options, command
 from .directory import environment, prepare_directory
@@ -130,7 +131,8 @@ class Driver:
         workers = self._options.workers if made is None else made.workers
         line = command(config, work_dir, self._options, workers, resumed)
         if resumed is not None:
-            put_aside(finding.in_the_way)
+            for path in finding.in_the_way:  # OpenCompass skips what has a result, whatever is in it
+                put_aside(path, utc_folder())
         log = held.enter_context((work_dir / LOG).open('wb'))
         starts.begin(
             Start(
@@ -174,12 +176,6 @@ class Driver:
             finding = examine(job.run, job.work_dir, holding=True)
         self._watcher.ended(finding, time.time() - job.started)
         return finding
-
-
-def put_aside(paths: Sequence[Path]) -> None:
-    """OpenCompass skips what has a result, whatever is in it. Nothing is lost."""
-    for path in paths:
-        path.rename(path.with_name(f'{path.name}.{utc_folder()}.aside'))
 
 
 def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import mapping
+from ..files import mapping, read_json
 from ..judges.build import JUDGES
+from ..results.read import read
 from .changes import Change
 from .config_file import Config, dicts_of
 from .plan import Wanted
 from .state import State
-from .work_dir import TimeDir, read_result
+from .work_dir import TimeDir
 
 PARTS = ('first', 'second')
 """Fields of a cascade, in its config and in its identity, that are judges themselves."""
@@ -26,14 +27,17 @@ def state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chang
     changed config, which leaves a finished result as it is.
     """
     try:
-        record = read_result(path)
-    except InputError as error:
-        return State.FAILED, str(error)
+        record = mapping(read_json(path))
+    except (OSError, ValueError):
+        record = {'gpassk': None}  # `read` says what is wrong with it
     if 'error' in record:
         return State.FAILED, f'the evaluation returned an error: {record["error"]}'
-    block = record.get('gpassk')
-    if not isinstance(block, dict):  # of another evaluator, which does not say
+    if record and 'gpassk' not in record:  # of another evaluator, which does not say
         return _unless_changed(change)
+    try:
+        block = read(path).block
+    except InputError as error:
+        return State.DAMAGED, str(error)
     if wanted.n is not None and block.get('n') != wanted.n:
         return State.WRONG_N, f'n = {block.get("n")} in the result, {wanted.n} in the config'
     for name, (had, has) in _facts(block, wanted, time_dir).items():

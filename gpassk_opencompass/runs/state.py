@@ -24,6 +24,8 @@ class State(str, Enum):
     """The config was changed since."""
     WRONG_N = 'wrong n'
     """The result is of another number of samples a question."""
+    DAMAGED = 'damaged'
+    """The result file cannot be read, or its parts contradict each other."""
     FAILED = 'failed'
     """A task ended with an error, or left a file that cannot be read."""
     PARTIAL = 'partial'

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import PROVENANCE, mapping, read_json
@@ -104,21 +104,6 @@ def rows_of(work_dir: Path, dataset: str) -> int | None:
         return None
     size = mapping(sizes).get(dataset)
     return size if isinstance(size, int) else None
-
-
-def read_result(path: Path) -> Mapping[str, Any]:
-    """The result in a file.
-
-    Raises:
-        InputError: it is no result: unreadable, no JSON (a kill in the middle of a write), no object.
-    """
-    try:
-        record = read_json(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f'{path.name} cannot be read: {error}') from error
-    if not isinstance(record, dict):
-        raise InputError(f'{path.name} holds no JSON object')
-    return record
 
 
 def changed_at(path: Path) -> float:

@@ -21,8 +21,8 @@ from gpassk_opencompass.judges.reply import read_verdict
 from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts
 from gpassk_opencompass.report.layout import TextTable
-from gpassk_opencompass.report.results import read_result
 from gpassk_opencompass.report.table import Table
+from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sweep.manifest import Entry, read_manifest
 from gpassk_opencompass.sweep.names import DatasetName, ModelName
 
@@ -99,7 +99,7 @@ def test_a_record_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     path = tmp_path / 'r.gpassk.json'
     path.write_text(record)
     with pytest.raises(InputError, match='nested more than'):
-        read_result(path)
+        read(path)
 
 
 def test_a_model_called_like_a_line_of_tabulate_keeps_its_row() -> None:

@@ -18,8 +18,8 @@ from result_files import ABBR, THIRDS, write_result
 from gpassk_opencompass.agreement.labelled import read_labelled
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
-from gpassk_opencompass.report.collecting import collect
 from gpassk_opencompass.report.leaderboard import boards
+from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.sweep.manifest import Entry, manifest_text, read_manifest
 
 ROWS = [

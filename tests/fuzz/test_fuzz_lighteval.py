@@ -17,9 +17,9 @@ from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.record import data_of
-from gpassk_opencompass.report.collecting import collect
-from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import read as read_result
+from gpassk_opencompass.results.record import data_of
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
 pyarrow = pytest.importorskip('pyarrow')

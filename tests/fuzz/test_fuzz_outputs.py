@@ -20,10 +20,10 @@ from tabulate import LATEX_ESCAPE_RULES
 
 from gpassk_opencompass.report.layout import TextTable
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.results import read_result
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.table import Table, one_line, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.results.read import read
 from gpassk_opencompass.unseen import escaped
 
 NAMES = (
@@ -66,7 +66,7 @@ def board_with(folder: Path, texts: dict[str, str]) -> list[Board]:
     path = folder / 'drawn.gpassk.json'
     path.write_text(json.dumps(record), encoding='utf-8')
     try:
-        return boards([read_result(path)])[0]
+        return boards([read(path)])[0]
     except ValueError:
         return []
 

@@ -14,7 +14,7 @@ from old_work_dir import EXACT, contents
 
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.rejudging.old_runs import find_runs
-from gpassk_opencompass.report.results import read_result
+from gpassk_opencompass.results.read import read
 
 LONGEST = 20_000
 """Characters that the command may print about two runs of four questions."""
@@ -49,7 +49,7 @@ def test_an_old_run_is_rejudged_whole_or_refused(folder: Path, files: Files) -> 
     code, _ = rejudged(root)
     results = written(root)
     for path in results:
-        read_result(path)
+        read(path)
         assert counts_in(path) == counts_in_predictions(path)
     if code == 0:
         assert len(results) == len(find_runs(root / WORK_DIR).runs)
@@ -62,7 +62,7 @@ def test_an_old_run_is_named_by_data_or_refused(folder: Path, files: Files) -> N
     put(root, files)
     rejudged(root, '--questions', root / DATA)
     for path in written(root):
-        read_result(path)
+        read(path)
 
 
 @fuzz(old_runs(), st.booleans())

@@ -12,8 +12,7 @@ import pytest
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError
-from gpassk_opencompass.files import digest
-from gpassk_opencompass.runs.driver import put_aside
+from gpassk_opencompass.files import digest, put_aside
 from gpassk_opencompass.sweep.lengths import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
@@ -128,7 +127,7 @@ def test_the_longest_data_set_name_leaves_room_for_every_file(tmp_path: Path) ->
         owner.check()
         owner.draft.write_text('{}')
         owner.publish(seal)
-        put_aside([predictions])
+        put_aside(predictions, '20260101_000000')
         (tmp_path / f'tmp_{abbr}_99999.jsonl').unlink()
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import pass_name
-from ...record import answer_warnings, undecided_notes
+from ...results.record import answer_warnings, undecided_notes
+from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
@@ -21,7 +22,6 @@ from ...uncertainty.intervals import (
 from ...version import __version__
 from ..leaderboard import Board, Entry
 from ..published import Published
-from ..results import Result
 from .formulas import Formulas
 from .responses import pack, pack_responses
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..results import Result
+from ...results.result import Result
 from .formulas import Formulas
 
 BUDGET = 24 * 2**20

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .judges.protocol import Judge, Judgement, Verdict
-from .metrics import metric_means, metric_table, mg_pass_name
-from .version import __version__
+from ..judges.protocol import Judge, Judgement, Verdict
+from ..metrics import metric_means, metric_table, mg_pass_name
+from ..version import __version__
 
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""

@@ -1,9 +1,9 @@
-"""One result file of G-Pass@k, read and checked."""
+"""One run as its result file tells it: a model with its settings on one benchmark."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..files import mapping, read_json
-from ..record import DOUBTS, digest_of
+from ..files import mapping
 from ..sweep.manifest import Entry as ManifestEntry
 from ..sweep.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
-from . import lighteval
-from .checked import check_block, check_depth
+from .record import DOUBTS, digest_of
 
 Floats = NDArray[np.float64]
 
@@ -106,6 +103,30 @@ class Result:
         return list(self.block['counts']['uid'])
 
     @property
+    def questions(self) -> Sequence[str]:
+        """The text of each question; empty if they are not known."""
+        return self._details('question')
+
+    @property
+    def references(self) -> Sequence[str]:
+        """The reference answer of each question; empty if they are not known."""
+        return self._details('reference')
+
+    @property
+    def verdicts(self) -> Sequence[str]:
+        """The verdicts on each question, '1', '0' or '?' a sample; empty if only counts are known."""
+        return self._details('verdicts')
+
+    @property
+    def answers(self) -> Sequence[Sequence[str]]:
+        """The n final answers to each question, '' where there is none; empty if they are not known."""
+        return self._details('answers')
+
+    def _details(self, name: str) -> Sequence[Any]:
+        column: Sequence[Any] = mapping(self.record.get('details')).get(name, ())
+        return column
+
+    @property
     def problems(self) -> list[str]:
         """The source problem of each question."""
         return list(self.block['counts']['problem'])
@@ -151,6 +172,12 @@ class Result:
     def unjudged(self) -> int:
         """Samples without a verdict; they count as incorrect."""
         return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
+
+    @property
+    def unjudged_of_each(self) -> NDArray[np.int64]:
+        """Samples of each question without a verdict, shape (Q,)."""
+        column = self.block['counts'].get('unjudged') or [0] * self.counts.size
+        return np.asarray(column, dtype=np.int64)
 
     @property
     def in_doubt(self) -> NDArray[np.int64]:
@@ -205,48 +232,6 @@ class Result:
         return cluster_numbers(self.problems)
 
 
-def read_result(path: Path) -> Result:
-    """One result file: `results/<model>/<dataset>.json` of OpenCompass, or what another host wrote.
-
-    That is a record of `gpassk score` or the details of a Lighteval task (`details_<task>_<time>.parquet`);
-    they say in `gpassk.run` what the model, the data set and the host are called.
-
-    Raises:
-        InputError: it cannot be read, or is no result of G-Pass@k.
-    """
-    record = lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
-    block = record.get('gpassk') if isinstance(record, dict) else None
-    if not isinstance(block, dict):
-        raise InputError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
-    check_depth(path, record)
-    check_block(path, block)
-    if 'run' not in block and (results := _results_above(path)):
-        return Result(_text(path.parent.relative_to(results).as_posix()), _text(path.stem), record, path)
-    names = mapping(block.get('run'))
-    model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
-    dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
-    return Result(_text(model), _text(dataset), record, path, _text(host))
-
-
-def _results_above(path: Path) -> Path | None:
-    """Return `results` of a work directory of OpenCompass; a model with slashes lies deeper in it."""
-    found = next((above for above in path.parents[1:] if above.name == 'results'), None)
-    near = found == path.parent.parent
-    return found if found and (near or (found.parent / 'configs').is_dir()) else None
-
-
-def _read_json(path: Path) -> Any:
-    if lighteval.is_summary(path):
-        raise InputError(
-            f'{path} has the means of a run of Lighteval and no counts; give its details_….parquet, which '
-            '`lighteval … --save-details` writes, or the folder above both'
-        )
-    try:
-        return read_json(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f'{path} cannot be read: {error}') from error
-
-
 def _without_packages(judge: Any) -> Any:
     if not isinstance(judge, dict):
         return judge
@@ -266,11 +251,6 @@ def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
         return parse(text)
     except ValueError:  # also a number of too many digits
         return None
-
-
-def _text(value: object) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
-    return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
 
 
 def _settings(values: Mapping[str, Any]) -> Settings | None:

@@ -16,7 +16,8 @@ from ..sweep.manifest import MANIFEST, read_manifest
 from ..sweep.manifest import Entry as ManifestEntry
 from ..times import seconds_of, seconds_of_folder
 from . import lighteval
-from .results import Result, read_result
+from .read import read
+from .result import Result
 
 
 class Collected(NamedTuple):
@@ -64,7 +65,7 @@ def collect(
     results, passed_over = [], [*unreadable, *lighteval.without_details(summaries, paths)]
     for path in paths:
         try:
-            result = read_result(path)
+            result = read(path)
             results.append(result if details else replace(result, record={'gpassk': result.block}))
         except InputError as error:
             passed_over.append(str(error))

@@ -15,8 +15,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import mapping, parse_json, read_json
-from ..record import data_of, lettered
 from ..sweep.names import DatasetName, ModelName, Settings, clean
+from .record import data_of, lettered
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'

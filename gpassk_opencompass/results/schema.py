@@ -1,0 +1,439 @@
+"""The layout of a result file (schema 1), and `check`, which refuses what does not fit together.
+
+The JSON Schema of `schemas/result.schema.json` is made from these classes: `python -m
+gpassk_opencompass.results.schema` prints it. Fields may be added without a new version, and readers ignore
+what they do not know; `required` in the schema is what this release always writes, the classes ask for what a
+reader cannot do without.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from ..arguments import LARGEST_N
+from ..errors import InputError
+from ..judges.protocol import Verdict
+from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
+
+DEEPEST = 60
+"""Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
+
+TOLERANCE = 1e-6
+"""Points by which a stored score may differ from its counts: other machines add in another order."""
+
+_LARGEST_TABLE = 10_000
+"""Samples a question up to which stored scores are computed again; for more, that takes seconds a file."""
+
+_SCORE = r'^(.+/)?(accuracy|pass@[1-9][0-9]*|G-Pass@[1-9][0-9]*_[0-9][0-9.e-]*|mG-Pass@[1-9][0-9]*)$'
+_MOMENT = r'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'
+_SIGNATURE = (
+    r'^G-Pass@k\|n:[1-9][0-9]*\|k:[0-9_]+\|tau:[0-9._e-]*\|judge:.*\|rules:[0-9a-f]{12}\|'
+    r'questions:[1-9][0-9]*\|data:[0-9a-f]{12}\|version:.+$'
+)
+
+Whole = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(ge=1, le=LARGEST_N)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Texts = Annotated[list[str], Field(min_length=1)]
+Names = Annotated[list[str], Field(min_length=1, json_schema_extra={'uniqueItems': True})]
+Wholes = Annotated[list[Whole], Field(min_length=1)]
+Tally = dict[str, Whole]
+Moment = Annotated[str, Field(json_schema_extra={'pattern': _MOMENT})]
+
+
+def _about(description: str, **more: Any) -> Any:
+    """Return the field of an optional part: it may be missing, and is never null."""
+    return Field(default=None, description=description, **more)
+
+
+def _written(*always: str, **more: Any) -> ConfigDict:
+    """Return the settings of a class; `always` are the fields that this release writes into every file."""
+    return ConfigDict(
+        strict=True, extra='allow', allow_inf_nan=False, json_schema_extra={'required': [*always], **more}
+    )
+
+
+class Details(BaseModel):
+    """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by and answers one a
+    sample."""
+
+    model_config = _written(
+        *('uid', 'group', 'question', 'reference', 'c'),
+        dependentRequired={'judged_by': ['judges', 'verdicts'], 'judges': ['judged_by']},
+    )
+
+    uid: Names = _about('As in gpassk.counts.')
+    group: Texts = _about('As in gpassk.counts.')
+    question: Texts = _about('Texts; empty where only labels or counts are known.')
+    reference: Texts = _about('The reference answers.')
+    c: Wholes = _about('As in gpassk.counts.')
+    answers: Annotated[list[Texts], Field(min_length=1)] = _about(
+        'The final answers of the n samples; an empty text where a response has none.'
+    )
+    verdicts: Annotated[list[Annotated[str, Field(pattern='^[01?]+$')]], Field(min_length=1)] = _about(
+        'A character a sample: 1 correct, 0 incorrect, ? unjudged.'
+    )
+    judged_by: Annotated[list[Annotated[str, Field(pattern='^[A-Za-z]+$')]], Field(min_length=1)] = _about(
+        'A letter a sample, explained by judges.'
+    )
+    judges: dict[Annotated[str, Field(pattern='^[A-Za-z]$')], str] = _about(
+        'Which check decided, or why none did.',
+        min_length=1,
+        json_schema_extra={'additionalProperties': False},
+    )
+
+
+class Data(BaseModel):
+    """What was asked."""
+
+    model_config = _written('questions', 'sha256')
+
+    questions: Size
+    sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')] = Field(
+        description='Of uids, questions and references: where it is the same, the same was asked.'
+    )
+    sources: list[str] = _about(
+        "What the questions were read from: file and hash of its bytes, or the hub's name and commit."
+    )
+
+
+class Counts(BaseModel):
+    """Columns, one entry a question: all that the scores are computed from."""
+
+    model_config = _written('uid', 'problem', 'group', 'c', 'unjudged')
+
+    uid: Names
+    problem: Texts = Field(description='What translations of one problem share.')
+    group: Texts = Field(description='{split}_{language}')
+    c: Wholes = Field(description='Correct samples, from 0 to n.')
+    unjudged: Wholes = _about('Samples without a verdict, from 0 to n - c.')
+    undecided: Wholes = _about(
+        'Samples that are incorrect because the judge gave up on them, from 0 to n - c - unjudged.'
+    )
+
+
+class Replicas(BaseModel):
+    """Whether the n responses to a question look like n samples."""
+
+    model_config = _written('distinct', 'identical_questions', 'long_repeats', 'warnings')
+
+    distinct: Annotated[float, Field(ge=1)] = _about('Different responses a question, on average.')
+    identical_questions: Whole = _about('Questions whose n responses are one text.')
+    long_repeats: Whole = _about('Responses of 200 characters or more that repeat another one.')
+    warnings: list[str] = Field(default_factory=list)
+
+
+class Provenance(BaseModel):
+    """What the samples of a run of OpenCompass were drawn with."""
+
+    model_config = _written('warnings')
+
+    created: Moment | None = _about('When the first task began, ISO 8601 in UTC.')
+    model: dict[str, Any] | None = _about('Its entry in the config, as far as it chooses samples.')
+    files: dict[str, Any] | None = _about("By field of the model: the hub's commit, or a hash of each file.")
+    versions: dict[str, Any] | None = _about("Of the engine's packages.")
+    settings: str | None = _about('A digest of these four.')
+    samples: str | None = _about('A digest of the fingerprints of all samples; empty if a row has none.')
+    warnings: list[str] = Field(default_factory=list)
+
+
+class Run(BaseModel):
+    """Where the file did not come from a run of OpenCompass: what its path would say."""
+
+    model_config = _written('host', 'created')
+
+    model: str = _about('The name of the model, with its settings.')
+    dataset: str = _about('The name of the benchmark, with k and n.')
+    host: str = _about('Who ran it.')
+    created: Moment = _about('ISO 8601, with a time zone.')
+
+
+class Rejudged(BaseModel):
+    """In records of gpassk rejudge: what they were made of."""
+
+    model_config = _written('predictions', 'created', 'questions', 'old', 'findings')
+
+    predictions: Texts = _about('Files with the responses.')
+    created: Moment = _about('ISO 8601, with a time zone.')
+    questions: str = _about('prompts, or the data set that was named.')
+    old: dict[str, float] = _about('The old scores of all questions; empty where there are none.')
+    findings: list[str] = _about('What is wrong with the old result.')
+
+
+class Judge(BaseModel):
+    """Who judged: everything that may change a verdict, and what was counted."""
+
+    model_config = _written()
+
+    name: str = _about('Of the judge.')
+    statistics: dict[str, float] = _about('Of this evaluation; no part of who judged.')
+
+
+class Block(BaseModel):
+    """What the scores rest on."""
+
+    model_config = _written(
+        *('schema', 'n', 'k', 'thresholds', 'samples', 'data', 'counts', 'unjudged', 'bounds', 'versions'),
+        *('judge', 'signature'),
+    )
+
+    version: int = Field(
+        alias='schema', description='Version of this layout.', json_schema_extra={'const': SCHEMA}
+    )
+    n: Size = Field(description='Samples a question.')
+    k: Annotated[list[Size], Field(min_length=1, json_schema_extra={'uniqueItems': True})]
+    thresholds: Annotated[list[Share], Field(json_schema_extra={'uniqueItems': True})]
+    samples: Annotated[int, Field(ge=1)] = _about('n times the questions.')
+    data: Data
+    counts: Counts
+    unjudged: Whole = _about('The sum of counts.unjudged.')
+    undecided: Whole = _about('The sum of counts.undecided.')
+    undecided_reasons: Tally = _about('Undecided samples by reason.')
+    unjudged_reasons: Tally = _about('Unjudged samples by reason.')
+    origins: Tally = _about('Samples by the check that decided.')
+    bounds: dict[str, Annotated[list[Percent], Field(min_length=2, max_length=2)]] = _about(
+        'Each score of all questions, with all unjudged and undecided samples wrong and with all right.',
+        json_schema_extra={'required': ['accuracy']},
+    )
+    unboxed: Whole = _about('Responses without a boxed answer.')
+    unanswered: Whole = _about('Responses without a final answer.')
+    truncated: Whole = _about('Responses that look cut off.')
+    hedged: Whole = _about('Responses that state more answers than are asked for; they count as incorrect.')
+    replicas: Replicas = _about('Whether the n responses to a question look like n samples.')
+    provenance: Provenance = _about('What the samples of a run of OpenCompass were drawn with.')
+    run: Run = _about('Where the file did not come from a run of OpenCompass: what its path would say.')
+    rejudged: Rejudged = _about('In records of gpassk rejudge: what they were made of.')
+    versions: dict[str, str] = _about(
+        'Of this package, of Python, and of the host.',
+        json_schema_extra={'required': ['gpassk_opencompass', 'python']},
+    )
+    judge: Judge
+    signature: str = _about(
+        'How the scores came about, in a line.', json_schema_extra={'pattern': _SIGNATURE}
+    )
+
+
+class Record(BaseModel):
+    """One run: a model with its settings on one benchmark. Scores are percentages; readers ignore fields that
+    they do not know."""
+
+    model_config = _written(
+        *('accuracy', 'details', 'gpassk'),
+        patternProperties={
+            _SCORE: {
+                'description': 'The mean over the questions, of all or of the group before the slash.',
+                'type': 'number',
+                'minimum': 0,
+                'maximum': 100,
+            }
+        },
+        additionalProperties=False,
+    )
+
+    details: Details = _about('What each sample said.')
+    gpassk: Block
+
+
+def check(name: str, record: object) -> None:
+    """Refuse a record of which a part is missing, damaged, or contradicts another one.
+
+    Args:
+        name: of the file, for the message.
+        record: as JSON has it.
+
+    Raises:
+        InputError: one line that says which part, what it is, and what is allowed.
+    """
+    block = record.get('gpassk') if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(block, dict):
+        raise InputError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
+    if block.get('schema') != SCHEMA:
+        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
+    try:
+        _check_depth(record)
+        Record.model_validate(record)
+        _check_questions(block)
+        _check_details(block, record.get('details') or {})
+        _check_scores(block, record)
+    except ValidationError as error:
+        raise InputError(f'{name} is damaged: {_first(error)}') from None
+    except _Contradiction as error:
+        raise InputError(f'{name} is damaged: {error}') from None
+
+
+_ALLOWED = {
+    'string_type': 'a text',
+    'string_pattern_mismatch': 'what fits {pattern}',
+    'int_type': 'a whole number',
+    'float_type': 'a number',
+    'finite_number': 'a finite number',
+    'greater_than_equal': 'at least {ge}',
+    'less_than_equal': 'at most {le}',
+    'list_type': 'a list',
+    'dict_type': 'an object',
+    'model_type': 'an object',
+    'too_short': 'at least {min_length} entries',
+    'too_long': 'at most {max_length} entries',
+}
+"""Kind of error of pydantic -> what is allowed, in the words of every other message."""
+
+
+class _Contradiction(ValueError):
+    """Two parts of a record do not fit together."""
+
+
+def _first(error: ValidationError) -> str:
+    """Return the first complaint in a line: place, what is there, what is allowed."""
+    first = error.errors(include_url=False)[0]
+    place = ''.join(f'[{step}]' if isinstance(step, int) else f'.{step}' for step in first['loc'])[1:]
+    if first['type'] == 'missing':
+        return f'{place} is missing'
+    allowed = _ALLOWED.get(first['type'], first['msg']).format(**first.get('ctx', {}))
+    return f'{place} = {first["input"]!r:.60}; expected {allowed}'
+
+
+def _check_depth(record: object) -> None:
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        parts = (whole.values() if isinstance(whole, dict) else whole for whole in level)
+        level = [part for whole in parts for part in whole if isinstance(part, (dict, list))]
+        if not level:
+            return
+    raise _Contradiction(f'nested more than {DEEPEST} levels deep')
+
+
+def _check_questions(block: Mapping[str, Any]) -> None:
+    """That the columns of the counts are of the same questions, and no sample counts twice."""
+    n, counts = block['n'], block['counts']
+    questions = len(counts['uid'])
+    for name in ('problem', 'group', 'c', *DOUBTS):
+        _same(f'gpassk.counts.{name} has {{}} entries', len(counts.get(name, counts['uid'])), questions)
+    _check_names(counts)
+    if wrong := [k for k in block['k'] if k > n]:
+        raise _Contradiction(f'gpassk.k = {wrong[0]}; expected whole numbers from 1 to n = {n}')
+    _check_samples(n, counts)
+    for name in DOUBTS:
+        if name in counts and name in block:
+            _same(f'gpassk.{name} is {{}}', block[name], sum(counts[name]), 'sum of its column')
+    _same('gpassk.samples is {}', block.get('samples', n * questions), n * questions, 'n times questions')
+    _same('gpassk.data.questions is {}', block['data']['questions'], questions)
+
+
+def _check_names(counts: Mapping[str, Any]) -> None:
+    for name in ('uid', 'problem', 'group'):
+        if wrong := [text for text in counts[name] if not _is_whole(text)]:
+            raise _Contradiction(f'gpassk.counts.{name} has {wrong[0]!r:.60}; expected whole characters')
+    twice = [uid for uid, times in Counter(counts['uid']).items() if times > 1]
+    if twice:
+        raise _Contradiction(f'gpassk.counts.uid names a question twice: {twice[0]!r:.60}')
+
+
+def _check_samples(n: int, counts: Mapping[str, Any]) -> None:
+    """That no question has more samples in its columns than n."""
+    room = [n] * len(counts['uid'])
+    for name in ('c', *DOUBTS):
+        parts = counts.get(name, [0] * len(room))
+        for uid, part, most in zip(counts['uid'], parts, room, strict=True):
+            if part > most:
+                raise _Contradiction(
+                    f'gpassk.counts.{name} of {uid!r:.60} is {part}; c, unjudged and undecided are at most '
+                    f'n = {n} together'
+                )
+        room = [most - part for most, part in zip(room, parts, strict=True)]
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether any file can hold the text: no UTF-8 has halves of surrogate pairs."""
+    return not any('\ud800' <= character <= '\udfff' for character in text)
+
+
+def _same(what: str, found: int, expected: int, why: str = 'number of questions') -> None:
+    if found != expected:
+        raise _Contradiction(f'{what.format(found)}; expected {expected}, the {why}')
+
+
+def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """That the samples are those which were counted, and the questions those which were asked."""
+    n, counts = block['n'], block['counts']
+    for name, column in details.items():
+        if isinstance(column, list):
+            _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
+    for name in ('uid', 'group', 'c'):
+        for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
+            if one != other:
+                what = f'details.{name} of {uid!r:.60} is {one!r:.60}'
+                raise _Contradiction(f'{what}, but gpassk.counts.{name} is {other!r:.60}')
+    for name in ('verdicts', 'answers', 'judged_by'):
+        for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
+            if len(samples) != n:
+                raise _Contradiction(
+                    f'details.{name} of {uid!r:.60} has {len(samples)} samples; expected n = {n}'
+                )
+    _check_verdicts(counts, details)
+    unknown = set(''.join(details.get('judged_by', ()))) - set(details.get('judges', ()))
+    if unknown:
+        raise _Contradiction(f'details.judged_by has {min(unknown)!r}, which details.judges does not explain')
+    texts = [details.get(name) for name in ('uid', 'question', 'reference')]
+    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
+        raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
+
+
+def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    symbols = {'c': SYMBOLS[Verdict.CORRECT], 'unjudged': SYMBOLS[Verdict.UNJUDGED]}
+    for row, verdicts in enumerate(details.get('verdicts', ())):
+        for name, symbol in symbols.items():
+            counted = counts[name][row] if name in counts else 0
+            if verdicts.count(symbol) != counted:
+                raise _Contradiction(
+                    f'details.verdicts of {counts["uid"][row]!r:.60} are {verdicts!r:.60}, but '
+                    f'gpassk.counts.{name} is {counted}; evaluate again'
+                )
+
+
+def _check_scores(block: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """That the scores are those of the counts."""
+    stored = {key: value for key, value in record.items() if re.fullmatch(_SCORE, key)}
+    if not stored or block['n'] > _LARGEST_TABLE:
+        return
+    measures = Measures(block['n'], block['k'], block['thresholds'])
+    correct = np.array(block['counts']['c'], dtype=np.int64)
+    expected = measures(correct) | measures.by_group(correct, block['counts']['group'])
+    for key in stored.keys() & expected.keys():
+        value = stored[key]
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not fits or not abs(value - expected[key]) <= TOLERANCE:
+            raise _Contradiction(f'{key} = {value!r:.60}, but its counts give {expected[key]:.6f}')
+
+
+class _Plain(GenerateJsonSchema):
+    """Leaves out what says nothing: titles made of field names, and the defaults of what may be missing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> Any:
+        return self.generate_inner(schema['schema'])
+
+    def model_schema(self, schema: Any) -> Any:
+        made = super().model_schema(schema)
+        return {key: value for key, value in made.items() if (key, value) != ('additionalProperties', True)}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a result file."""
+    schema = Record.model_json_schema(schema_generator=_Plain)
+    head = {'$schema': GenerateJsonSchema.schema_dialect, '$id': f'urn:gpassk_opencompass:result:{SCHEMA}'}
+    return {**head, **schema, 'title': 'Result of G-Pass@k'}
+
+
+if __name__ == '__main__':
+    print(json.dumps(json_schema(), indent=2))
