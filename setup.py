@@ -35,6 +35,7 @@ setup(
         'loguru>=0.7',
         'math-verify>=0.5.2',
         'numpy>=1.23',
+        'pydantic>=2.7',
         'scipy>=1.10',
         'tabulate>=0.9',
         'tqdm>=4.60',

@@ -26,11 +26,11 @@ from gpassk_opencompass import demo
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.lighteval_metric import g_pass_at_k_metric
 from gpassk_opencompass.lighteval_settings import LENGTH_VARIABLE, QUESTIONS_VARIABLE
+from gpassk_opencompass.naming.names import LiveMathBenchName
 from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LIVE_MATH_BENCH_ROWS, QUESTION_SETS
 from gpassk_opencompass.questions.benchmarks import benchmark_rows
 from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
 from gpassk_opencompass.questions.wording import asked
-from gpassk_opencompass.sweep.names import LiveMathBenchName
 
 NUMBERS = os.path.join(os.path.dirname(gpassk_opencompass.__file__), 'question_numbers')
 """The data set that Lighteval loads for every task: the numbers from 0, a row each.

@@ -19,10 +19,10 @@ from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
+from .results.health import undecided_notes
 from .results.record import (
     Measures,
     Questions,
-    undecided_notes,
     unjudged_reasons,
     versions_with,
     write_record,

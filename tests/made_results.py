@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gpassk_opencompass.naming.names import DatasetName, ModelName, Settings
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.sweep.names import DatasetName, ModelName, Settings
 
 KS = (4, 8, 16)
 

@@ -15,11 +15,11 @@ from fake_opencompass import config_text, predictions, record, traceback_of, wri
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.states import states_table
 from gpassk_opencompass.files import digest
+from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.runs import Finding, Planned, State, Wanted, examine, planned_runs
 from gpassk_opencompass.runs.config_file import read_config
 from gpassk_opencompass.runs.lock import WorkDirLock
 from gpassk_opencompass.sweep import Entry, signature
-from gpassk_opencompass.sweep.manifest import manifest_text
 
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
@@ -422,7 +422,7 @@ def test_damage_is_said_and_never_a_crash(
         result.write_bytes(b'\xff\xfe\x00')
     code, said = check(tmp_path, capsys)
     assert code == 1
-    assert 'd-run.json cannot be read' in said
+    assert f'd-run.json {"is a folder" if damage == "directory" else "cannot be read"}' in said
 
 
 def test_a_folder_that_may_not_be_looked_into_is_no_work_directory(

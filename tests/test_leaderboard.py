@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
+from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.sweep.manifest import Entry as ManifestEntry
-from gpassk_opencompass.sweep.manifest import manifest_text
 
 
 def boards_of(outputs: Path, **options: Any) -> tuple[list[Board], list[str]]:

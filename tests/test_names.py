@@ -7,10 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.naming import names
+from gpassk_opencompass.naming.lengths import check_file_name
+from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
 from gpassk_opencompass.question_sets import QUESTION_SETS
-from gpassk_opencompass.sweep import names
-from gpassk_opencompass.sweep.lengths import check_file_name
-from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
 
 EXAMPLE = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
 

@@ -12,10 +12,10 @@ import pytest
 from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sweep import Entry
-from gpassk_opencompass.sweep.manifest import manifest_text
 
 MODEL = ABBR.format(1)
 

@@ -16,13 +16,13 @@ import pytest
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.naming.names import Settings
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.overview import why_no_average
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.result import Result
-from gpassk_opencompass.sweep.names import Settings
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
 pyarrow = pytest.importorskip('pyarrow')

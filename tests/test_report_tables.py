@@ -22,6 +22,7 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.report.layout import TextTable, letter
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.overview import mean_score, overview_table, why_no_average
@@ -29,7 +30,6 @@ from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv
 from gpassk_opencompass.report.table import Table, csv_cell, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
 from gpassk_opencompass.results.collect import collect
-from gpassk_opencompass.sweep.manifest import Entry, manifest_text
 
 LEADERBOARD = [
     ['model', 'Greedy', 'G-Pass@2_0.5', 'G-Pass@2_0.75', 'G-Pass@2_1.0', 'mG-Pass@2'],

@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError, Samples, Verdict, score
 from gpassk_opencompass.judges import Judgement, Pair
-from gpassk_opencompass.results.record import answer_warnings
+from gpassk_opencompass.results.health import answer_warnings
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1') -> Samples:

@@ -11,7 +11,7 @@ from ..answers import final_answer, hedges
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..judges.protocol import TAIL_LENGTH, Pair
-from ..results.read import read
+from ..results.read import is_named_as_result, read
 from ..results.result import Result
 
 FIELDS = {
@@ -55,6 +55,8 @@ def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> l
     Raises:
         InputError: names the file and the line.
     """
+    if is_named_as_result(Path(path)):
+        return _of_result(read(Path(path)))
     rows = JsonRows(path)
     pairs: list[LabelledPair] = []
     for line, row in rows:

@@ -57,10 +57,16 @@ def _print_board(board: Board, metric: str) -> None:
 def _row(first: Entry, second: Entry, metric: str) -> list[str]:
     found = compared(first, second, metric)
     points = f'{100 * found.difference:+.2f}'
-    names = [markdown_cell(first.name), markdown_cell(second.name)]
+    names = [markdown_cell(_name(entry)) for entry in (first, second)]
     if found.refused:
         return [*names, points, f'none: {short_reason(found.refused)}', NOTHING]
     return [*names, points, f'[{100 * found.low:+.1f}, {100 * found.high:+.1f}]', _p_value(found.p_value)]
+
+
+def _name(entry: Entry) -> str:
+    """With what is to be known of its responses."""
+    mark = entry.result.health.mark
+    return f'{entry.name} ({mark})' if mark else entry.name
 
 
 def _p_value(value: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..report.table import SHOWN_THRESHOLDS, Table
-from ..results.record import undecided_notes
+from ..results.health import undecided_notes
 from .shown import printable
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..report.leaderboard import Board
     from ..report.published import Published
     from ..report.scores import Scored
+    from ..results.health import Gate
 
 _EPILOG = """\
 examples:
@@ -28,6 +29,9 @@ the same questions and judged by the same judge.
 """
 
 PARTS = ('tables', 'figures', 'page')
+
+REFUSED = 3
+"""The exit code where a run is above a share of --fail-on."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,14 +52,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
     add('--only', choices=PARTS, help='write only these')
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
+    gate = "exit with 3 if a run is above this share: 'truncated>5%%' (or unanswered, unjudged, copies)"
+    add('--fail-on', action=Several, default=[], metavar='NAME>SHARE%%', help=gate)
 
 
 def run(arguments: Namespace) -> int:
     """Read, print the leaderboard, write what was asked for.
 
     Returns:
-        The exit code: 0, or 1 with --strict where something was left out (an older result of a run that has
-        a newer one is not).
+        The exit code: 0; 1 with --strict where something was left out (an older result of a run that has
+        a newer one is not); 3 with --fail-on where a run is above a share.
 
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
@@ -64,11 +70,13 @@ def run(arguments: Namespace) -> int:
     from ..report.published import read_published
     from ..report.scores import scores_of
     from ..results.collect import collect
+    from ..results.health import Gate
 
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
         raise InputError(f'give a folder of results, --file FILE or --published FILE{hint}')
+    gates = [Gate.parse(text) for text in arguments.fail_on]
     published = read_published(arguments.published) if arguments.published else None
     with_answers = arguments.only in (None, 'page')
     found = collect(arguments.folders, arguments.file, arguments.configs, with_answers)
@@ -85,7 +93,25 @@ def run(arguments: Namespace) -> int:
     if lacking:
         why = '; '.join(dict.fromkeys(map(str, lacking.values())))
         raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
+    if _refused(tables, gates):
+        return REFUSED
     return int(arguments.strict and bool(missing))
+
+
+def _refused(boards: Sequence[Board], gates: Sequence[Gate]) -> bool:
+    """Say which runs are above a share that was named; whether there are any."""
+    refused = [
+        f'{board.title}: {run.model_abbr}: {why}'
+        for board in boards
+        for entry in board.entries
+        for run in (entry.result, entry.greedy)
+        if run is not None
+        for gate in gates
+        if (why := gate.refused(run.health))
+    ]
+    for line in dict.fromkeys(refused):
+        print(f'--fail-on: {printable(line)}', file=sys.stderr)
+    return bool(refused)
 
 
 def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
@@ -156,12 +182,13 @@ def _page(folder: Path, boards: Sequence[Board], published: Published | None) ->
 
 
 def _print(scored: Scored) -> None:
-    from ..report.tables import HOW_TO_READ, heading, leaderboard_table
+    from ..report.tables import HOW_TO_READ, heading, health_table, leaderboard_table
 
     for board, rows in scored:
         text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_markdown()}'
         print(printable(text, keep='\n'))
         print(HOW_TO_READ.format(level=100 * board.level, k=board.k) + '\n')
+        print(printable(health_table(board).to_markdown(), keep='\n'))
 
 
 def _say(folder: Path, paths: Sequence[Path]) -> None:

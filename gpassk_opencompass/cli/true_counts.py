@@ -10,7 +10,7 @@ from ..answers import normal_form
 from ..arguments import LARGEST_N, as_whole
 from ..errors import InputError
 from ..json_lines import JsonRows
-from ..results.read import read
+from ..results.read import is_named_as_result, read
 
 
 class Truth(NamedTuple):
@@ -34,6 +34,8 @@ def read_truth(path: str, n: int | None = None) -> Truth:
     Raises:
         InputError: names the file and the row.
     """
+    if is_named_as_result(Path(path)):
+        return _of_result(Path(path))
     rows = JsonRows(path)
     counts: dict[int, list[int]] = {}
     for number, row in rows:

@@ -16,8 +16,8 @@ from opencompass.utils import (
 from ..errors import InputError
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
+from ..results.health import answer_warnings, undecided_notes
 from ..results.read import read
-from ..results.record import answer_warnings, undecided_notes
 from ..times import utc_folder
 from .provenance import Task, difference
 
@@ -71,8 +71,8 @@ class GPassKSummarizer:
                 path = get_infer_output_path(model, dataset, results)
                 try:
                     record = read(Path(path)).record
-                except InputError:
-                    missing[path] = _why_missing(path)
+                except InputError as error:
+                    missing[path] = _why_missing(path, error)
                     continue
                 if (changed := _changed_since(record, model)) and not _may_differ(dataset):
                     missing[path] = changed
@@ -96,10 +96,10 @@ def _may_differ(dataset: Any) -> bool:
     return 'settings' in (evaluator.get('accept_changed') or ())
 
 
-def _why_missing(path: str) -> str:
+def _why_missing(path: str, error: InputError) -> str:
     if not Path(path).exists():
         return 'its task failed or was not run; see logs/ beside it'
-    return 'the file is damaged or of another evaluator; OpenCompass would keep it: remove it, and use -r'
+    return f'{error}; OpenCompass would keep it: move it away, and use -r'
 
 
 def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..metrics import g_pass_name, mg_pass_name
-from ..results.record import undecided_notes
+from ..results.health import undecided_notes
 from ..results.result import Result
 from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
@@ -58,6 +58,7 @@ class Entry:
         notes = [f'greedy run with max_out_len {length}'] * other
         if count := self.greedy.unjudged:
             notes.append(f'greedy run with {count} of {len(self.greedy.uids)} samples unjudged')
+        notes += [f'greedy run: {mark}' for mark in [self.greedy.health.mark] if mark]
         notes += [f'greedy run: {note}' for note in undecided_notes(self.greedy.block)]
         return '; '.join(notes)
 

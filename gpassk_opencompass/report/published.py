@@ -92,7 +92,8 @@ def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
 
     Facts that no result tells (open source, mathematical, long reasoner) are null. A model has its own name
     where it has one setting, the abbreviation with the settings where it has several. Where a model lacks
-    a metric of a benchmark that others have, it is null.
+    a metric of a benchmark that others have, it is null. `health` is there only for a model with many cut or
+    empty responses: benchmark -> what is to be said beside its scores.
     """
     columns = [(published_benchmark(board), board) for board, _ in scored]
     names = _names([board for board, _ in scored])
@@ -100,6 +101,8 @@ def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
     for (benchmark, board), (_, rows) in zip(columns, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
             facts = models.setdefault(names[entry.name], _facts(entry.result.manifest))
+            if mark := entry.result.health.mark:
+                facts.setdefault('health', {})[benchmark] = mark
             for metric in (GREEDY, *board.metrics):
                 score = scores.get((ALL, metric))
                 row = facts.setdefault(published_metric(metric), {name: None for name, _ in columns})

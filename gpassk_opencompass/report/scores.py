@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..metrics import mg_pass_name, pass_name
+from ..naming.names import Settings
 from ..results.result import Result
-from ..sweep.names import Settings
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
 from .table import csv_text, read_csv_cell
@@ -65,6 +65,13 @@ class Score:
     questions: int
     problems: int
     unjudged: int
+    truncated: int | None
+    unanswered: int | None
+    copies: int | None
+    output_tokens: int | None
+    """Of all samples of the run; None where nobody looked."""
+    health: str
+    """What is said beside the score of a run with many cut or empty responses, else ''."""
     judge: str
     signature: str
     path: str
@@ -184,6 +191,11 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'k': board.k,
         'n': result.n,
         'unjudged': result.unjudged,
+        'truncated': result.health.truncated,
+        'unanswered': result.health.unanswered,
+        'copies': result.health.copies,
+        'output_tokens': result.health.output_tokens,
+        'health': result.health.mark,
         'judge': judge_line(result),
         'signature': result.signature,
         'path': str(result.path),

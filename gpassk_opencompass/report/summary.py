@@ -8,7 +8,8 @@ from itertools import groupby
 from tabulate import tabulate
 
 from ..errors import InputError
-from ..sweep.names import ModelName
+from ..naming.names import ModelName
+from ..results.health import health_of
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from .layout import NOTHING, letter, short_reason
 from .table import Run, Table, markdown_cell, markdown_line, results_table
@@ -61,6 +62,8 @@ def _rows(table: Table, runs: Sequence[Run], reasons: list[str]) -> list[list[st
         rows.append(
             [markdown_cell(name), *(NOTHING if score is None else f'{score:.2f}' for score in scores)]
         )
+        if mark := health_of(run.record['gpassk']).mark:
+            rows[-1][0] += f' ({markdown_cell(mark)})'
         below = zip(table.headers[1:], scores, strict=True)
         # Of a cell's underscores the first one begins no emphasis where no other one can end it.
         first, rest = ('_', settings[1:]) if settings.startswith('_') else ('', settings)

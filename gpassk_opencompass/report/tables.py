@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..results.record import answer_warnings
+from ..results.health import answer_warnings
 from ..unseen import json_text
 from .layout import NOTHING, TextTable
 from .leaderboard import Board
@@ -61,9 +61,13 @@ def write_scored(
 
 
 def leaderboard_table(board: Board, rows: Sequence[Scores]) -> TextTable:
-    """One row a run, best first: Greedy, G-Pass@k at three thresholds, mG-Pass@k, each with its interval."""
+    """One row a run, best first: Greedy, G-Pass@k at three thresholds, mG-Pass@k, each with its interval.
+
+    Where responses of a run were cut off or empty beyond `results.health.LIMITS`, a last column says so.
+    """
     columns = [GREEDY, *board.metrics]
-    table = TextTable(board.title, ['model', *columns, 'rank', 'n', 'unjudged'])
+    marked = any(entry.result.health.mark for entry in board.entries)
+    table = TextTable(board.title, ['model', *columns, 'rank', 'n', 'unjudged', *(['health'] * marked)])
     for entry, scores in zip(board.entries, rows, strict=True):
         ranked = scores[ALL, board.metrics[-1]]
         table.rows.append(
@@ -73,8 +77,17 @@ def leaderboard_table(board: Board, rows: Sequence[Scores]) -> TextTable:
                 _ranks(ranked.best_rank, ranked.worst_rank),
                 str(entry.result.n),
                 str(entry.result.unjudged),
+                *([entry.result.health.mark or 'ok'] * marked),
             ]
         )
+    return table
+
+
+def health_table(board: Board) -> TextTable:
+    """One row a run: how its samples came to their end, and what they cost."""
+    cells = [entry.result.health.cells for entry in board.entries]
+    table = TextTable(f'{board.title}: how the responses ended', ['model', *cells[0]])
+    table.rows += [[entry.name, *row.values()] for entry, row in zip(board.entries, cells, strict=True)]
     return table
 
 
@@ -138,7 +151,7 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
             parts.append(''.join(f'- {markdown_line(line)}\n' for line in warnings))
         parts += [
             f'### {markdown_line(table.title)}\n\n{table.to_markdown()}'
-            for table in group_tables(board, rows)
+            for table in (health_table(board), *group_tables(board, rows))
         ]
     overview = overview_table(scored, average)
     if overview:

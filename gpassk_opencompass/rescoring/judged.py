@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..answers import FinalAnswer, final_answer
-from ..judges.protocol import Judge, Judgement
-from ..results.record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
+from ..judges.protocol import Judge, Judgement, Verdict
+from ..results.health import Health, answer_warnings, undecided_notes
+from ..results.record import SYMBOLS, undecided_reasons
 from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Counted, Sampled
 from .tally import Counts, Tally
@@ -35,7 +36,10 @@ class Judged:
         """What a reader should know of responses and judge before quoting a score."""
         reasons = undecided_reasons(self.judgements)
         block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
-        return [*answer_warnings({**block, **self.counts()}), *undecided_notes(block)]
+        counts = self.counts()
+        unjudged = sum(judgement.verdict is Verdict.UNJUDGED for judgement in self.judgements)
+        health = Health(len(self.responses), counts['truncated'], counts['unanswered'], unjudged, None, None)
+        return [f'health: {health.line}', *answer_warnings({**block, **counts}), *undecided_notes(block)]
 
 
 @dataclass

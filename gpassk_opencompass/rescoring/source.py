@@ -12,8 +12,8 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
-from ..results.read import read
-from ..results.record import answer_warnings, undecided_notes
+from ..results.health import answer_warnings, undecided_notes
+from ..results.read import is_named_as_result, read
 from ..results.result import Result
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
@@ -74,6 +74,8 @@ def open_source(
     """
     if Path(path).is_dir():
         raise InputError(f'{path} is a folder; name one file (gpassk report reads whole folders of results)')
+    if is_named_as_result(Path(path)):
+        return _result(path, naming, selection)
     rows = JsonRows(path)
     items = iter(rows)
     first = next(items, None)
@@ -155,7 +157,7 @@ def _result(path: str, naming: Naming, selection: Selection) -> Source:
         result.judge,
         tuple(block['k']),
         {'model': result.model_abbr, 'dataset': result.dataset_abbr},
-        remarks=[*answer_warnings(block), *undecided_notes(block)],
+        remarks=[f'health: {result.health.line}', *answer_warnings(block), *undecided_notes(block)],
         undecided=None if undecided is None else dict(zip(result.uids, undecided, strict=True)),
     )
 

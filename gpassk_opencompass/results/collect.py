@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import mapping
-from ..sweep.manifest import MANIFEST, read_manifest
-from ..sweep.manifest import Entry as ManifestEntry
+from ..naming.manifest import MANIFEST, read_manifest
+from ..naming.manifest import Entry as ManifestEntry
 from ..times import seconds_of, seconds_of_folder
 from . import lighteval
 from .read import read

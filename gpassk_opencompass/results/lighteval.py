@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import mapping, parse_json, read_json
-from ..sweep.names import DatasetName, ModelName, Settings, clean
+from ..naming.names import DatasetName, ModelName, Settings, clean
 from .record import data_of, lettered
 
 HOST = 'lighteval'

@@ -32,6 +32,17 @@ def read(path: Path) -> Result:
     return Result(_text(model), _text(dataset), record, path, _text(host))
 
 
+def is_named_as_result(path: Path) -> bool:
+    """Whether a file is a result by its name and place, whatever is in it.
+
+    >>> is_named_as_result(Path('a/results/model/data.json')), is_named_as_result(Path('rows.jsonl'))
+    (True, False)
+    """
+    if path.name.endswith('.gpassk.json') or path.suffix == '.parquet':
+        return True
+    return path.suffix == '.json' and path.parent.parent.name == 'results'
+
+
 def _read_json(path: Path) -> Any:
     if lighteval.is_summary(path):
         raise InputError(

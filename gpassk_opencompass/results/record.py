@@ -22,15 +22,6 @@ from ..version import __version__
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""
 
-NOTEWORTHY = 0.01
-"""Share of responses above which a count of them is worth a warning."""
-
-_SUSPECT = {
-    'truncated': 'look cut off: max_out_len is short',
-    'unanswered': 'are empty or have no final answer',
-    'hedged': 'state more answers than are asked for and count as incorrect',
-}
-
 SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
 
@@ -247,42 +238,6 @@ def unjudged_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
 def undecided_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
     """Return how many samples count as incorrect because the judge gave up, by the reason."""
     return Counter(judgement.reason for judgement in judgements if judgement.undecided)
-
-
-def undecided_notes(block: Mapping[str, Any]) -> list[str]:
-    """Return a sentence on the samples that count as incorrect because the judge gave up, if there are any.
-
-    Args:
-        block: the entry `gpassk` of a record; of an older one, which does not tell, there is no sentence.
-
-    >>> undecided_notes({'undecided': 3, 'samples': 96, 'undecided_reasons': {'timeout': 2, 'too large': 1}})
-    ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 2, too large: 1)']
-    """
-    count, reasons = block.get('undecided'), block.get('undecided_reasons')
-    if not isinstance(count, int) or count <= 0:
-        return []
-    told = reasons.items() if isinstance(reasons, dict) else ()
-    why = ', '.join(f'{reason!s:.60}: {number!s:.12}' for reason, number in told)
-    what = f'{count} of {block.get("samples")} samples count as incorrect because the judge gave up on them'
-    return [f'{what} ({why})' if why else what]
-
-
-def answer_warnings(block: Mapping[str, Any]) -> list[str]:
-    """Return what a reader should know of the responses before quoting a score; [] if nothing.
-
-    Args:
-        block: `gpassk` of a record, or `samples` and the counts of `scoring.answer_counts`. Counts that it
-            lacks (nobody looked for final answers, or an older release wrote it) warn of nothing.
-    """
-    samples = block.get('samples')
-    if not isinstance(samples, int):
-        return []
-    counts = {name: block.get(name) for name in _SUSPECT}
-    return [
-        f'{count} of {samples} responses {_SUSPECT[name]}'
-        for name, count in counts.items()
-        if isinstance(count, int) and count > NOTEWORTHY * samples
-    ]
 
 
 def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import mapping
-from ..sweep.manifest import Entry as ManifestEntry
-from ..sweep.names import DatasetName, ModelName, Settings
+from ..naming.manifest import Entry as ManifestEntry
+from ..naming.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
+from .health import Health, health_of
 from .record import DOUBTS, digest_of
 
 Floats = NDArray[np.float64]
@@ -172,6 +173,11 @@ class Result:
     def unjudged(self) -> int:
         """Samples without a verdict; they count as incorrect."""
         return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
+
+    @cached_property
+    def health(self) -> Health:
+        """How its samples came to their end."""
+        return health_of(self.block)
 
     @property
     def unjudged_of_each(self) -> NDArray[np.int64]:

@@ -367,17 +367,12 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
     for name, column in details.items():
         if isinstance(column, list):
             _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
-    for name in ('uid', 'group', 'c'):
-        for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
-            if one != other:
-                what = f'details.{name} of {uid!r:.60} is {one!r:.60}'
-                raise _Contradiction(f'{what}, but gpassk.counts.{name} is {other!r:.60}')
+    _check_copies(counts, details)
     for name in ('verdicts', 'answers', 'judged_by'):
         for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
             if len(samples) != n:
-                raise _Contradiction(
-                    f'details.{name} of {uid!r:.60} has {len(samples)} samples; expected n = {n}'
-                )
+                what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
+                raise _Contradiction(f'{what}; expected n = {n}')
     _check_verdicts(counts, details)
     unknown = set(''.join(details.get('judged_by', ()))) - set(details.get('judges', ()))
     if unknown:
@@ -385,6 +380,15 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
     texts = [details.get(name) for name in ('uid', 'question', 'reference')]
     if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
         raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
+
+
+def _check_copies(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """That what stands in the counts and once more in the details is the same."""
+    for name in ('uid', 'group', 'c'):
+        for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
+            if one != other:
+                what = f'details.{name} of {uid!r:.60} is {one!r:.60}'
+                raise _Contradiction(f'{what}, but gpassk.counts.{name} is {other!r:.60}')
 
 
 def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:

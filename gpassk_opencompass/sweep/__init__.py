@@ -1,8 +1,8 @@
 """Template → configs: the grid, the names, the checks."""
 
+from ..naming.manifest import Entry, read_manifest
+from ..naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
 from .cli import main
-from .manifest import Entry, read_manifest
-from .names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
 from .signatures import signature
 
 __all__ = [

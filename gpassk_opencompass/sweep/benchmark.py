@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..errors import InputError, TemplateError
 from ..judges.build import judge_config
+from ..naming.names import DatasetName, LiveMathBenchName
 from ..question_sets import (
     LIVE_MATH_BENCH,
     LIVE_MATH_BENCH_HUB,
@@ -17,7 +18,6 @@ from ..question_sets import (
     live_math_bench_questions,
 )
 from .axes import Number, read_axis, read_words
-from .names import DatasetName, LiveMathBenchName
 from .spelling import unknown
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()

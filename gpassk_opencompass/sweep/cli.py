@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from ..errors import GPassKError
 from ..files import digest
+from ..naming.manifest import Entry
 from .computed import check_overrides, computed_runs, is_computed
 from .estimate import estimate_table
 from .grid import Run, runs
-from .manifest import Entry
 from .overrides import read_overrides
 from .signatures import canonical_parts, signature
 from .source import config_source, part_sources

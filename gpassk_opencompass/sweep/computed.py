@@ -8,8 +8,8 @@ from typing import Any
 from loguru import logger
 
 from ..errors import TemplateError
+from ..naming.lengths import check_file_name
 from .grid import PARTS, Run
-from .lengths import check_file_name
 
 
 def is_computed(variables: Mapping[str, Any]) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TemplateError
+from ..naming.names import ModelName, Settings
 from .llms import Llm
-from .names import ModelName, Settings
 
 
 @dataclass(frozen=True)

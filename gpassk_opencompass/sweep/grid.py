@@ -8,13 +8,13 @@ from functools import cache, partial
 from typing import Any
 
 from ..errors import InputError, TemplateError
+from ..naming.lengths import check_file_name
+from ..naming.names import DatasetName, ModelName, RunName, Settings
 from .axes import MODEL_LINES, with_lines
 from .benchmark import Benchmark, read_benchmarks
 from .engines import ENGINES, Engine, model_config
 from .exclude import Exclude, Facts, read_exclude
-from .lengths import check_file_name
 from .llms import OPTIONS, Llm, read_llms, read_option
-from .names import DatasetName, ModelName, RunName, Settings
 from .sampling import Sampling, read_sampling, read_settings
 from .spelling import unknown
 

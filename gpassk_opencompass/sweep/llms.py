@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TemplateError
+from ..naming.names import clean
 from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number
-from .names import clean
 from .spelling import unknown
 
 BATCH_SIZE = 64

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import TemplateError
+from ..naming.names import Settings
 from .engine import Engine, check_temperature, chosen, passed, refuse_keys
 from .llms import Llm
 from .lmdeploy_fields import PYTORCH_ENGINE, TURBOMIND_ENGINE, VERSION
-from .names import Settings
 from .spelling import nearest
 
 VLLM_LEAST_TEMPERATURE = 0.01

@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from ..errors import TemplateError
+from ..naming.names import Settings
 from .axes import POSITIVE, SAMPLING_AXES, read_axis, read_k_lists
 from .engine import Engine
-from .names import Settings
 
 DEFAULT_K_LISTS = ((4, 8, 16),)
 DEFAULT_REPLICATIONS = (3,)

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import TemplateError
+from ..naming.names import Settings
 from .engine import Engine, check_temperature, chosen, passed, refuse_keys, with_home
 from .llms import Llm
 from .lmdeploy_fields import CHAT_REQUEST, VERSION
-from .names import Settings
 from .spelling import nearest
 
 NO_KEYS = frozenset({'ENV', 'EMPTY'})

@@ -8,11 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import TemplateError
+from ..naming.manifest import LARGEST
 
 WIDTH = 100
-
-LARGEST = 10**40
-"""No setting or size is as large, and Python does not write numbers of thousands of digits."""
 
 
 class PartTexts:

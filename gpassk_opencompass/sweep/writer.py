@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..files import digest, replace_file
-from .manifest import MANIFEST, Entry, manifest_text, merged, read_manifest
+from ..naming.manifest import MANIFEST, Entry, manifest_text, merged, read_manifest
 
 
 @dataclass(frozen=True)

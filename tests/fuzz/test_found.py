@@ -20,11 +20,11 @@ from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.reply import read_verdict
 from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts
+from gpassk_opencompass.naming.manifest import Entry, read_manifest
+from gpassk_opencompass.naming.names import DatasetName, ModelName
 from gpassk_opencompass.report.layout import TextTable
 from gpassk_opencompass.report.table import Table
 from gpassk_opencompass.results.read import read
-from gpassk_opencompass.sweep.manifest import Entry, read_manifest
-from gpassk_opencompass.sweep.names import DatasetName, ModelName
 
 
 def test_a_long_s_is_an_s_in_a_verdict() -> None:

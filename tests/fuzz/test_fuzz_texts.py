@@ -31,9 +31,9 @@ from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply, serve
 from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.reply import hear, read_verdict
+from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName
 from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
 from gpassk_opencompass.report.table import one_line
-from gpassk_opencompass.sweep.names import DatasetName, LiveMathBenchName, ModelName, RunName
 from gpassk_opencompass.unseen import UNSEEN
 
 SIZE = 100_000

@@ -11,9 +11,11 @@ from hosts import import_plugin
 from result_files import THIRDS, block
 
 from gpassk_opencompass import FunctionJudge, Samples, score
+from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import metric_means, metric_table
 from gpassk_opencompass.report.summary import summary_table
 from gpassk_opencompass.report.table import Run
+from gpassk_opencompass.results.read import read
 
 plugin = import_plugin()
 
@@ -131,7 +133,10 @@ def test_a_damaged_result_does_not_keep_the_others_from_their_table(tmp_path: Pa
     record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
     text = (summarize(tmp_path, record, 'other') / 'summary_now.md').read_text()
     assert '| model   |      50.00 |' in text
-    assert f'MISSING {other}' in text
+    with pytest.raises(InputError) as caught:
+        read(other)
+    line = ' '.join(str(caught.value).split())
+    assert f'MISSING {other}: {line}; OpenCompass would keep it' in ' '.join(text.split())
 
 
 def sampled(model: str, dataset: str = 'LiveMathBench-v202412-k4_8_16-r3') -> Run:

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import pass_name
-from ...results.record import answer_warnings, undecided_notes
+from ...results.health import answer_warnings, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
@@ -101,6 +101,8 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'rerun': {metric: _limits(entry.rerun(metric)) for metric in _rerun_metrics(board)},
         'signature': result.signature,
         'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
+        'health': result.health.mark,
+        'ended': result.health.line,
         'warnings': [
             *_warnings(block.get('replicas')),
             *answer_warnings(block),

@@ -112,7 +112,8 @@ function curveCell(_, entry) {
 
 function nameCell(name, entry) {
   const button = element('button', { type: 'button', class: 'link', click: () => showModel(entry) }, name);
-  return element('th', { scope: 'row' }, button);
+  const health = entry.health ? element('span', { class: 'range remark' }, entry.health) : '';
+  return element('th', { scope: 'row' }, button, health);
 }
 
 function scoreOrDash(interval) {

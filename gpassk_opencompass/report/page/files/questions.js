@@ -30,6 +30,7 @@ function facts(entry) {
     ['Samples a question', String(entry.n)],
     ['Judge', state.board.judge],
     ['Unjudged samples', unjudgedOf(entry) + (reasons ? ` (all questions: ${reasons})` : '')],
+    ['Responses', entry.ended],
     ['Greedy', entry.greedyNote],
     ['Warnings', entry.warnings.join('; ')],
     ['Signature', element('code', {}, entry.signature)],

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .source import LARGEST
 
 MANIFEST = 'manifest.jsonl'
+
+LARGEST = 10**40
+"""No setting or size is as large, and Python does not write numbers of thousands of digits."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What runs and files are called, and the manifest that tells what a name stands for."""

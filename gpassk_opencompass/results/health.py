@@ -1,0 +1,171 @@
+"""Health of a run: how its samples came to their end, which stands beside every score.
+
+A run whose responses were cut off gets 0 like one that cannot do the task; only this tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from ..files import mapping
+
+NOTEWORTHY = 0.01
+"""Share of responses above which a count of them is worth a warning."""
+
+_SUSPECT = {
+    'truncated': 'look cut off: max_out_len is short',
+    'unanswered': 'are empty or have no final answer',
+    'hedged': 'state more answers than are asked for and count as incorrect',
+}
+
+LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
+"""Share of samples above which a run is marked beside its score."""
+
+WORDS = {
+    'truncated': 'cut off',
+    'unanswered': 'without an answer',
+    'unjudged': 'unjudged',
+    'copies': 'copies',
+}
+"""What is counted of the samples -> how it is called for a reader."""
+
+
+class Health(NamedTuple):
+    """Counts of the samples of a run; None where nobody looked, as in files of labels.
+
+    truncated: cut off before their end.
+    unanswered: without a final answer.
+    unjudged: without a verdict; they count as incorrect.
+    copies: repeat a long response of another replica word for word.
+    output_tokens: of all samples together.
+    """
+
+    samples: int
+    truncated: int | None
+    unanswered: int | None
+    unjudged: int
+    copies: int | None
+    output_tokens: int | None
+
+    def share(self, what: str) -> float | None:
+        """Return the share of samples that are `what`, one of `WORDS`; None if it is not known."""
+        count: int | None = getattr(self, what)
+        return None if count is None else count / self.samples
+
+    @property
+    def mark(self) -> str:
+        """What is said beside the score of a run above one of the `LIMITS`, else ''.
+
+        >>> Health(240, 212, 235, 0, 0, None).mark
+        '88.3 % cut off, 97.9 % without an answer'
+        """
+        shares = {what: self.share(what) for what in LIMITS}
+        return ', '.join(
+            f'{100 * share:.1f} % {WORDS[what]}'
+            for what, share in shares.items()
+            if share is not None and share > LIMITS[what]
+        )
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """Return all of it for a table: column -> text, '–' for what is not known."""
+        shares = {WORDS[what]: self.share(what) for what in WORDS}
+        tokens = self.output_tokens
+        return {
+            **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
+            'output tokens a response': '–' if tokens is None else f'{tokens / self.samples:,.0f}',
+            'in all': '–' if tokens is None else f'{tokens:,}',
+        }
+
+    @property
+    def line(self) -> str:
+        """Return all that is known in one line.
+
+        >>> Health(240, 12, 0, 0, 0, 48_000).line
+        'cut off 5.0 %, without an answer 0.0 %, unjudged 0.0 %, copies 0.0 %, output tokens a response 200, \
+in all 48,000'
+        """
+        return ', '.join(f'{name} {text}' for name, text in self.cells.items() if text != '–')
+
+
+def health_of(block: Mapping[str, Any]) -> Health:
+    """Return the health of a run from the entry `gpassk` of its record."""
+    counts = block['counts']
+    return Health(
+        samples=block['n'] * len(counts['c']),
+        truncated=block.get('truncated'),
+        unanswered=block.get('unanswered'),
+        unjudged=block.get('unjudged', sum(counts.get('unjudged', ()))),
+        copies=mapping(block.get('replicas')).get('long_repeats'),
+        output_tokens=block.get('output_tokens'),
+    )
+
+
+class Gate(NamedTuple):
+    """A share of samples above which a report fails."""
+
+    what: str
+    share: float
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Read 'truncated>5%'.
+
+        Raises:
+            InputError: it is none.
+
+        >>> Gate.parse('truncated>5%')
+        Gate(what='truncated', share=0.05)
+        """
+        found = re.fullmatch(r'\s*(\w+)\s*>\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*', text)
+        if not found or found[1] not in WORDS or float(found[2]) > 100:
+            raise InputError(f'{text!r}: expected NAME>SHARE%, as in truncated>5%; names: {", ".join(WORDS)}')
+        return cls(found[1], float(found[2]) / 100)
+
+    def refused(self, health: Health) -> str:
+        """Return why a run does not pass, '' if it does; what is not known does not pass."""
+        share = health.share(self.what)
+        if share is None:
+            return f'how many samples are {WORDS[self.what]} is not known'
+        if share <= self.share:
+            return ''
+        return f'{100 * share:.1f} % {WORDS[self.what]}, above {100 * self.share:g} %'
+
+
+def undecided_notes(block: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on the samples that count as incorrect because the judge gave up, if there are any.
+
+    Args:
+        block: the entry `gpassk` of a record; of an older one, which does not tell, there is no sentence.
+
+    >>> undecided_notes({'undecided': 3, 'samples': 96, 'undecided_reasons': {'timeout': 2, 'too large': 1}})
+    ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 2, too large: 1)']
+    """
+    count, reasons = block.get('undecided'), block.get('undecided_reasons')
+    if not isinstance(count, int) or count <= 0:
+        return []
+    told = reasons.items() if isinstance(reasons, dict) else ()
+    why = ', '.join(f'{reason!s:.60}: {number!s:.12}' for reason, number in told)
+    what = f'{count} of {block.get("samples")} samples count as incorrect because the judge gave up on them'
+    return [f'{what} ({why})' if why else what]
+
+
+def answer_warnings(block: Mapping[str, Any]) -> list[str]:
+    """Return what a reader should know of the responses before quoting a score; [] if nothing.
+
+    Args:
+        block: `gpassk` of a record, or `samples` and the counts of `scoring.answer_counts`. Counts that it
+            lacks (nobody looked for final answers, or an older release wrote it) warn of nothing.
+    """
+    samples = block.get('samples')
+    if not isinstance(samples, int):
+        return []
+    counts = {name: block.get(name) for name in _SUSPECT}
+    return [
+        f'{count} of {samples} responses {_SUSPECT[name]}'
+        for name, count in counts.items()
+        if isinstance(count, int) and count > NOTEWORTHY * samples
+    ]

@@ -1,0 +1,149 @@
+"""A run whose responses were cut off is not mistaken for one that cannot do the task."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from result_files import ABBR, THIRDS, block, write_result
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.summary import summary_table
+from gpassk_opencompass.report.table import Run
+from gpassk_opencompass.results.health import Gate, Health, health_of
+from gpassk_opencompass.results.read import read
+
+ILL, WELL = ABBR.format(1), ABBR.format(2)
+MARK = '88.3 % cut off, 97.9 % without an answer'
+ENDED = {'unboxed': 0, 'hedged': 0, 'output_tokens': 24_000}
+REPLICAS = {'distinct': 9.5, 'identical_questions': 0, 'long_repeats': 24, 'warnings': []}
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    """Two runs of 24 questions with 10 samples: one was cut off, the other one is sound."""
+    for model, c, truncated, unanswered in ((ILL, [0] * 23 + [5], 212, 235), (WELL, THIRDS, 12, 2)):
+        path = write_result(tmp_path / 'outputs', model, c, n=10)
+        record = json.loads(path.read_text())
+        record['gpassk'] |= {**ENDED, 'truncated': truncated, 'unanswered': unanswered, 'replicas': REPLICAS}
+        path.write_text(json.dumps(record))
+    return tmp_path / 'outputs'
+
+
+def result_of(outputs: Path, model: str) -> Path:
+    [path] = outputs.rglob(f'{model}/*.json')
+    return path
+
+
+def test_the_words_stand_in_every_output_of_a_report(
+    outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the score of that run, and of no other one."""
+    report = tmp_path / 'report'
+    assert main(['report', str(outputs), '-o', str(report), '--only', 'tables']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [row] = [line for line in lines if line.startswith(f'| {ILL} ') and 'cut off' in line]
+    assert row.rstrip(' |').endswith(MARK)
+    [other] = [line for line in lines if line.startswith(f'| {WELL} ') and line.rstrip(' |').endswith('ok')]
+    assert other
+    assert row in (report / 'leaderboard.md').read_text().splitlines()
+    scores = list(csv.DictReader((report / 'scores.csv').read_text().splitlines()))
+    assert {one['health'] for one in scores if one['run'] == ILL} == {MARK}
+    assert {one['health'] for one in scores if one['run'] == WELL} == {''}
+    assert {(one['truncated'], one['unanswered'], one['copies']) for one in scores if one['run'] == ILL} == {
+        ('212', '235', '24')
+    }
+    published = json.loads((report / 'results.json').read_text())
+    assert {name: list(facts.get('health', {}).values()) for name, facts in published.items()} == {
+        'm1': [MARK],
+        'm2': [],
+    }
+    [latex] = (report / 'tables').glob('MATH500-L5.tex')
+    assert r'88.3 \% cut off' in latex.read_text()
+
+
+def test_the_page_says_it(outputs: Path) -> None:
+    """Below the name, and all shares among the facts of the run."""
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    from gpassk_opencompass.report.leaderboard import boards
+    from gpassk_opencompass.report.page.content import page_content
+
+    [board] = page_content(boards([read(path) for path in outputs.rglob('*.json')])[0])['boards']
+    told = {entry['name']: (entry['health'], entry['ended']) for entry in board['entries']}
+    assert told[ILL] == (
+        MARK,
+        'cut off 88.3 %, without an answer 97.9 %, unjudged 0.0 %, copies 10.0 %, '
+        'output tokens a response 100, in all 24,000',
+    )
+    assert told[WELL][0] == ''
+
+
+def test_compare_score_and_the_table_of_a_run_say_it(
+    outputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever the score stands."""
+    assert main(['compare', str(outputs)]) == 0
+    assert f'{ILL} ({MARK})' in capsys.readouterr().out
+    assert main(['score', str(result_of(outputs, ILL))]) == 0
+    assert 'health: cut off 88.3 %, without an answer 97.9 %' in capsys.readouterr().out
+    record = json.loads(result_of(outputs, ILL).read_text())
+    assert MARK in summary_table([Run(ILL, 'd', {'accuracy': 2.0, **record})])
+
+
+def test_a_greedy_run_that_was_cut_off_has_a_note(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At its accuracy."""
+    path = write_result(outputs, 'm2_t0_l100', [1] * 12 + [0] * 12, n=1)
+    record = json.loads(path.read_text())
+    record['gpassk'] |= {'truncated': 6, 'unanswered': 0}
+    path.write_text(json.dumps(record))
+    assert main(['report', str(outputs), '-o', str(outputs / 'r'), '--only', 'tables']) == 0
+    assert 'greedy run: 25.0 % cut off' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ('gates', 'code', 'named'),
+    [
+        (['truncated>5%'], 3, [ILL]),
+        (['truncated > 4.9 %'], 3, [ILL, WELL]),
+        (['unanswered>97.95%', 'truncated>90%'], 0, []),
+        (['copies>9.99%'], 3, [ILL, WELL]),
+        (['unjudged>0%'], 0, []),
+    ],
+)
+def test_a_report_can_be_made_to_fail(
+    outputs: Path, gates: list[str], code: int, named: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With 3, the runs by name, and all that it wrote."""
+    options = [text for gate in gates for text in ('--fail-on', gate)]
+    assert main(['report', str(outputs), '-o', str(outputs / 'r'), '--only', 'tables', *options]) == code
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith('--fail-on: ')]
+    assert {model for model in (ILL, WELL) if any(model in line for line in said)} == set(named)
+    assert (outputs / 'r' / 'leaderboard.md').exists()
+
+
+def test_what_is_not_known_does_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gate that nobody can look through is shut: files of labels tell of no response."""
+    write_result(tmp_path, WELL, THIRDS)
+    line = ['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables', '--fail-on']
+    assert main([*line, 'truncated>5%']) == 3
+    assert 'how many samples are cut off is not known' in capsys.readouterr().err
+    assert main([*line, 'unjudged>5%']) == 0
+
+
+@pytest.mark.parametrize('text', ['truncated', 'cut>5%', 'truncated>5', 'truncated>500%', 'truncated<5%', ''])
+def test_what_is_no_gate_is_refused(text: str) -> None:
+    """With the names that there are."""
+    with pytest.raises(InputError, match='truncated, unanswered, unjudged, copies'):
+        Gate.parse(text)
+
+
+def test_limits_are_shares_that_must_be_exceeded() -> None:
+    """5 % cut off and 1 % without an answer are still no mark; what is not known is none."""
+    assert Health(1000, 50, 10, 0, 0, None).mark == ''
+    assert Health(1000, 51, 10, 0, 0, None).mark == '5.1 % cut off'
+    assert Health(1000, 50, 11, 0, 0, None).mark == '1.1 % without an answer'
+    assert health_of(block(THIRDS, 4)).mark == ''
+    assert health_of(block(THIRDS, 4)).line == 'unjudged 0.0 %'
