@@ -148,14 +148,18 @@ def _counts(
 
 
 def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a reader of the page looks into."""
-    return {
-        'question': [one.get('question') for one in specific],
-        'reference': [one.get('reference') for one in specific],
-        'answers': [_texts(entry.get('answers')) for entry in entries],
-        'verdicts': [''.join(_texts(entry.get('verdicts'))) for entry in entries],
-        **lettered([_texts(entry.get('judged_by')) for entry in entries]),
+    """What a reader of the page looks into; without the columns that the rows lack."""
+    columns = {
+        name: [_texts(entry[name]) for entry in entries]
+        for name in ('answers', 'verdicts', 'judged_by')
+        if all(name in entry for entry in entries)
     }
+    if 'verdicts' in columns:
+        columns['verdicts'] = [''.join(verdicts) for verdicts in columns['verdicts']]  # type: ignore[misc]
+    if 'judged_by' in columns:
+        columns |= lettered(columns['judged_by'])
+    texts = {name: [one.get(name) for one in specific] for name in ('question', 'reference')}
+    return {**texts, **columns}
 
 
 def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
