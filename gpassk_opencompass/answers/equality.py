@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
@@ -75,6 +76,11 @@ class Equality:
             Union: self._regions,
             Time: self._times,
         }
+
+    @cached_property
+    def _inside(self) -> Equality:
+        """How to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
+        return Equality(self._rules - {'list-as-set'})
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
@@ -178,9 +184,9 @@ class Equality:
         reference, answer = self._distinct(reference), self._distinct(answer)
         if len(reference) != len(answer):
             return NO
-        left = list(answer)
+        left = [value for value in answer if value not in reference]
         found: list[Comparison] = []
-        for ours in reference:
+        for ours in [value for value in reference if value not in answer]:
             matches = [(self.compare(ours, theirs), place) for place, theirs in enumerate(left)]
             matches = [(same, place) for same, place in matches if same.equal is not False]
             if not matches:
@@ -202,13 +208,15 @@ class Equality:
         return kept
 
     def _sets(self, reference: Set, answer: Set) -> Comparison:
-        return self._unordered(reference.items, answer.items)
+        return self._inside._unordered(reference.items, answer.items)
 
     def _lists(self, reference: Value, answer: Value) -> Comparison:
         """Bare lists, and a bare list beside anything else."""
         ours, theirs = _items(reference), _items(answer)
         other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
-        if other is None or isinstance(other, Named):
+        if _contradict(reference, answer):
+            found = []
+        elif other is None or isinstance(other, Named):
             found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
         elif isinstance(other, Pair | Tuple):
             found = [self._by('list-as-tuple', self._named_or_not(ours, theirs))]
@@ -248,7 +256,7 @@ class Equality:
         return self._unordered(ours, theirs)
 
     def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
-        same = self._ordered((reference.low, reference.high), (answer.low, answer.high))
+        same = self._inside._ordered((reference.low, reference.high), (answer.low, answer.high))
         brackets = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
         if brackets[0] == brackets[1] or same.equal is False:
             return same
@@ -257,7 +265,7 @@ class Equality:
         return self._by('brackets', same)
 
     def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
-        return self._ordered(reference.items, answer.items)
+        return self._inside._ordered(reference.items, answer.items)
 
     def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
         if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
@@ -314,8 +322,11 @@ class Equality:
     def _times(self, reference: Time, answer: Time) -> Comparison:
         if (reference.hour % 12, reference.minute) != (answer.hour % 12, answer.minute):
             return NO
-        if reference.half and answer.half:
+        if bool(reference.half) is bool(answer.half):
             return NO  # they would have been the same
+        halved, other = (reference, answer) if reference.half else (answer, reference)
+        if other.hour > 12:  # 17:00 leaves nothing open
+            return YES if halved.half == 'pm' else NO
         return self._by('half-day', YES)
 
 
@@ -332,6 +343,18 @@ def _items(value: Value) -> tuple[Value, ...]:
         if len(names) == len(items) > 1:
             return tuple(Named(name, item, Symbol(name)) for name, item in zip(names, items, strict=True))
     return value.items if isinstance(value, Listed | Set | Tuple) else (value,)
+
+
+def _contradict(*lists: Value) -> bool:
+    """Whether one says `and`, the other `or`, of what is not just the values of one unknown."""
+    if {value.joined_by for value in lists if isinstance(value, Listed)} != {'and', 'or'}:
+        return False
+    items = [item for value in lists for item in _items(value)]
+    names = {item.name for item in items if isinstance(item, Named)}
+    return len(names) > 1 or any(
+        isinstance(item, Relation) or (isinstance(item, Formula) and isinstance(item.expression, Symbol))
+        for item in items
+    )
 
 
 def _are_named(items: Sequence[Value]) -> bool:

@@ -98,6 +98,8 @@ def _of_list(value: Listed) -> Region | None:
     variable = variables.pop()
     if value.joined_by != 'or' and all(region and len(region.pieces) == 1 for region in regions):
         common = _intersection(pieces)
+        if value.joined_by == 'and' and not common:
+            return None
         if common and (value.joined_by == 'and' or _ordered(pieces) == (EVERYTHING,)):
             return Region((common,), variable)
     return Region(_ordered(pieces), variable)
