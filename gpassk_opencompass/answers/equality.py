@@ -114,10 +114,9 @@ class Equality:
         if reference.words == answer.words:
             return same
         ours, theirs = (
-            {*''.join(value.words)} if _is_chinese(value.words) else {*value.words}
-            for value in (reference, answer)
+            ''.join(value.words) if _is_chinese(value.words) else value.words for value in (reference, answer)
         )
-        if (ours ^ theirs) & _NEGATING or not (ours <= theirs or theirs <= ours):
+        if ({*ours} ^ {*theirs}) & _NEGATING or not (_in_order(ours, theirs) or _in_order(theirs, ours)):
             return NO
         return self._by('label', same)
 
@@ -306,10 +305,7 @@ class Equality:
                 return self._quantity_and_formula(one, other, flipped)
             if isinstance(one, Ratio) and isinstance(other, Formula) and len(one.terms) == 2:
                 value = quotient(*one.terms)
-                return self._by(
-                    'ratio-as-fraction',
-                    self.expressions(value, other.expression),
-                )
+                return self._by('ratio-as-fraction', self.expressions(value, other.expression))
             if isinstance(one, Ratio) and isinstance(other, Time):
                 clock = tuple(number(part) for part in (other.hour, other.minute))
                 return self._by('half-day', YES if one.terms == clock else NO)
@@ -391,6 +387,12 @@ def _may_be_interval(pair: Pair) -> bool:
         return False
     low, high = value_of(pair.low.expression), value_of(pair.high.expression)
     return low is None or high is None or low < high
+
+
+def _in_order(fewer: Sequence[str], more: Sequence[str]) -> bool:
+    """Whether `more` is `fewer` with something between: 甲比乙多 is not 乙比甲多."""
+    left = iter(more)
+    return all(word in left for word in fewer)
 
 
 def _is_chinese(words: Sequence[str]) -> bool:

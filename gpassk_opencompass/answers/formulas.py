@@ -73,7 +73,6 @@ class _Reader(Cursor):
         if depth > _DEEPEST:
             raise Unread('nested too deep')
         self._depth = depth
-        self._bars = 0
 
     def _within(self, tokens: Tokens) -> Expression:
         reader = _Reader(tokens, self._depth + 1)
@@ -119,9 +118,7 @@ class _Reader(Cursor):
         if token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
             before = self.peek(-1)
             return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
-        if token.text == '|':
-            return self._bars == 0
-        return token.kind == 'command' or token.text in {'(', '[', '{', r'\{'}
+        return token.kind == 'command' or token.text in {'(', '[', '{', r'\{', '|'}
 
     def _factor(self) -> Expression:
         base = self._base()
@@ -159,6 +156,12 @@ class _Reader(Cursor):
     def _exponent(self) -> Expression:
         r"""`x^2`, `x^-2`, `x^{…}`, `x^(…)`, `2^2^3`; `x^10` is typed as in a program."""
         minus = self.take('-', '+') == '-'
+        if (
+            self.peek().kind == 'letters'
+            and len(self.peek().text) > 1
+            and self.peek().text not in SPELLED_SYMBOLS
+        ):
+            raise Unread('an exponent of several letters without braces')
         exponent = self._base()
         if self.take('^'):
             exponent = self._raised(exponent)
@@ -233,8 +236,7 @@ class _Reader(Cursor):
         before, _, after = text.partition(name)
         if after and name != 'pi':
             raise Unread(text)
-        parts = [*before, name, *after]
-        return self._several(parts)
+        return self._several([*before, name, *after])
 
     def _several(self, names: list[str]) -> Expression:
         factors: list[Expression] = [Symbol(name) for name in names[:-1]]

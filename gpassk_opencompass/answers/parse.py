@@ -39,7 +39,9 @@ from .values import (
 )  # fmt: skip
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
-_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9]{4}-|[0-9] ?[ap]\.m')
+_HAS_WORDS = re.compile(
+    r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9]{4}-|[0-9] ?[ap]\.m'
+)
 _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
 )
@@ -80,7 +82,8 @@ def read(answer: str) -> tuple[Value, ...]:
     except Unread:
         readings.append(Text(tuple(_words(tokens))))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
-        readings += _with_comma(comma[1], comma[2])
+        grouped = [value for value in readings if isinstance(value, Formula)]
+        readings = [*grouped, *_with_comma(comma[1], comma[2])] or readings
     return tuple(readings)
 
 

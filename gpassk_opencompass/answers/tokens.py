@@ -97,7 +97,7 @@ _SYNONYMS = {
     r'\varphi': r'\phi', r'\vartheta': r'\theta', r'\vee': 'or', r'\lor': 'or', r'\wedge': 'and',
     r'\land': 'and',
     r'\dbinom': r'\binom', r'\tbinom': r'\binom', r'\overrightarrow': r'\vec', r'\iff': r'\Leftrightarrow',
-    r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ',
+    r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ', '比': ':',
 }  # fmt: skip
 _OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
 _CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
