@@ -23,7 +23,11 @@ RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
 CONDITIONS = words('if for when where with 当 若 其中 时 as 为')
 """Words before a condition."""
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
-_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
+_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
+_SYSTEMS = frozenset(
+    {'cases', 'dcases', 'rcases', 'aligned', 'align', 'align*', 'gathered', 'split', 'array'}
+)
+_COMMAS = frozenset({',', ';'})
 _BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
 
 
@@ -103,13 +107,30 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
         tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
     if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
         return None
+    if tokens[0].kind not in _MATRICES | _SYSTEMS:
+        raise Unread(tokens[0].kind)
     rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
     cells = [split(row, frozenset('&'))[0] for row in rows]
     if tokens[0].kind in _MATRICES and not any(token.text in RELATIONS for token in tokens):
         return _matrix(cells)
     if all(len(row) == 1 for row in cells):
+        if all(_has_condition(row[0]) for row in cells):
+            return Piecewise(tuple(_branch(_at_last_comma(row[0]), inner) for row in cells))
         return Listed(tuple(inner.item(trimmed(row[0])) for row in cells), 'and')
     return Piecewise(tuple(_branch(row, inner) for row in cells))
+
+
+def _at_last_comma(row: list[Token]) -> list[list[Token]]:
+    """A row without `&`, `2n, n \\ge 2`: its value and its condition."""
+    last = split(row, _COMMAS)[0][-1]
+    return [row[: len(row) - len(last) - 1], last]
+
+
+def _has_condition(row: list[Token]) -> bool:
+    parts, commas = split(row, _COMMAS)
+    return bool(commas) and any(
+        token.text in RELATIONS | {r'\in'} or token.text in _OTHERWISE for token in parts[-1]
+    )
 
 
 def _branch(cells: list[list[Token]], inner: Inner) -> tuple[Value, Value]:

@@ -39,10 +39,13 @@ from .values import (
 )  # fmt: skip
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
-_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff]|[0-9]:[0-9]|[0-9]{4}-')
+_HAS_WORDS = re.compile(
+    r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9]{4}-|[0-9] ?[ap]\.m'
+)
 _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
 )
+_TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
 _JOINTS = {
     **dict.fromkeys((',', ';', '，', '；'), ','),
@@ -57,6 +60,7 @@ _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')')
 _CLOSE_ENOUGH = 0.01
 _LONGEST_NAME = 14
 _LONGEST_NOUN = 2
+_MOST_TERMS = 12  # of a ratio
 
 
 def read(answer: str) -> tuple[Value, ...]:
@@ -64,7 +68,7 @@ def read(answer: str) -> tuple[Value, ...]:
 
     What cannot be read as anything else is `Text`.
     """
-    plain = answer.strip().strip('$')
+    plain = answer.strip() if answer.count('$') == 1 else answer.strip().strip('$')  # $5 is a price
     if _PLAIN_NUMBER.fullmatch(plain):
         _, point, decimals = plain.partition('.')
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
@@ -78,12 +82,14 @@ def read(answer: str) -> tuple[Value, ...]:
     except Unread:
         readings.append(Text(tuple(_words(tokens))))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
-        readings += _with_comma(comma[1], comma[2])
+        grouped = [value for value in readings if isinstance(value, Formula)]
+        readings = [*grouped, *_with_comma(comma[1], comma[2])] or readings
     return tuple(readings)
 
 
 def _worded(bare: str) -> Value | None:
     first = _ANSWERED_FIRST.match(bare)
+    first = None if first and _TAKEN_BACK.search(bare, first.end()) else first
     meaning = meaning_of(first[1] if first else bare)
     return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
 
@@ -93,7 +99,8 @@ def _with_comma(whole: str, rest: str) -> list[Value]:
     decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
     decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
     items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
-    return [Formula(decimal), items] if len(rest) != 3 or whole.strip('+-') == '0' else [items]
+    readings: list[Value] = [Formula(decimal)] if len(rest) != 3 or whole.strip('+-') == '0' else []
+    return readings if len(rest) > 1 and rest[0] == '0' else [*readings, items]
 
 
 def _value(tokens: Tokens) -> Value:
@@ -289,7 +296,9 @@ def _is_name(expression: Expression) -> bool:
 
 def _ratio(tokens: Tokens) -> Value | None:
     parts, marks = split(tokens, frozenset({':'}))
-    if not marks or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
+    if not 0 < len(marks) < _MOST_TERMS or any(
+        part and part[0].kind in {'words', 'chinese'} for part in parts
+    ):
         return None
     try:
         return Ratio(tuple(read_expression(part) for part in parts))

@@ -6,7 +6,10 @@ import re
 
 _DENIED = re.compile(
     r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
-    r'maybe|perhaps|possibly|might)\b|[不非没无若设假]|如果',
+    r'maybe|perhaps|possibly|might|nobody|hardly|few|false|doubt|unlikely|unsure|says?|claims?|twice|double|'
+    r'half|minus|plus|reciprocal|inverse|opposite|negative'
+    r'|(?:square|cube|root|multiple) of|times (?:the|that|it))\b'
+    r'|[不非没无若设假错]|如果|相反数|倒数|平方根?(?=[是为])|立方(?=[是为])|[倍半](?=[是为])|[加减乘]',
     re.IGNORECASE,
 )
 _SAID = re.compile(
