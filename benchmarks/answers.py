@@ -66,11 +66,8 @@ def main() -> None:
     print(_foot(graded, missing))
     if not options.no_speed:
         some = pairs[:: max(1, len(pairs) // TIMED)]
-        print(
-            _speed(
-                {'these': _timings(some), **({} if options.pairs else {'integers': _timings(_integers())})}
-            )
-        )
+        cases = {'pairs': some} if options.pairs else {'suite': some, 'integers': _integers()}
+        print(_speed({name: _timings(timed) for name, timed in cases.items()}))
     if options.save:
         options.save.write_text(json.dumps(_by_name(pairs, judged), indent=0), encoding='utf-8')
     if options.before:

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpassk_opencompass.json_lines import JsonRows
+
 from .. import ROOT
 from .adapters import GRADERS
 
@@ -79,9 +81,8 @@ def grade(
     try:
         process.start()
         said = _kept(kept, process.version)
-        for pair, verdict in _each(
-            process, [pair for pair in dict.fromkeys(pairs) if pair not in said], limit
-        ):
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in said]
+        for pair, verdict in _each(process, new, limit):
             said[pair] = verdict
             if kept:
                 _keep(kept, {**pair._asdict(), 'version': process.version, **verdict})
@@ -106,7 +107,7 @@ def _each(
 def _kept(path: Path | None, version: str) -> dict[Asked, Mapping[str, Any]]:
     if path is None or not path.is_file():
         return {}
-    rows = [json.loads(line) for line in path.read_text(encoding='utf-8').splitlines()]
+    rows = [row for _, row in JsonRows(path)]
     return {Asked(row['reference'], row['answer']): row for row in rows if row['version'] == version}
 
 
