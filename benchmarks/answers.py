@@ -26,6 +26,7 @@ from random import Random
 from typing import NamedTuple
 
 from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.rule import RuleJudge
 
@@ -127,7 +128,7 @@ def _graded(
     pairs: Sequence[Labelled], options: argparse.Namespace
 ) -> tuple[dict[str, Graded], dict[str, str]]:
     """Each grader's verdicts, and why others have none."""
-    asked = [Asked(one.pair.reference, one.pair.answer) for one in pairs]
+    asked = [Asked(_unboxed(one.pair.reference), _unboxed(one.pair.answer)) for one in pairs]
     graded, missing = {}, {}
     for name, python in options.grader:
         kept = options.keep / f'{name}.jsonl' if options.keep else None
@@ -137,6 +138,11 @@ def _graded(
         except NoGrader as error:
             missing[name] = str(error)
     return graded, missing
+
+
+def _unboxed(text: str) -> str:
+    """The final answer of a whole response: a grader is given what its harness would find in the box."""
+    return (final_answer(text).text or text) if '\\boxed' in text else text
 
 
 def _grader(text: str) -> tuple[str, str]:

@@ -158,12 +158,13 @@ def test_plain_math_verify_grades_through_its_adapter() -> None:
 def test_the_table_counts_what_each_judge_gets_wrong(
     tmp_path: Path, fake: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By source; below it stand the pairs without a verdict, and who is not installed."""
+    """By source; of a whole response graders get what is in the box. Below stand the pairs without a verdict,
+    and who is not installed."""
     pairs = tmp_path / 'pairs.jsonl'
     rows = [
         ('1/2', '0.5', True, 'a'),
         ('2', '3', False, 'a'),
-        ('4', '4', False, 'b'),
+        ('4', 'So it is \\boxed{4}.', False, 'b'),
         ('5', 'raises', True, 'b'),
     ]
     names = ('reference', 'answer', 'label', 'source')
