@@ -280,7 +280,7 @@ def self_test_notes(block: Mapping[str, Any]) -> list[str]:
             no sentence: its second judge was asked about those references.
 
     >>> one = {'uid': 'a/1', 'reference': '1.41421356237', 'accepted': ['1.41421356238']}
-    >>> self_test_notes({'self_test': {'references': 2, 'failed': [one]}})[0][31:]
+    >>> self_test_notes({'self_test': {'references': 2, 'failed': [one]}})[0][27:]
     "1 of 2 references from wrong answers: a/1 '1.41421356237' (takes '1.41421356238' for it)"
     """
     told, judge = block.get('self_test'), block.get('judge')

@@ -175,7 +175,9 @@ def _signs(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _in_word(answer: str, piece: _Piece) -> bool:
-    return answer[: piece.start][-2:].isalpha() and answer[piece.end :][:2].isalpha()
+    """Whether a hyphen joins two words."""
+    beside = answer[max(0, piece.start - 2) : piece.start], answer[piece.end : piece.end + 2]
+    return all(len(letters) == 2 and letters.isalpha() for letters in beside)
 
 
 def _minus(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:

@@ -32,6 +32,7 @@ from ..answers.values import (
 _DIGITS = 60
 _SAME = mpmath.mpf(10) ** -40
 _MOST_DIGITS = 4000
+_LARGEST_EXPONENT = 10**6
 _SCALES = (7, 1, 11, -1)  # fractions and whole numbers, also below zero
 _LEAST = 2
 _TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le'}
@@ -132,8 +133,14 @@ def _value(expression: Expression, point: _Point) -> Any:
     if isinstance(expression, Product):
         return mpmath.fprod(_value(factor, point) for factor in expression.factors)
     if isinstance(expression, Power):
-        return mpmath.power(_value(expression.base, point), _value(expression.exponent, point))
+        return _raised(_value(expression.base, point), _value(expression.exponent, point))
     return _FUNCTIONS[expression.name](*(_value(argument, point) for argument in expression.arguments))
+
+
+def _raised(base: Any, exponent: Any) -> Any:
+    if abs(exponent) > _LARGEST_EXPONENT:
+        raise OverflowError  # it would take all memory
+    return mpmath.power(base, exponent)
 
 
 def _relations(one: Relation, other: Relation) -> bool:
