@@ -22,6 +22,8 @@ from .version import __version__
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""
 
+_MOST_NAMED = 5
+
 NOTEWORTHY = 0.01
 """Share of responses above which a count of them is worth a warning."""
 
@@ -140,6 +142,8 @@ def write_record(
         judge: who judged; asked for its identity and statistics.
         more: further entries of the block `gpassk`.
     """
+    from .judges.self_test import self_test_block  # the rule judge: who only reads records needs none
+
     rows = questions.rows
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
     undecided = np.array([judgement.undecided for judgement in judgements])[rows].sum(1)
@@ -153,6 +157,7 @@ def write_record(
         unjudged_reasons=dict(unjudged_reasons(judgements)),
         undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
+        **self_test_block(judge, questions.uid, questions.question, questions.reference),
         **more,
     )
     record['details'] |= {
@@ -265,6 +270,38 @@ def undecided_notes(block: Mapping[str, Any]) -> list[str]:
     why = ', '.join(f'{reason!s:.60}: {number!s:.12}' for reason, number in told)
     what = f'{count} of {block.get("samples")} samples count as incorrect because the judge gave up on them'
     return [f'{what} ({why})' if why else what]
+
+
+def self_test_notes(block: Mapping[str, Any]) -> list[str]:
+    """Return a sentence that names the references of which the rule judge accepts wrong answers, or none.
+
+    Args:
+        block: the entry `gpassk` of a record, or as much of it as there is. Where a cascade judged there is
+            no sentence: its second judge was asked about those references.
+
+    >>> one = {'uid': 'a/1', 'reference': '1.41421356237', 'accepted': ['1.41421356238']}
+    >>> self_test_notes({'self_test': {'references': 2, 'failed': [one]}})[0][27:]
+    "1 of 2 references from wrong answers: a/1 '1.41421356237' (takes '1.41421356238' for it)"
+    """
+    told, judge = block.get('self_test'), block.get('judge')
+    told = told if isinstance(told, Mapping) else {}
+    failed = told.get('failed')
+    if not isinstance(failed, list) or (isinstance(judge, Mapping) and 'second' in judge):
+        return []
+    named = [text for one in failed[:_MOST_NAMED] if (text := _failing(one))]
+    if not named:
+        return []
+    more = [f'and {len(failed) - _MOST_NAMED} more'] if len(failed) > _MOST_NAMED else []
+    count = f'{len(failed)} of {told.get("references")!s:.12}'
+    return [f'the rule judge cannot tell {count} references from wrong answers: {"; ".join([*named, *more])}']
+
+
+def _failing(one: Any) -> str:
+    """A reference and the first of what is taken for it; '' where a damaged record does not say so."""
+    if not isinstance(one, dict) or not isinstance(one.get('accepted'), list) or not one['accepted']:
+        return ''
+    reference, accepted = str(one.get('reference')), str(one['accepted'][0])
+    return f'{one.get("uid")!s:.60} {reference!r:.60} (takes {accepted!r:.60} for it)'
 
 
 def answer_warnings(block: Mapping[str, Any]) -> list[str]:

@@ -72,6 +72,8 @@ def _set(inside: Tokens, inner: Inner) -> Value:
     parts, marks = split(inside, frozenset({'|', ':'}))
     if marks and len(parts) >= 2 and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
         condition = inside[len(parts[0]) + 1 :]
+        if {token.text for token in parts[0]}.isdisjoint(token.text for token in condition):
+            raise Unread('a condition for something else')
         return inner.value(condition)
     value = inner.value(inside)
     return Set(value.items if isinstance(value, Listed) else (value,))
@@ -83,7 +85,7 @@ def _rows_of_lists(inside: Tokens) -> Matrix | None:
     if not semicolons:
         rows, _ = split(inside, frozenset(','))
         if len(rows) < 2 or not all(
-            row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows
+            row and row[0].text + row[-1].text == '[]' and closing(row, 0) == len(row) - 1 for row in rows
         ):
             return None
         rows = [row[1:-1] for row in rows]

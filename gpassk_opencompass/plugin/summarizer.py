@@ -14,7 +14,7 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
-from ..record import answer_warnings, undecided_notes
+from ..record import answer_warnings, self_test_notes, undecided_notes
 from ..report.results import read_result
 from ..report.summary import summary_table
 from ..report.table import Run, breakdown_table, results_table
@@ -119,4 +119,4 @@ def _warnings(record: Any) -> list[str]:
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
     told = block.get('provenance') or {}
-    return [*warnings, *told.get('warnings', ()), *undecided_notes(block)]
+    return [*warnings, *told.get('warnings', ()), *undecided_notes(block), *self_test_notes(block)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement
-from ..record import SYMBOLS, answer_warnings, undecided_notes, undecided_reasons
+from ..judges.self_test import self_test_block
+from ..record import SYMBOLS, answer_warnings, self_test_notes, undecided_notes, undecided_reasons
 from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Counted, Sampled
 from .tally import Counts, Tally
@@ -34,8 +36,20 @@ class Judged:
     def remarks(self) -> list[str]:
         """What a reader should know of responses and judge before quoting a score."""
         reasons = undecided_reasons(self.judgements)
-        block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
-        return [*answer_warnings({**block, **self.counts()}), *undecided_notes(block)]
+        block: dict[str, Any] = {
+            'undecided': reasons.total(),
+            'undecided_reasons': reasons,
+            'samples': len(self.responses),
+        }
+        tried = self_test_block(
+            self.judge,
+            [one.about.uid for one in self.questions],
+            [one.question for one in self.questions],
+            [one.reference for one in self.questions],
+        )
+        block |= {**tried, 'judge': self.judge.identity()}
+        warnings = answer_warnings({**block, **self.counts()})
+        return [*warnings, *undecided_notes(block), *self_test_notes(block)]
 
 
 @dataclass

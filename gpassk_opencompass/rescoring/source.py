@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
-from ..record import answer_warnings, undecided_notes
+from ..record import answer_warnings, self_test_notes, undecided_notes
 from .fields import RESULT, Naming
 from .judged import Judged, Responses
 from .rows import (
@@ -151,7 +151,7 @@ def _result(path: str, record: Row, naming: Naming, selection: Selection) -> Sou
         judge = {key: value for key, value in block['judge'].items() if key != 'statistics'}
         if not all(type(k) is int and k > 0 for k in block['k']):
             raise InputError(f'{path} is damaged: k = {block["k"]!r:.60}; expected whole numbers from 1')
-        remarks = [*answer_warnings(block), *undecided_notes(block)]
+        remarks = [*answer_warnings(block), *undecided_notes(block), *self_test_notes(block)]
         return Source(
             RESULT,
             iter(questions),

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import pass_name
-from ...record import answer_warnings, undecided_notes
+from ...record import answer_warnings, self_test_notes, undecided_notes
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
@@ -104,7 +104,7 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'warnings': [
             *_warnings(block.get('replicas')),
             *answer_warnings(block),
-            *(f'{note}.' for note in undecided_notes(block)),
+            *(f'{note}.' for note in (*undecided_notes(block), *self_test_notes(block))),
         ],
         'responses': number,
         'order': order if order != list(range(len(order))) else None,
