@@ -47,7 +47,8 @@ class Answer(NamedTuple):
     kind: Kind
     samples: int
     name: str
-    """The same in every run with this answer to this question and this verdict: 12 hexadecimal digits."""
+    """The same in every run with this answer to this question and this verdict of this kind: 12 hexadecimal
+    digits."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def read_run(place: str, record: Mapping[str, Any]) -> Run:
             pair = Pair(
                 row.question, row.reference, min(texts, key=lambda text: (len(text), text)), row.language
             )
-            name = _name(row.uid, row.question, row.reference, normal, verdict)
+            name = _name(row.uid, row.question, row.reference, normal, verdict, kind)
             answers.append(Answer(number, pair, Kind(verdict == '1', kind), len(texts), name))
     return Run(n, _table(block), correct, unaccepted, unrejected, answers, digest_of(details)[:12])
 
@@ -162,8 +163,13 @@ def _checked(place: str, details: Mapping[str, Any], n: int, correct: Integers) 
         types = [_type(judges, letter) for letter in letters] if letters is not None else [UNKNOWN] * n
         if len(types) != n:
             raise InputError(f'{place} is damaged: judged_by of {uid:.60} has {len(types)} letters, not {n}')
-        rows.append(_Row(uid, question, reference, group.rpartition('_')[2], answers, verdicts, types))
+        rows.append(_Row(uid, question, reference, _language(group), answers, verdicts, types))
     return rows
+
+
+def _language(group: str) -> str:
+    split, _, language = group.rpartition('_')
+    return language if split else 'en'
 
 
 def _type(judges: Mapping[str, Any], letter: str) -> str:

@@ -106,7 +106,9 @@ def run(arguments: Namespace) -> int:
     planned = not sheet.labels and asked is None
     labels = _agreeing(sheet) if planned else sheet.labels
     found = findings(judged, sheet.drawn, labels, arguments.level)
-    print(f'\n{kinds_table(found, planned).to_markdown()}\n\n{metrics_table(found).to_markdown()}\n')
+    metrics = metrics_table(found)
+    shown = metrics.without('as audited') if planned else metrics
+    print(f'\n{kinds_table(found, planned).to_markdown()}\n\n{shown.to_markdown()}\n')
     for note in notes(found, sheet, arguments.level, planned):
         print(note)
     if arguments.output:
