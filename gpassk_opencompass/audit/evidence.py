@@ -1,16 +1,16 @@
-"""What labels of a sample say about the errors among all answers: which numbers of errors they do not rule
-out.
+"""What labels of a sample say about the errors among all answers: which numbers of them are not ruled out.
 
 Of the N answers of a kind, W have a wrong verdict. Of a sample of n, drawn without replacement, X are wrong,
 and P(X = x | W) is hypergeometric. Numbers W = (W₁, W₂, …) of all kinds are ruled out at level α where
 
     m(x) / Π P(x_h | W_h) ≥ 1/α,
 
-where m is the chance of x if the numbers of errors were themselves drawn: of each kind with a share that is
-Beta(a, 1), and a one of `SHARES` at random. Under the true W this ratio has an expected value of at most 1,
-so it reaches 1/α with probability α at most (Markov), whatever W is: no approximation, however few were
-asked. So Σ −log P(x_h | W_h) has one budget, log(1/α) − log m(x), which all kinds share. That is far less
-than a limit for each kind by itself would allow: an error that is assumed in one kind is paid for in all.
+where m is the chance of x if the numbers of errors were themselves drawn: with a share of errors that is
+Beta(a, 1), of each kind for itself or one of all kinds, and an a of `SHARES`, all of it with equal chances.
+Under the true W this ratio has an expected value of at most 1, so it reaches 1/α with probability α at most
+(Markov), whatever W is: no approximation, however few were asked. So Σ −log P(x_h | W_h) has one budget,
+log(1/α) − log m(x), which all kinds share. That is far less than a limit for each kind by itself would
+allow: an error that is assumed in one kind is paid for in all.
 
 Sources: the ratio is the inverse of the prior-posterior ratio of Waudby-Smith and Ramdas 2020, Confidence
 sequences for sampling without replacement, NeurIPS 33; a product over strata: Spertus and Stark 2022, Sweeter
@@ -80,21 +80,41 @@ def budget(seen: Sequence[Seen], alpha: float) -> float:
 
     Kinds of which every answer has its label are left out; what they hold is known.
     """
+    open_kinds = [one for one in seen if one.unknown and one.asked]
+    logs = [_apart(open_kinds, a) for a in SHARES] + [_together(open_kinds, a) for a in SHARES]
+    return math.log(1 / alpha) - float(np.logaddexp.reduce(logs) - math.log(len(logs)))
+
+
+def _apart(seen: Sequence[Seen], a: float) -> float:
+    """Return log m(x) where each kind has its own share; the least that unlabelled answers may make of it."""
     from scipy.stats import betabinom
 
-    logs = np.zeros(len(SHARES))
+    return sum(float(betabinom.logpmf(_wrong(one), one.asked, a, 1.0).min()) for one in seen)
+
+
+def _together(seen: Sequence[Seen], a: float) -> float:
+    """Return the same where all kinds have one share."""
+    from scipy.special import betaln, gammaln
+
+    asked, wrong, left = (sum(counts) for counts in zip((0, 0, 0), *(one[1:] for one in seen), strict=True))
+    ways = 0.0
     for one in seen:
-        if one.unknown and one.asked:
-            wrong = np.arange(one.wrong, one.wrong + one.open + 1)[:, None]
-            logs += betabinom.logpmf(wrong, one.asked, np.array(SHARES), 1.0).min(axis=0)
-    return math.log(1 / alpha) - float(np.logaddexp.reduce(logs) - math.log(len(SHARES)))
+        x = _wrong(one)
+        ways += float((gammaln(one.asked + 1) - gammaln(x + 1) - gammaln(one.asked - x + 1)).min())
+    total = np.arange(wrong, wrong + left + 1)
+    return ways + float((betaln(total + a, asked - total + 1.0) - betaln(a, 1.0)).min())
+
+
+def _wrong(one: Seen) -> NDArray[np.int64]:
+    """Return the numbers of errors that the asked answers may hold."""
+    return np.arange(one.wrong, one.wrong + one.open + 1)
 
 
 def most_wrong(seen: Sequence[Seen], alpha: float) -> list[int]:
     """Return for each kind the largest number of errors that is not ruled out, all kinds at once.
 
     >>> most_wrong([Seen(100, 60, 0), Seen(3, 3, 1)], 0.05)
-    [4, 1]
+    [3, 1]
     """
     curves = [costs(one) for one in seen]
     left = budget(seen, alpha) - sum(float(curve.min()) for curve in curves)
