@@ -424,14 +424,15 @@ def test_unjudged_samples_are_bounded_as_in_the_record() -> None:
         ({'verdicts': ['11']}, 'x is damaged: details need'),
         (
             {'verdicts': ['11', '00']},
-            r'the answers and verdicts of u1 are not those of n = 2 samples of which 1',
+            r'the details of u1 are not verdicts of n = 2 samples of which 1 are',
         ),
-        ({'answers': [['2', '2'], ['2']]}, 'the answers and verdicts of u1'),
-        ({'verdicts': ['11', '1x']}, 'the answers and verdicts of u1'),
-        ({'question': ['a', 3]}, 'the answers and verdicts of u1'),
-        ({'judged_by': ['aa', 'a']}, 'judged_by of u1 has 1 letters, not 2'),
+        ({'answers': [['2', '2'], ['2']]}, 'the details of u1 are not 2 answers'),
+        ({'verdicts': ['11', '1x']}, 'the details of u1 are not verdicts'),
+        ({'question': ['a', 3]}, 'the details of u1 are not verdicts'),
+        ({'judged_by': ['aa', 3]}, 'the details of u1 are not 2 answers and as many letters'),
+        ({'judged_by': ['aa', 'a']}, 'the details of u1 are not 2 answers and as many letters'),
     ],
-    ids=['none', 'rows', 'counts', 'answers', 'symbols', 'texts', 'letters'],
+    ids=['none', 'rows', 'counts', 'answers', 'symbols', 'texts', 'no letters', 'letters'],
 )
 def test_a_result_that_says_something_else_is_refused(change: dict[str, Any], message: str) -> None:
     """With the question."""

@@ -311,3 +311,14 @@ def test_a_run_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
     scored(tmp_path, ANSWERS)
     assert audited(tmp_path) == 2
     assert 'holds 2 results; give one of the files' in told(capsys)
+
+
+def test_a_run_of_lighteval_is_audited_like_any_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of a recorded one, whose verdicts stand in its details."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    file = tmp_path / 'labels.jsonl'
+    assert audited(Path(__file__).parent / 'recorded' / 'lighteval', '--write', file) == 0
+    assert 'judged by rule' in capsys.readouterr().out
+    assert {row['language'] for row in lines_of(file)} == {'cn', 'en'}

@@ -27,7 +27,7 @@ CERTAIN = 'empty'
 UNKNOWN = 'any'
 """The type of all verdicts of a result that does not say which check decided."""
 
-_COLUMNS = ('uid', 'group', 'question', 'reference', 'answers', 'verdicts')
+_COLUMNS = ('question', 'reference', 'answers', 'verdicts')
 
 
 class Kind(NamedTuple):
@@ -100,8 +100,9 @@ def read_run(place: str, record: Mapping[str, Any]) -> Run:
             f'{place} does not say what was answered: an audit needs `details` with answers and verdicts, '
             'as an evaluation or gpassk score writes them of responses, or of labels with answers'
         )
-    n, correct = block['n'], np.array(block['counts']['c'], dtype=np.int64)
-    rows = _checked(place, details, n, correct)
+    n, counts = block['n'], block['counts']
+    correct = np.array(counts['c'], dtype=np.int64)
+    rows = _checked(place, details, n, counts)
     answers: list[Answer] = []
     unaccepted, unrejected = np.zeros_like(correct), np.zeros_like(correct)
     for number, row in enumerate(rows):
@@ -115,7 +116,15 @@ def read_run(place: str, record: Mapping[str, Any]) -> Run:
             )
             name = _name(row.uid, row.question, row.reference, normal, verdict, kind)
             answers.append(Answer(number, pair, Kind(verdict == '1', kind), len(texts), name))
-    return Run(n, _table(block), correct, unaccepted, unrejected, answers, digest_of(details)[:12])
+    return Run(
+        n,
+        _table(place, block),
+        correct,
+        unaccepted,
+        unrejected,
+        answers,
+        digest_of([counts['uid'], details])[:12],
+    )
 
 
 class _Row(NamedTuple):
@@ -135,36 +144,36 @@ class _Row(NamedTuple):
         return found
 
 
-def _checked(place: str, details: Mapping[str, Any], n: int, correct: Integers) -> list[_Row]:
+def _checked(place: str, details: Mapping[str, Any], n: int, counts: Mapping[str, Any]) -> list[_Row]:
     """Return the rows of `details`, each with n answers and the verdicts that were counted."""
-    columns = [details.get(name) for name in _COLUMNS]
+    size = len(counts['c'])
+    columns = [counts['uid'], counts['group'], *(details.get(name) for name in _COLUMNS)]
     judges = mapping(details.get('judges'))
-    columns.append(details.get('judged_by') or [None] * len(correct))
-    if not all(isinstance(column, list) and len(column) == len(correct) for column in columns):
+    columns.append(details.get('judged_by') or [None] * size)
+    if not all(isinstance(column, list) and len(column) == size for column in columns):
         raise InputError(f'{place} is damaged: details need {", ".join(_COLUMNS)}, one entry a question')
     rows = []
-    for c, entry in zip(correct.tolist(), zip(*columns, strict=True), strict=True):
-        *texts, answers, verdicts, letters = entry
-        fit = isinstance(answers, list) and all(
-            isinstance(text, str) for text in (*texts, *answers, verdicts)
-        )
-        if (
-            not fit
-            or len(answers) != n
-            or len(verdicts) != n
-            or verdicts.count('1') != c
-            or set(verdicts) - set('01?')
-        ):
-            raise InputError(
-                f'{place} is damaged: the answers and verdicts of {texts[0]!s:.60} are not those of n = {n} '
-                f'samples of which {c} are correct; evaluate again'
-            )
-        uid, group, question, reference = texts
-        types = [_type(judges, letter) for letter in letters] if letters is not None else [UNKNOWN] * n
-        if len(types) != n:
-            raise InputError(f'{place} is damaged: judged_by of {uid:.60} has {len(types)} letters, not {n}')
+    for c, entry in zip(counts['c'], zip(*columns, strict=True), strict=True):
+        uid, group, question, reference, answers, verdicts, letters = entry
+        if not (_texts([question, reference, verdicts]) and _texts(answers) and _counted(verdicts, n, c)):
+            raise _unlike(place, uid, f'verdicts of n = {n} samples of which {c} are correct')
+        if len(answers) != n or not (letters is None or (isinstance(letters, str) and len(letters) == n)):
+            raise _unlike(place, uid, f'{n} answers and as many letters of judged_by')
+        types = [UNKNOWN] * n if letters is None else [_type(judges, letter) for letter in letters]
         rows.append(_Row(uid, question, reference, _language(group), answers, verdicts, types))
     return rows
+
+
+def _texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(text, str) for text in values)
+
+
+def _counted(verdicts: str, n: int, c: int) -> bool:
+    return len(verdicts) == n and verdicts.count('1') == c and set(verdicts) <= set('01?')
+
+
+def _unlike(place: str, uid: str, expected: str) -> InputError:
+    return InputError(f'{place} is damaged: the details of {uid:.60} are not {expected}; evaluate again')
 
 
 def _language(group: str) -> str:
@@ -181,8 +190,11 @@ def _name(*texts: str) -> str:
     return hashlib.sha256('\0'.join(texts).encode('utf-8', 'surrogatepass')).hexdigest()[:12]
 
 
-def _table(block: Mapping[str, Any]) -> dict[str, Floats]:
+def _table(place: str, block: Mapping[str, Any]) -> dict[str, Floats]:
     n, ks, thresholds = block['n'], block['k'], block.get('thresholds') or [0.5, 0.75, 1.0]
-    metrics = dict(metric_table(n, ks, thresholds)) if n > 1 else {}
+    try:
+        metrics = dict(metric_table(n, ks, thresholds)) if n > 1 else {}
+    except TypeError as error:
+        raise InputError(f'{place} is damaged: thresholds = {thresholds!r:.60}: {error}') from error
     metrics.pop(mg_pass_name(1), None)
     return {'accuracy': np.arange(n + 1) / n, **metrics}
