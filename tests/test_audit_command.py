@@ -148,10 +148,14 @@ def test_a_person_is_asked_and_each_reply_is_kept(
     assert [row['label'] for row in lines_of(file)] == [True, True, False, *[None] * 7]
     assert out.count('[2 of 10]') == 2
     assert '7 of 10 drawn answers have no label' in out
+    rows = lines_of(file)
+    filled(file, [*rows[1:], rows[0] | {'remark': 'odd'}])
     monkeypatch.setattr('sys.stdin', StringIO('y\n' * 7))
     assert audited(result, '--labels', file, '--ask') == 0
     assert '7 answers have no label' in capsys.readouterr().out
-    assert [row['label'] for row in lines_of(file)] == [True, True, False, *[True] * 7]
+    rows = lines_of(file)
+    assert [row['label'] for row in rows] == [True, True, False, *[True] * 7]
+    assert [row.get('remark') for row in rows] == ['odd', *[None] * 9]
 
 
 def test_an_answer_cannot_steer_the_terminal(
@@ -272,6 +276,8 @@ def test_contradicting_labels_are_refused(
         (['--pairs', '2'], 'there are 3 kinds of verdicts'),
         (['--trust', 'interval'], 'no verdict is of that type; there are'),
         (['--level', '95'], 'expected a number between 0 and 1'),
+        (['-o', 'there.json', '--labels', 'there.json'], 'read or written as another file'),
+        (['--ask', '--labels', 'x.jsonl.gz'], 'unpack it first'),
         (['-o', 'x.txt'], 'expected a name that ends in .csv or .json'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, list) else '',

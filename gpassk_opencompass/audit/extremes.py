@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,12 +120,6 @@ class _Classes:
         counts = np.array(list(classes.values()), dtype=np.int64)
         return cls(n, np.array([c for c, _ in classes], dtype=np.int64), counts, kind, change)
 
-    @cached_property
-    def sources(self) -> Integers:
-        """For each doubt the count from which it leads to c = 0 … n, −1 if there is none; (R, P, n + 1)."""
-        before = np.arange(self.n + 1) - self.change[:, :, None]
-        return np.where((before >= 0) & (before <= self.n) & (self.change[:, :, None] != 0), before, -1)
-
     def cheapest(self, values: Floats, prices: Floats) -> tuple[Floats, Integers, Integers]:
         """Return what is best for each class at these prices.
 
@@ -136,10 +129,11 @@ class _Classes:
         classes = np.arange(len(self.correct))
         paid = np.full((len(classes), self.n + 1), np.inf)
         paid[classes, self.correct] = 0.0
-        taken = np.zeros(self.sources.shape, dtype=bool)
-        for rank, sources in enumerate(self.sources):
-            moved = np.take_along_axis(paid, np.maximum(sources, 0), 1) + prices[self.kind[rank], None]
-            moved[sources < 0] = np.inf
+        taken = np.zeros((*self.change.shape, self.n + 1), dtype=bool)
+        for rank, change in enumerate(self.change):
+            before = np.arange(self.n + 1) - change[:, None]
+            moved = np.take_along_axis(paid, before.clip(0, self.n), 1) + prices[self.kind[rank], None]
+            moved[(before < 0) | (before > self.n) | (change[:, None] == 0)] = np.inf
             taken[rank] = moved < paid
             paid = np.where(taken[rank], moved, paid)
         correct = np.argmax(values - paid, axis=1)
@@ -148,7 +142,7 @@ class _Classes:
         for rank in reversed(range(len(taken))):
             chosen = taken[rank, classes, at]
             np.add.at(errors, (classes[chosen], self.kind[rank, chosen]), 1)
-            at = np.where(chosen, self.sources[rank, classes, at], at)
+            at = np.where(chosen, at - self.change[rank], at)
         return gains, correct, errors
 
 

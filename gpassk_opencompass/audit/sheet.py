@@ -15,6 +15,8 @@ from .drawing import Plan, draw, in_turn
 from .findings import Labels
 from .judged import Answer, Kind, Run
 
+_FIELDS = {'id', 'question', 'reference', 'answer', 'label', 'language', 'draw'}
+
 
 class Sheet(NamedTuple):
     """A drawn sample and what was said of it."""
@@ -22,6 +24,8 @@ class Sheet(NamedTuple):
     plan: Plan
     drawn: Mapping[Kind, Sequence[Answer]]
     labels: Labels
+    notes: Mapping[str, Mapping[str, Any]] = {}
+    """Name of an answer → fields of its line that somebody added."""
 
     @property
     def unlabelled(self) -> list[Answer]:
@@ -47,6 +51,7 @@ class Sheet(NamedTuple):
             'label': self.labels.get(answer.name),
             'language': pair.language,
             'draw': drawn,
+            **self.notes.get(answer.name, {}),
         }
 
 
@@ -58,7 +63,7 @@ def new_sheet(run: Run, plan: Plan) -> Sheet:
 def read_sheet(path: Path, run: Run) -> Sheet:
     """Return the sample of a file and its labels.
 
-    Lines may be missing or stand in another order, and further fields are ignored; what was asked and
+    Lines may be missing or stand in another order, and further fields are kept as notes; what was asked and
     answered is taken from the run. A label is null or '' where there is none.
 
     Raises:
@@ -68,6 +73,7 @@ def read_sheet(path: Path, run: Run) -> Sheet:
     sheet: Sheet | None = None
     names: set[str] = set()
     labels: dict[str, bool] = {}
+    notes: dict[str, dict[str, Any]] = {}
     for number, row in rows:
         place = rows.place(number)
         plan = _plan(place, row, run)
@@ -75,13 +81,14 @@ def read_sheet(path: Path, run: Run) -> Sheet:
             sheet = new_sheet(run, plan)
             names = {answer.name for answer in in_turn(sheet.drawn)}
         name = _name(place, row, plan, sheet, names)
+        notes.setdefault(name, {}).update((key, row[key]) for key in row if key not in _FIELDS)
         if row.get('label') not in (None, ''):
             label = label_of(place, row['label'])
             if labels.setdefault(name, label) is not label:
                 raise InputError(f'{place}: {name} stands there twice, with both labels; keep one line')
     if sheet is None:
         raise InputError(f'{path} is empty; gpassk audit RUN --write FILE draws a sample anew')
-    return sheet._replace(labels=labels)
+    return sheet._replace(labels=labels, notes=notes)
 
 
 def _plan(place: str, row: Mapping[str, Any], run: Run) -> Plan:

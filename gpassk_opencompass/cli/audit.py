@@ -129,6 +129,11 @@ def _check(arguments: Namespace) -> None:
         raise InputError(
             f'--judge {arguments.judge}: a rule would accept its own errors; give llm, or a judge as JSON'
         )
+    _check_files(arguments)
+
+
+def _check_files(arguments: Namespace) -> None:
+    """Refuse what could not be written, or would be lost."""
     if arguments.write and arguments.write.exists():
         raise InputError(
             f'--write {arguments.write}: it is there already and may hold labels; give another name, or '
@@ -137,6 +142,11 @@ def _check(arguments: Namespace) -> None:
     for file in (arguments.output, arguments.write, arguments.labels):
         if file and not file.parent.is_dir():
             raise InputError(f'there is no folder {file.parent} to write {file.name} to')
+    inputs = [place.resolve() for place in (arguments.run_file, arguments.labels, arguments.write) if place]
+    if arguments.output and arguments.output.resolve() in inputs:
+        raise InputError(f'-o {arguments.output} is read or written as another file, too; give another name')
+    if arguments.ask and arguments.labels.suffix == '.gz':
+        raise InputError(f'--ask writes {arguments.labels} after each reply: unpack it first')
     drawing = [name for name in ('pairs', 'seed', 'trust') if getattr(arguments, name) not in (None, [])]
     if drawing and arguments.labels and arguments.labels.exists():
         raise InputError(f'--{drawing[0]}: {arguments.labels} says how it was drawn; leave the option out')
