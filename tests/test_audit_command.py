@@ -13,8 +13,10 @@ import pytest
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.answers import normal_form
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.store import STORE_VARIABLE
+from gpassk_opencompass.metrics import metric_means, metric_table
 
 ANSWERS = ['2', '2.0', '3', '4', '']
 """Of each response in turn; two of five are right."""
@@ -328,3 +330,35 @@ def test_a_run_of_lighteval_is_audited_like_any_other(
     assert audited(Path(__file__).parent / 'recorded' / 'lighteval', '--write', file) == 0
     assert 'judged by rule' in capsys.readouterr().out
     assert {row['language'] for row in lines_of(file)} == {'cn', 'en'}
+
+
+SAMPLES = Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'samples' / 'math_cot_100_n8.jsonl'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SAMPLES.exists(), reason='the samples beside the checkout are not there')
+def test_bounds_of_real_responses_hold_the_scores_of_somebody_elses_verdicts(tmp_path: Path) -> None:
+    """60 labels out of the verdicts that came with the responses; all of those give the truth."""
+    rows = lines_of(SAMPLES)
+    questions = [
+        {'uid': f'm{row["idx"]}', 'question': row['question'], 'answer': row['gt'], 'responses': row['code']}
+        for row in rows
+    ]
+    responses, result = filled(tmp_path / 'math.jsonl', questions), tmp_path / 'math.gpassk.json'
+    assert main(['score', str(responses), '--k', '4', '8', '-o', str(result)]) == 0
+    details = json.loads(result.read_text('utf-8'))['details']
+    said = {
+        (row['question'], normal_form(answer)): bool(verdict)
+        for row, answers in zip(rows, details['answers'], strict=True)
+        for answer, verdict in zip(answers, row['score'], strict=True)
+    }
+    file = tmp_path / 'labels.jsonl'
+    assert audited(result, '--pairs', 60, '--write', file) == 0
+    drawn = [row | {'label': said[row['question'], normal_form(row['answer'])]} for row in lines_of(file)]
+    metrics = found(result, tmp_path, '--labels', filled(file, drawn))['metrics']
+    correct = [sum(map(bool, row['score'])) for row in rows]
+    truth = metric_means(metric_table(8, [4, 8]), correct) | {'accuracy': sum(correct) / 800}
+    assert len(metrics) == 11
+    for metric in metrics:
+        assert metric['low'] <= truth[metric['name']] <= metric['high']
+        assert metric['high'] - metric['low'] < 0.2
