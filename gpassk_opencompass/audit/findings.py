@@ -68,8 +68,7 @@ def findings(
     Raises:
         InputError: no such level.
     """
-    if not 0 < level < 1:
-        raise InputError(f'--level {level:g}: expected a number between 0 and 1, such as 0.95')
+    check_level(level)
     seen = {kind: _seen(len(run.kinds[kind]), sample, labels) for kind, sample in drawn.items()}
     alpha = (1 - level) / 2
     most: dict[Kind, int] = {}
@@ -84,6 +83,12 @@ def findings(
         for name, value in run.reported().items()
     ]
     return Findings(kinds, metrics)
+
+
+def check_level(level: float) -> None:
+    """Raise InputError unless a level is above 0 and below 1."""
+    if not 0 < level < 1:
+        raise InputError(f'--level {level:g}: expected a number between 0 and 1, such as 0.95')
 
 
 def _seen(answers: int, sample: Sequence[Answer], labels: Labels) -> Seen:

@@ -96,9 +96,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Draw, ask or read, print the tables and write what was asked for; returns the exit code 0."""
     _check(arguments)
-    from ..audit.findings import findings
+    from ..audit.findings import check_level, findings
     from ..audit.judged import read_run
 
+    check_level(arguments.level)
     result = _result(arguments.run_file)
     judged = read_run(str(result.path), result.record)
     print(described(result.model, result.benchmark, result.judge, judged))
@@ -121,7 +122,7 @@ def _check(arguments: Namespace) -> None:
     check_table_name(arguments.output)
     if arguments.ask and not arguments.labels:
         raise InputError('--ask keeps each answer at once: give --labels FILE, a new file or one of before')
-    if arguments.labels and (arguments.judge or arguments.model or arguments.url):
+    if arguments.labels and (arguments.judge or arguments.model or arguments.url or arguments.store):
         raise InputError('--labels has the labels of a person, --judge asks a judge: give one of them')
     if not arguments.judge and (arguments.model or arguments.url or arguments.store):
         raise InputError('--model, --url and --store go with --judge llm')
