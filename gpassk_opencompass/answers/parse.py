@@ -15,8 +15,9 @@ from functools import partial
 from .amounts import read_amount
 from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
 from .calendar import read_date, read_time
-from .expressions import Call, Expression, Number, Power, Product, Sum, Symbol, number, symbols
+from .expressions import Number, Symbol, number, symbols
 from .formulas import read_expression
+from .labels import ends_in_a_term, is_name, name_of
 from .normal import normal_form
 from .phrases import meaning_of
 from .points import agree, value_of
@@ -58,7 +59,6 @@ _ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
 _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
 _CLOSE_ENOUGH = 0.01
-_LONGEST_NAME = 14
 _LONGEST_NOUN = 2
 _MOST_TERMS = 12  # of a ratio
 
@@ -263,35 +263,12 @@ def _equation(parts: list[list[Token]]) -> Value:
     try:
         named = read_expression(left)
     except Unread:
-        return Named(_name(left), value)
-    if isinstance(value, Formula) and not _is_name(named):
+        if ends_in_a_term(left):
+            raise
+        return Named(name_of(left), value)
+    if isinstance(value, Formula) and not is_name(named):
         return Relation((named, value.expression), ('=',))
-    return Named(_name(left), value, named)
-
-
-def _name(tokens: Tokens) -> str:
-    name = written(tokens).replace(' ', '')
-    if len(tokens) > _LONGEST_NAME or not name:
-        raise Unread(name)
-    return name
-
-
-def _is_name(expression: Expression) -> bool:
-    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
-    if isinstance(expression, Symbol):
-        return expression.name not in {'pi', 'e', 'oo'}
-    if isinstance(expression, Call):
-        return True
-    if isinstance(expression, Sum):  # x_1 + x_2
-        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
-    if isinstance(expression, Product):
-        return all(
-            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
-            for factor in expression.factors
-        )
-    if isinstance(expression, Power):
-        return expression.exponent == number(-1) and _is_name(expression.base)
-    return False
+    return Named(name_of(left), value, named)
 
 
 def _ratio(tokens: Tokens) -> Value | None:
@@ -337,7 +314,7 @@ def _point(tokens: Tokens) -> Value | None:
         or not split(tokens[start + 1 : -1], frozenset(','))[1]
     ):
         return None
-    return Named(_name(tokens[:start]), _item(tokens[start:]))
+    return Named(name_of(tokens[:start]), _item(tokens[start:]))
 
 
 def _conditioned(tokens: Tokens) -> Value | None:

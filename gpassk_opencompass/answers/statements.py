@@ -25,6 +25,8 @@ _SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？।]')
 _AFTERWARDS = re.compile(r'(?:\s|<\|\w+\|>(?:user|assistant)?|I hope (?:it|this) is correct\.?)+"?\Z')
 _FORMULAS = re.compile(r'\$[^$]*\$')
 _DIGITS = re.compile('[0-9]')
+_WORD = re.compile(r'(?<![\\A-Za-z])[^\W\d_]{2,}|[\u4e00-\u9fff]')
+_NAME = re.compile(r'[^\s=$]+\s*=\Z')
 _LONGEST_SENTENCE = 300
 _LONGEST_TAIL = 2000
 
@@ -55,7 +57,10 @@ def stated_formula(answer: str) -> str:
     said = _SAID.fullmatch(_last_sentence(answer))
     if said is None or _DENIED.search(said['before']) or _DIGITS.search(_FORMULAS.sub('', said['before'])):
         return ''
-    return said['value']
+    if _WORD.search(said['before']) is None:
+        return ''  # a formula alone, of which what stands before its = is a part
+    name = _NAME.search(said['before'])
+    return (name[0] if name else '') + said['value']
 
 
 def concluded_number(answer: str) -> str:
