@@ -7,12 +7,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from .errors import InputError
 from .judges.build import JUDGES, check_judge, llm_or_cascade, with_store
-from .judges.store import STORE_VARIABLE
+from .judges.store import SELF_TESTS_VARIABLE, STORE_VARIABLE, cache_folder
 from .metrics import DEFAULT_THRESHOLDS
 from .results.record import Measures
 
@@ -35,7 +34,7 @@ LENGTH_VARIABLE = 'GPASSK_MAX_NEW_TOKENS'
 """The most tokens of a response; `lighteval accelerate` heeds a task's limit alone, not the model's."""
 
 _PREFIX = 'GPASSK_'
-_KNOWN = (*VARIABLES.values(), STORE_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE)
+_KNOWN = (*VARIABLES.values(), STORE_VARIABLE, SELF_TESTS_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE)
 
 _DEFAULTS: Mapping[str, Any] = {
     'n': 48,
@@ -128,7 +127,7 @@ def default_store(environment: Mapping[str, str]) -> str:
     >>> default_store({})
     '~/.cache/gpassk_opencompass/verdicts'
     """
-    return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', 'verdicts'))
+    return cache_folder('verdicts', environment)
 
 
 def _value(name: str, given: Mapping[str, Any], environment: Mapping[str, str]) -> Any:

@@ -31,6 +31,7 @@ from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LIVE_MATH_BENC
 from gpassk_opencompass.questions.benchmarks import benchmark_rows
 from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
 from gpassk_opencompass.questions.wording import asked
+from gpassk_opencompass.scoring import name_failing_references
 
 NUMBERS = os.path.join(os.path.dirname(gpassk_opencompass.__file__), 'question_numbers')
 """The data set that Lighteval loads for every task: the numbers from 0, a row each.
@@ -88,9 +89,12 @@ class Prompt:
 
     def _questions(self, task_name: str) -> Rows:
         try:
-            return self._read()
+            rows = self._read()
         except InputError as error:
             raise InputError(f'{task_name}: {error} (path is ${QUESTIONS_VARIABLE})') from error
+        columns = [[row[name] for row in rows] for name in ('uid', 'question', 'answer')]
+        name_failing_references(*columns)
+        return rows
 
     def _doc(self, question: dict[str, Any]) -> dict[str, Any]:
         kept = {name: question[name] for name in ('uid', 'problem', 'question', 'split', 'language')}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
-from .results.health import undecided_notes
+from .results.health import self_test_notes, undecided_notes
 from .results.record import (
     Measures,
     Questions,
@@ -139,6 +140,29 @@ def score_judged(
         judge,
         **_known(samples, questions, versions),
     )
+
+
+def name_failing_references(uids: Sequence[str], questions: Sequence[str], references: Sequence[str]) -> None:
+    """Warn, in one line, of the references of which the rule judge accepts wrong answers (`self_test`).
+
+    For hosts, where they load questions. The judge of the run is not known there, so it is the rule judge as
+    it is without settings. Nothing is raised, and the same questions are named once a process.
+    """
+    try:
+        _name_once(tuple(uids), tuple(questions), tuple(references))
+    except Exception as error:  # no run depends on it
+        logger.warning(f'the rule judge was not self-tested: {type(error).__name__}: {error}')
+
+
+@lru_cache(maxsize=64)
+def _name_once(uids: Sequence[str], questions: Sequence[str], references: Sequence[str]) -> None:
+    from .judges.rule import RuleJudge
+    from .judges.self_test import self_test_block
+
+    with RuleJudge() as judge:
+        block = self_test_block(judge, uids, questions, references)
+    for note in self_test_notes(block):
+        logger.warning(f'{note}; a cascade asks its second judge about those')
 
 
 def answer_counts(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, int]:

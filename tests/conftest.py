@@ -27,6 +27,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ('e2e', 'xdist_group')])
 
 
+@pytest.fixture(scope='session', autouse=True)
+def _self_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the self-test of the rule judge found is kept for these tests alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('GPASSK_SELF_TESTS', str(tmp_path_factory.mktemp('self-tests')))
+        yield
+
+
 @pytest.fixture(scope='session')
 def forks() -> Iterator[Forks]:
     """One process for all tests: its imports take most of the time."""

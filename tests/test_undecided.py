@@ -140,9 +140,10 @@ def test_the_second_of_a_cascade_decides_what_the_first_gave_up_on() -> None:
 
 
 @pytest.mark.slow
-def test_a_model_that_answers_with_endless_sums_gets_its_result_in_time() -> None:
+def test_a_model_whose_answers_nobody_can_prove_gets_its_result_in_time() -> None:
     """5 % of its samples, each another one: the result is there, and all that it can be worth."""
-    answers = [['5'] * 4 + [rf'(x+{number})^{{2024}}' if number % 4 == 1 else '5'] for number in range(16)]
+    endless = (rf'5(\sin^2 x+\cos^2 x)^{{{2024 + number}}}' for number in range(16))
+    answers = [['5'] * 4 + [one if number % 4 == 1 else '5'] for number, one in enumerate(endless)]
     with RuleJudge(workers=2, timeout=0.25) as judge:
         started = time.monotonic()
         record = score(make_samples(answers, reference='5'), judge, n=5, k=5)

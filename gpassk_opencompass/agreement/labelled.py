@@ -85,7 +85,7 @@ def _of_result(result: Result) -> list[LabelledPair]:
 
 def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) -> LabelledPair:
     values = {name: _field(place, name, row) for name in FIELDS}
-    label = _label(place, values.pop('label'))
+    label = label_of(place, values.pop('label'))
     question, reference, answer, language, source = (
         _text(place, name, value) for name, value in values.items()
     )
@@ -109,7 +109,16 @@ def _field(place: str, name: str, row: Mapping[str, Any]) -> Any:
     return row[given[0]] if given else None
 
 
-def _label(place: str, value: Any) -> bool:
+def label_of(place: str, value: Any) -> bool:
+    """Return what a label says.
+
+    Args:
+        place: where it stands, for the message.
+        value: true or false, 1 or 0, or a word in any case: correct, incorrect, true, false, yes, no.
+
+    Raises:
+        InputError: it is none of these.
+    """
     if isinstance(value, str) and value.strip().lower() in _LABELS:
         return _LABELS[value.strip().lower()]
     if isinstance(value, (bool, int)) and value in (0, 1):

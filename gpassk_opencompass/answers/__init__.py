@@ -6,6 +6,7 @@ from .answer_equality import Answered, compare_answers
 from .choices import letters_of, options_of
 from .expressions import as_tree
 from .final import FinalAnswer, final_answer, hedges
+from .mutations import mutants_of
 from .normal import ascii_latex, join_thousands, normal_form
 from .rules import RULES
 
@@ -20,6 +21,7 @@ __all__ = [
     'hedges',
     'join_thousands',
     'letters_of',
+    'mutants_of',
     'normal_form',
     'options_of',
 ]

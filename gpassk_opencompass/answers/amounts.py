@@ -20,6 +20,8 @@ _CHINESE_NUMERAL = re.compile(
 )
 _ROOTS = {'根号': r'\sqrt', '根号下': r'\sqrt', '负根号': r'-\sqrt'}
 _NEGATIVE = '负'
+_CURRENCIES = frozenset({'dollars', '¥', '€', '£'})
+_MINUS = frozenset({'minus', 'negative'})
 _SCALES = frozenset(word for word in MULTIPLIERS if word.isascii())
 
 
@@ -35,7 +37,7 @@ def read_amount(tokens: Tokens) -> Formula | Quantity | BaseNumber:
     Raises:
         Unread: they are nothing of that.
     """
-    tokens = _in_figures(tokens)
+    tokens = _currency_last(_in_figures(tokens))
     if based := _in_base(tokens):
         return based
     if tokens and tokens[-1].text in _PERCENT:
@@ -59,6 +61,15 @@ def _in_figures(tokens: Tokens) -> list[Token]:
         else:
             figures.append(token)
     return _english_in_figures(figures)
+
+
+def _currency_last(tokens: list[Token]) -> list[Token]:
+    """`-$5 million` as `-5 million dollars`."""
+    start = 1 if tokens and tokens[0].text == '-' else 0
+    if len(tokens) < start + 2 or tokens[start].text not in _CURRENCIES or tokens[start + 1].kind != 'number':
+        return tokens
+    end = start + 3 if tokens[start + 2 : start + 3] and tokens[start + 2].text in MULTIPLIERS else start + 2
+    return [*tokens[:start], *tokens[start + 1 : end], tokens[start], *tokens[end:]]
 
 
 def _chinese_in_figures(token: Token, *, after_number: bool) -> list[Token]:
@@ -93,7 +104,9 @@ def _fraction(value: Fraction) -> list[Token]:
 
 
 def _english_in_figures(tokens: list[Token]) -> list[Token]:
-    """`twenty-five apples` as `25 apples`, `minus two` as `-2`."""
+    """`twenty-five apples` as `25 apples`, `minus two` and `minus 2` as `-2`."""
+    if len(tokens) > 1 and tokens[0].text.lower() in _MINUS and tokens[1].kind == 'number':
+        return [Token('mark', '-'), *tokens[1:]]
     words: list[str] = []
     best: tuple[int, Fraction] | None = None
     for place, token in enumerate(tokens):
@@ -157,7 +170,7 @@ def _may_be_unit(tokens: Tokens, place: int) -> bool:
         return not any(before.text.lstrip('\\') in FUNCTIONS for before in tokens[:place])
     if token.kind == 'letters' and not token.spaced:
         return len(token.text) > 1 and _is_known(token)
-    return token.kind in _WORDS or token.text in {'¥', '€', '¢'}
+    return token.kind in _WORDS or token.text in {'¥', '€', '£', '¢'}
 
 
 def _is_known(token: Token) -> bool:

@@ -81,7 +81,7 @@ def _equality(rules: frozenset[str]) -> Equality:
 def _read(text: str) -> tuple[Value, ...]:
     try:
         return read(text)
-    except (Unread, RecursionError):
+    except (Unread, RecursionError, ValueError):  # of more brackets or digits than Python can take
         return (Text((text,)),)
 
 

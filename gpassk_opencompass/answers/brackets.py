@@ -23,7 +23,11 @@ RELATIONS = frozenset({'=', '<', '>', r'\le', r'\ge', r'\ne'})
 CONDITIONS = words('if for when where with 当 若 其中 时 as 为')
 """Words before a condition."""
 _OTHERWISE = frozenset({'otherwise', '其他', '其它', 'else', 'elsewhere'})
-_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'vmatrix', 'Bmatrix', 'smallmatrix', 'array'})
+_MATRICES = frozenset({'pmatrix', 'bmatrix', 'matrix', 'Bmatrix', 'smallmatrix', 'array'})
+_SYSTEMS = frozenset(
+    {'cases', 'dcases', 'rcases', 'aligned', 'align', 'align*', 'gathered', 'split', 'array'}
+)
+_COMMAS = frozenset({',', ';'})
 _BRACKETS = {'(': ')', '[': ']', '{': '}', r'\{': r'\}', r'\langle': r'\rangle'}
 
 
@@ -68,6 +72,8 @@ def _set(inside: Tokens, inner: Inner) -> Value:
     parts, marks = split(inside, frozenset({'|', ':'}))
     if marks and len(parts) >= 2 and 0 < len(parts[0]) <= 4 and parts[0][0].kind in {'letters', 'command'}:
         condition = inside[len(parts[0]) + 1 :]
+        if {token.text for token in parts[0]}.isdisjoint(token.text for token in condition):
+            raise Unread('a condition for something else')
         return inner.value(condition)
     value = inner.value(inside)
     return Set(value.items if isinstance(value, Listed) else (value,))
@@ -79,7 +85,7 @@ def _rows_of_lists(inside: Tokens) -> Matrix | None:
     if not semicolons:
         rows, _ = split(inside, frozenset(','))
         if len(rows) < 2 or not all(
-            row and row[0].text == '[' and closing(row, 0) == len(row) - 1 for row in rows
+            row and row[0].text + row[-1].text == '[]' and closing(row, 0) == len(row) - 1 for row in rows
         ):
             return None
         rows = [row[1:-1] for row in rows]
@@ -103,13 +109,30 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
         tokens = tokens[1:-1] if matched else tokens[1:] if tokens[0].text == r'\{' else tokens
     if tokens[0].text != r'\begin' or closing(tokens, 0) != len(tokens) - 1:
         return None
+    if tokens[0].kind not in _MATRICES | _SYSTEMS:
+        raise Unread(tokens[0].kind)
     rows = [row for row in split(tokens[1:-1], frozenset({'\\\\'}))[0] if row]
     cells = [split(row, frozenset('&'))[0] for row in rows]
     if tokens[0].kind in _MATRICES and not any(token.text in RELATIONS for token in tokens):
         return _matrix(cells)
     if all(len(row) == 1 for row in cells):
+        if all(_has_condition(row[0]) for row in cells):
+            return Piecewise(tuple(_branch(_at_last_comma(row[0]), inner) for row in cells))
         return Listed(tuple(inner.item(trimmed(row[0])) for row in cells), 'and')
     return Piecewise(tuple(_branch(row, inner) for row in cells))
+
+
+def _at_last_comma(row: list[Token]) -> list[list[Token]]:
+    """A row without `&`, `2n, n \\ge 2`: its value and its condition."""
+    last = split(row, _COMMAS)[0][-1]
+    return [row[: len(row) - len(last) - 1], last]
+
+
+def _has_condition(row: list[Token]) -> bool:
+    parts, commas = split(row, _COMMAS)
+    return bool(commas) and any(
+        token.text in RELATIONS | {r'\in'} or token.text in _OTHERWISE for token in parts[-1]
+    )
 
 
 def _branch(cells: list[list[Token]], inner: Inner) -> tuple[Value, Value]:

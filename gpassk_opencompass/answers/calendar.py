@@ -29,7 +29,7 @@ _TIMES = (
     re.compile(
         r'(?P<half>上午|下午|凌晨|晚上|早上)?(?P<hour>[0-9]{1,2})[点时](?:(?P<minute>[0-9]{1,2})分|整|钟)'
     ),
-    re.compile(r'(?P<half>上午|下午|凌晨|晚上|早上)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})'),
+    re.compile(r'(?P<half>上午|下午|凌晨|晚上|早上)(?P<hour>[0-9]{1,2})(?:[点时]|:(?P<minute>[0-9]{2}))'),
 )
 _AFTERNOON = frozenset({'p', '下午', '晚上'})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
@@ -76,6 +77,11 @@ class Equality:
             Time: self._times,
         }
 
+    @cached_property
+    def _inside(self) -> Equality:
+        """How to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
+        return Equality(self._rules - {'list-as-set'})
+
     def compare(self, reference: Value, answer: Value) -> Comparison:
         """Return how `answer` compares with `reference`; only the rule `rounded` tells one from the other."""
         if reference == answer:
@@ -108,10 +114,9 @@ class Equality:
         if reference.words == answer.words:
             return same
         ours, theirs = (
-            {*''.join(value.words)} if _is_chinese(value.words) else {*value.words}
-            for value in (reference, answer)
+            ''.join(value.words) if _is_chinese(value.words) else value.words for value in (reference, answer)
         )
-        if (ours ^ theirs) & _NEGATING or not (ours <= theirs or theirs <= ours):
+        if ({*ours} ^ {*theirs}) & _NEGATING or not (_in_order(ours, theirs) or _in_order(theirs, ours)):
             return NO
         return self._by('label', same)
 
@@ -178,9 +183,9 @@ class Equality:
         reference, answer = self._distinct(reference), self._distinct(answer)
         if len(reference) != len(answer):
             return NO
-        left = list(answer)
+        left = [value for value in answer if value not in reference]
         found: list[Comparison] = []
-        for ours in reference:
+        for ours in [value for value in reference if value not in answer]:
             matches = [(self.compare(ours, theirs), place) for place, theirs in enumerate(left)]
             matches = [(same, place) for same, place in matches if same.equal is not False]
             if not matches:
@@ -202,13 +207,15 @@ class Equality:
         return kept
 
     def _sets(self, reference: Set, answer: Set) -> Comparison:
-        return self._unordered(reference.items, answer.items)
+        return self._inside._unordered(reference.items, answer.items)
 
     def _lists(self, reference: Value, answer: Value) -> Comparison:
         """Bare lists, and a bare list beside anything else."""
         ours, theirs = _items(reference), _items(answer)
         other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
-        if other is None or isinstance(other, Named):
+        if _contradict(reference, answer):
+            found = []
+        elif other is None or isinstance(other, Named):
             found = [self._named_or_not(ours, theirs), self._other_order(reference, answer)]
         elif isinstance(other, Pair | Tuple):
             found = [self._by('list-as-tuple', self._named_or_not(ours, theirs))]
@@ -248,7 +255,7 @@ class Equality:
         return self._unordered(ours, theirs)
 
     def _pairs(self, reference: Pair, answer: Pair) -> Comparison:
-        same = self._ordered((reference.low, reference.high), (answer.low, answer.high))
+        same = self._inside._ordered((reference.low, reference.high), (answer.low, answer.high))
         brackets = [(pair.left_closed, pair.right_closed) for pair in (reference, answer)]
         if brackets[0] == brackets[1] or same.equal is False:
             return same
@@ -257,7 +264,7 @@ class Equality:
         return self._by('brackets', same)
 
     def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
-        return self._ordered(reference.items, answer.items)
+        return self._inside._ordered(reference.items, answer.items)
 
     def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
         if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
@@ -298,10 +305,7 @@ class Equality:
                 return self._quantity_and_formula(one, other, flipped)
             if isinstance(one, Ratio) and isinstance(other, Formula) and len(one.terms) == 2:
                 value = quotient(*one.terms)
-                return self._by(
-                    'ratio-as-fraction',
-                    self.expressions(value, other.expression),
-                )
+                return self._by('ratio-as-fraction', self.expressions(value, other.expression))
             if isinstance(one, Ratio) and isinstance(other, Time):
                 clock = tuple(number(part) for part in (other.hour, other.minute))
                 return self._by('half-day', YES if one.terms == clock else NO)
@@ -314,8 +318,11 @@ class Equality:
     def _times(self, reference: Time, answer: Time) -> Comparison:
         if (reference.hour % 12, reference.minute) != (answer.hour % 12, answer.minute):
             return NO
-        if reference.half and answer.half:
+        if bool(reference.half) is bool(answer.half):
             return NO  # they would have been the same
+        halved, other = (reference, answer) if reference.half else (answer, reference)
+        if other.hour > 12:  # 17:00 leaves nothing open
+            return YES if halved.half == 'pm' else NO
         return self._by('half-day', YES)
 
 
@@ -332,6 +339,18 @@ def _items(value: Value) -> tuple[Value, ...]:
         if len(names) == len(items) > 1:
             return tuple(Named(name, item, Symbol(name)) for name, item in zip(names, items, strict=True))
     return value.items if isinstance(value, Listed | Set | Tuple) else (value,)
+
+
+def _contradict(*lists: Value) -> bool:
+    """Whether one says `and`, the other `or`, of what is not just the values of one unknown."""
+    if {value.joined_by for value in lists if isinstance(value, Listed)} != {'and', 'or'}:
+        return False
+    items = [item for value in lists for item in _items(value)]
+    names = {item.name for item in items if isinstance(item, Named)}
+    return len(names) > 1 or any(
+        isinstance(item, Relation) or (isinstance(item, Formula) and isinstance(item.expression, Symbol))
+        for item in items
+    )
 
 
 def _are_named(items: Sequence[Value]) -> bool:
@@ -368,6 +387,12 @@ def _may_be_interval(pair: Pair) -> bool:
         return False
     low, high = value_of(pair.low.expression), value_of(pair.high.expression)
     return low is None or high is None or low < high
+
+
+def _in_order(fewer: Sequence[str], more: Sequence[str]) -> bool:
+    """Whether `more` is `fewer` with something between: 甲比乙多 is not 乙比甲多."""
+    left = iter(more)
+    return all(word in left for word in fewer)
 
 
 def _is_chinese(words: Sequence[str]) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
-from functools import reduce
-from math import comb, factorial
+from functools import lru_cache, reduce
+from math import comb, factorial, prod
 
 from .expressions import Expression, Number, Power, Product, Sum, Symbol
 
@@ -24,7 +24,8 @@ Form = tuple[Polynomial, Polynomial]
 
 _CONSTANT: Monomial = frozenset()
 _ONE: Polynomial = {_CONSTANT: Fraction(1)}
-_MOST_TERMS = 400
+_MOST_TERMS = 100
+_MOST_PRODUCTS = 1600  # of terms, in one multiplication
 _LARGEST_EXPONENT = 24  # of a sum; a longer one stays a power
 _MOST_BITS = 220_000  # of a number
 _LARGEST_TRIAL = 10_000  # a prime factor above it is not looked for
@@ -42,17 +43,31 @@ def exact_form(expression: Expression) -> Form:
     Raises:
         TooLarge: it would be too large, or divides by zero.
     """
+    if (form := _known_form(expression)) is None:
+        raise TooLarge
+    return form
+
+
+@lru_cache(maxsize=2048)  # a reference is compared with many answers, each several times
+def _known_form(expression: Expression) -> Form | None:
+    try:
+        return _form(expression)
+    except TooLarge:
+        return None
+
+
+def _form(expression: Expression) -> Form:
     if isinstance(expression, Number):
         return _rational(expression.value), _ONE
     if isinstance(expression, Symbol):
         return _generator((expression.name,)), _ONE
     if isinstance(expression, Sum):
-        return reduce(_added, map(exact_form, expression.terms))
+        return reduce(_added, map(_form, expression.terms))
     if isinstance(expression, Product):
-        return reduce(_multiplied, map(exact_form, expression.factors))
+        return reduce(_multiplied, map(_form, expression.factors))
     if isinstance(expression, Power):
-        return _power(exact_form(expression.base), exact_form(expression.exponent))
-    return _call(expression.name, [exact_form(argument) for argument in expression.arguments])
+        return _power(_form(expression.base), _form(expression.exponent))
+    return _call(expression.name, [_form(argument) for argument in expression.arguments])
 
 
 def same_form(one: Form, other: Form) -> bool:
@@ -91,9 +106,7 @@ def is_zero(form: Form) -> bool:
 
 
 def _rational(value: Fraction) -> Polynomial:
-    if value.numerator.bit_length() > _MOST_BITS or value.denominator.bit_length() > _MOST_BITS:
-        raise TooLarge
-    return {_CONSTANT: value} if value else {}
+    return {_CONSTANT: _bearable(value)} if value else {}
 
 
 def _generator(name: Generator, exponent: Fraction = Fraction(1)) -> Polynomial:
@@ -123,12 +136,23 @@ def _multiplied(one: Form, other: Form) -> Form:
 def _plus(one: Polynomial, other: Polynomial) -> Polynomial:
     total = dict(one)
     for monomial, coefficient in other.items():
-        value = total.get(monomial, Fraction(0)) + coefficient
-        if value:
-            total[monomial] = value
-        else:
-            del total[monomial]
+        _add(total, monomial, coefficient)
     return total
+
+
+def _add(total: Polynomial, monomial: Monomial, coefficient: Fraction) -> None:
+    """Add a term to `total`, in place."""
+    value = total.get(monomial, Fraction(0)) + coefficient
+    if value:
+        total[monomial] = _bearable(value)
+    else:
+        total.pop(monomial, None)
+
+
+def _bearable(value: Fraction) -> Fraction:
+    if value.numerator.bit_length() + value.denominator.bit_length() > _MOST_BITS:
+        raise TooLarge
+    return value
 
 
 def _product(one: Polynomial, other: Polynomial) -> Polynomial:
@@ -136,21 +160,21 @@ def _product(one: Polynomial, other: Polynomial) -> Polynomial:
         return other
     if other == _ONE:
         return one
-    if len(one) * len(other) > _MOST_TERMS * 4:
+    if len(one) * len(other) > _MOST_PRODUCTS:
         raise TooLarge
     total: Polynomial = {}
     for ours, coefficient in one.items():
         for theirs, factor in other.items():
-            total = _plus(total, _merged(ours, theirs, coefficient * factor))
+            _add(total, *_merged(ours, theirs, coefficient * factor))
     if len(total) > _MOST_TERMS:
         raise TooLarge
     return total
 
 
-def _merged(one: Monomial, other: Monomial, coefficient: Fraction) -> Polynomial:
+def _merged(one: Monomial, other: Monomial, coefficient: Fraction) -> tuple[Monomial, Fraction]:
     """The product of two monomials: exponents added, what becomes a number taken out."""
     if not one or not other:
-        return {one or other: coefficient}
+        return one or other, coefficient
     exponents = dict(one)
     for name, exponent in other:
         exponents[name] = exponents.get(name, Fraction(0)) + exponent
@@ -167,7 +191,7 @@ def _merged(one: Monomial, other: Monomial, coefficient: Fraction) -> Polynomial
                 coefficient, exponent = -coefficient, exponent - 2
         if exponent:
             kept[name] = exponent
-    return {frozenset(kept.items()): coefficient}
+    return frozenset(kept.items()), coefficient
 
 
 def _power(base: Form, exponent: Form) -> Form:
@@ -216,7 +240,7 @@ def _monomial_power(polynomial: Polynomial, exponent: Fraction) -> Polynomial:
         return _generator(('power', _key((polynomial, _ONE)), exponent))
     total = _number_power(coefficient, exponent)
     for name, power in monomial:
-        total = _product(total, _merged(frozenset(), frozenset({(name, power * exponent)}), Fraction(1)))
+        total = _product(total, {frozenset({(name, power * exponent)}): Fraction(1)})
     return total
 
 
@@ -234,8 +258,8 @@ def _number_power(value: Fraction, exponent: Fraction) -> Polynomial:
     total: Polynomial = dict(_ONE)
     if value < 0:
         if exponent.denominator == 2:
-            total = _merged(frozenset({(('i',), Fraction(exponent.numerator))}), _CONSTANT, Fraction(1))
-            total = _merged(next(iter(total)), frozenset({(('i',), Fraction(0))}), Fraction(1))
+            turns = frozenset({(('i',), Fraction(exponent.numerator))})
+            total = dict([_merged(turns, frozenset({(('i',), Fraction(0))}), Fraction(1))])
         elif exponent.denominator % 2:
             total = {_CONSTANT: Fraction(-1 if exponent.numerator % 2 else 1)}
         else:
@@ -320,6 +344,12 @@ def _factorial(value: Fraction) -> Polynomial | None:
     return _rational(Fraction(factorial(value.numerator)))
 
 
+def _double_factorial(value: Fraction) -> Polynomial | None:
+    if value.denominator != 1 or not 0 <= value <= _LARGEST_FACTORIAL:
+        return None
+    return _rational(Fraction(prod(range(value.numerator, 0, -2))))
+
+
 def _binomial(above: Fraction, below: Fraction) -> Polynomial | None:
     if above.denominator != 1 or below.denominator != 1 or not 0 <= below <= above <= _LARGEST_BINOMIAL:
         return None
@@ -341,6 +371,7 @@ def _absolute(value: Fraction) -> Polynomial | None:
 _KNOWN = {
     'ln': _logarithm,
     'factorial': _factorial,
+    'double factorial': _double_factorial,
     'binom': _binomial,
     'floor': _floor,
     'ceiling': _ceiling,

@@ -46,8 +46,9 @@ def _are_rational(reference: Expression, answer: Expression) -> bool:
 def _decimal(reference: Expression, answer: Expression, rules: frozenset[str]) -> Comparison:
     """Whether one is a decimal of the other: of many digits, or with the few that the reference gives."""
     by_reference, by_answer = _is_decimal(reference), _is_decimal(answer)
-    if by_reference and by_answer:
-        by_answer = not _is_long(answer)  # a long one was not rounded: it is as good as the exact value
+    if by_reference and by_answer:  # a long one was not rounded: it is as good as the exact value
+        ours, theirs = _digits(reference), _digits(answer)
+        by_reference, by_answer = (ours < theirs, ours > theirs) if theirs >= _LONG else (True, True)
     if by_reference == by_answer:
         return NO
     decimal, exact = (reference, answer) if by_reference else (answer, reference)
@@ -68,7 +69,12 @@ def _is_decimal(expression: Expression) -> bool:
 
 
 def _is_long(expression: Expression) -> bool:
-    return isinstance(expression, Number) and (expression.digits or 0) >= _LONG
+    return _digits(expression) >= _LONG
+
+
+def _digits(expression: Expression) -> int:
+    """After the decimal point."""
+    return (expression.digits or 0) if isinstance(expression, Number) else 0
 
 
 def _rounds_to(exact: Expression, decimal: Number) -> bool:

@@ -102,6 +102,20 @@ def symbols(expression: Expression) -> Iterator[str]:
             yield from symbols(child)
 
 
+def deeper(expression: Expression, most: int) -> bool:
+    """Return whether `expression` is nested deeper than `most`: what walks through it would not come back.
+
+    >>> deeper(Power(Symbol('x'), HALF), 1), deeper(Power(Symbol('x'), HALF), 2)
+    (True, False)
+    """
+    level: list[Expression] = [expression]
+    for _ in range(most):
+        level = [child for parent in level for child in children(parent)]
+        if not level:
+            return False
+    return True
+
+
 def as_tree(expression: Expression) -> list[Any]:
     """Return `expression` as nested lists for JSON: a kind, then what it holds.
 

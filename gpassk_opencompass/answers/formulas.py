@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from .cursor import Cursor
 from .expressions import (
     DEGREE,
     HALF,
@@ -22,17 +23,26 @@ from .expressions import (
     Product,
     Sum,
     Symbol,
+    deeper,
     negative,
     number,
     quotient,
 )  # fmt: skip
-from .names import ACCENTS, ENGLISH, FIGURES, FUNCTIONS, GREEK, NAMED_FUNCTIONS, SPELLED
+from .names import (
+    ACCENTS,
+    ENGLISH,
+    FIGURES,
+    FUNCTIONS,
+    GREEK,
+    NAMED_FUNCTIONS,
+    OF_SEVERAL,
+    SPELLED,
+    SPELLED_SYMBOLS,
+)
 from .tokens import Token, Tokens, Unread, closing, split, written
 
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
-_END = Token('end', '')
-_PAIRS = {'(': ')', '[': ']', '{': '}', r'\lfloor': r'\rfloor', r'\lceil': r'\rceil'}
 
 
 def read_expression(tokens: Tokens) -> Expression:
@@ -50,51 +60,19 @@ def read_expression(tokens: Tokens) -> Expression:
     reader = _Reader(tokens)
     expression = reader.sum()
     reader.end()
+    if deeper(expression, _DEEPEST):
+        raise Unread('nested too deep')
     return expression
 
 
-class _Reader:
+class _Reader(Cursor):
     """Reads from left to right; every method takes what is its own and leaves the rest."""
 
     def __init__(self, tokens: Tokens, depth: int = 0) -> None:
+        super().__init__(tokens)
         if depth > _DEEPEST:
             raise Unread('nested too deep')
-        self._tokens = tokens
-        self._count = len(tokens)
-        self._place = 0
         self._depth = depth
-        self._bars = 0
-
-    def end(self) -> None:
-        if self._place < self._count:
-            raise Unread(written(self._tokens[self._place :]))
-
-    def _peek(self, ahead: int = 0) -> Token:
-        place = self._place + ahead
-        return self._tokens[place] if place < self._count else _END
-
-    def _next(self) -> Token:
-        token = self._peek()
-        self._place += 1
-        return token
-
-    def _take(self, *texts: str) -> str:
-        """The next token if it is one of `texts`, else ''."""
-        if self._place < self._count:
-            token = self._tokens[self._place]
-            if token.text in texts and token.kind != 'words':
-                self._place += 1
-                return token.text
-        return ''
-
-    def _inside(self) -> Tokens:
-        """The tokens in the bracket that opens here; afterwards it is behind us."""
-        end = closing(self._tokens, self._place)
-        if _PAIRS.get(self._peek().text) != self._tokens[end].text:
-            raise Unread('brackets that do not match')
-        inside = self._tokens[self._place + 1 : end]
-        self._place = end + 1
-        return inside
 
     def _within(self, tokens: Tokens) -> Expression:
         reader = _Reader(tokens, self._depth + 1)
@@ -104,14 +82,14 @@ class _Reader:
 
     def sum(self) -> Expression:
         terms = [self._signed()]
-        while sign := self._take('+', '-'):
+        while sign := self.take('+', '-'):
             term = self._signed()
             terms.append(negative(term) if sign == '-' else term)
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
     def _signed(self) -> Expression:
         minus = False
-        while sign := self._take('+', '-'):
+        while sign := self.take('+', '-'):
             minus ^= sign == '-'
         term = self._product()
         return negative(term) if minus else term
@@ -119,9 +97,9 @@ class _Reader:
     def _product(self) -> Expression:
         factors = [self._factor()]
         while True:
-            if self._take('*'):
+            if self.take('*'):
                 factors.append(self._signed_factor())
-            elif self._take('/'):
+            elif self.take('/'):
                 factors.append(Power(self._signed_factor(), MINUS_ONE))
             elif self._starts_factor():
                 factors.append(self._factor())
@@ -129,40 +107,45 @@ class _Reader:
                 return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
     def _signed_factor(self) -> Expression:
-        minus = self._take('-', '+') == '-'
+        minus = self.take('-', '+') == '-'
         factor = self._factor()
         return negative(factor) if minus else factor
 
     def _starts_factor(self) -> bool:
-        token = self._peek()
+        token = self.peek()
         if token.kind in {'letters', 'words'}:
             return True
         if token.kind == 'number':  # `2 3` and `x2` are no products, `N2^{-N}` is one
-            before = self._peek(-1)
-            return before.text == '}' or (self._peek(1).text == '^' and before.kind == 'letters')
-        if token.text == '|':
-            return self._bars == 0
-        return token.kind == 'command' or token.text in {'(', '[', '{', r'\{'}
+            before = self.peek(-1)
+            return before.text == '}' or (self.peek(1).text == '^' and before.kind == 'letters')
+        return token.kind == 'command' or token.text in {'(', '[', '{', r'\{', '|'}
 
     def _factor(self) -> Expression:
         base = self._base()
         while True:
-            if self._take('^'):
+            if self.take('^'):
                 base = self._raised(base)
-            elif self._take('!'):
-                base = Call('factorial', (base,))
-            elif self._take('%'):
+            elif self.take('!'):
+                base = Call('double factorial' if self._doubled() else 'factorial', (base,))
+            elif self.take('%'):
                 base = Product((base, number(Fraction(1, 100))))
-            elif self._take(r'\circ'):
+            elif self.take(r'\circ'):
                 base = Product((base, DEGREE))
             else:
                 return base
 
+    def _doubled(self) -> bool:
+        """Whether a second `!` belongs to the one before: `5!!` is 5·3·1, not (5!)!."""
+        doubled = bool(self.take('!'))
+        if doubled and self.peek().text == '!':
+            raise Unread('more than two signs of a factorial')
+        return doubled
+
     def _raised(self, base: Expression) -> Expression:
-        if self._take(r'\circ'):
+        if self.take(r'\circ'):
             return Product((base, DEGREE))
-        if self._peek().text == '{':
-            inside = self._inside()
+        if self.peek().text == '{':
+            inside = self.inside()
             if [token.text for token in inside] == [r'\circ']:
                 return Product((base, DEGREE))
             if inside and inside[0].text == r'\circ':
@@ -172,41 +155,47 @@ class _Reader:
 
     def _exponent(self) -> Expression:
         r"""`x^2`, `x^-2`, `x^{…}`, `x^(…)`, `2^2^3`; `x^10` is typed as in a program."""
-        minus = self._take('-', '+') == '-'
+        minus = self.take('-', '+') == '-'
+        if (
+            self.peek().kind == 'letters'
+            and len(self.peek().text) > 1
+            and self.peek().text not in SPELLED_SYMBOLS
+        ):
+            raise Unread('an exponent of several letters without braces')
         exponent = self._base()
-        if self._take('^'):
+        if self.take('^'):
             exponent = self._raised(exponent)
         return negative(exponent) if minus else exponent
 
     def _base(self) -> Expression:
-        token = self._next()
+        token = self.next()
         if token.kind == 'number':
             return self._number(token)
         if token.kind in {'letters', 'words'}:
             return self._letters(token)
         if token.kind == 'command':
             return self._command(token)
-        self._place -= 1
+        self.place -= 1
         if token.text in {'(', '[', '{'}:
-            return self._within(self._inside())
+            return self._within(self.inside())
         if token.text == '|':
             return self._absolute()
-        raise Unread(written(self._tokens[self._place :]) or 'the formula ends too early')
+        raise Unread(written(self.tokens[self.place :]) or 'the formula ends too early')
 
     def _number(self, token: Token) -> Expression:
         whole, _, decimals = token.text.partition('.')
         value = Fraction(int((whole or '0') + decimals), 10 ** len(decimals))
         if '.' not in token.text and (part := self._mixed()):
             return number(value + part)
-        if self._peek().text == '_':
+        if self.peek().text == '_':
             raise Unread('a number with an index')
         return Number(value, len(decimals) if '.' in token.text else None)
 
     def _mixed(self) -> Fraction | None:
         r"""The fraction of a mixed number, `2\frac{1}{4}` and `2 1/4`."""
-        if self._peek().text != r'\frac' and not (self._peek().spaced and self._peek().kind == 'number'):
+        if self.peek().text != r'\frac' and not (self.peek().spaced and self.peek().kind == 'number'):
             return None
-        ahead = [self._peek(place) for place in range(7)]
+        ahead = [self.peek(place) for place in range(7)]
         texts = [token.text for token in ahead]
         digits = [text.isdigit() for text in texts]
         if ahead[0].spaced and digits[0] and texts[1] == '/' and digits[2]:
@@ -221,7 +210,7 @@ class _Reader:
             return None
         if not 0 < above < below:
             raise Unread('a whole number before a fraction that is not below 1')
-        self._place += width
+        self.place += width
         return Fraction(above, below)
 
     def _letters(self, token: Token) -> Expression:
@@ -230,8 +219,8 @@ class _Reader:
             return self._function(text)
         if text == 'sqrt':
             return Power(self._argument(), HALF)
-        if text in {'pi', 'infinity', 'inf', 'oo'} or text in GREEK:
-            return self._symbol({'pi': 'pi'}.get(text, 'oo') if text not in GREEK else text)
+        if text in SPELLED_SYMBOLS:
+            return self._symbol(SPELLED_SYMBOLS[text])
         if token.kind == 'words':
             if len(text) > 1:
                 raise Unread(text)
@@ -247,15 +236,14 @@ class _Reader:
         before, _, after = text.partition(name)
         if after and name != 'pi':
             raise Unread(text)
-        parts = [*before, name, *after]
-        return self._several(parts)
+        return self._several([*before, name, *after])
 
     def _several(self, names: list[str]) -> Expression:
         factors: list[Expression] = [Symbol(name) for name in names[:-1]]
         last = names[-1]
         factors.append(self._letters(Token('letters', last)) if len(last) > 1 else self._symbol(last))
-        if self._peek().text == '^' and len(factors) > 1:
-            self._place += 1
+        if self.peek().text == '^' and len(factors) > 1:
+            self.place += 1
             factors[-1] = self._raised(factors[-1])
         return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
@@ -264,26 +252,26 @@ class _Reader:
         if name == 'C' and (chosen := self._combinations()):
             return chosen
         while True:
-            if self._take('_'):
+            if self.take('_'):
                 name += '_' + self._index()
-            elif self._take("'"):
+            elif self.take("'"):
                 name += "'"
             else:
                 break
-        if name[:1] in NAMED_FUNCTIONS and self._peek().text == '(':
+        if name[:1] in NAMED_FUNCTIONS and self.peek().text == '(':
             return Call(name, self._arguments())
         return Symbol(name)
 
     def _combinations(self) -> Expression | None:
         """`C_n^k`: n over k."""
-        start = self._place
-        if self._take('_') and (below := self._group()) and self._take('^') and (above := self._group()):
+        start = self.place
+        if self.take('_') and (below := self._group()) and self.take('^') and (above := self._group()):
             return Call('binom', (self._within(below), self._within(above)))
-        self._place = start
+        self.place = start
         return None
 
     def _group(self) -> Tokens:
-        return self._inside() if self._peek().text == '{' else [self._next()]
+        return self.inside() if self.peek().text == '{' else [self.next()]
 
     def _index(self) -> str:
         return written(self._group()).replace(' ', '').strip('()')
@@ -299,7 +287,7 @@ class _Reader:
         if name == 'infty':
             return INFINITY
         if token.text in ACCENTS or token.text in FIGURES:
-            marked = self._group() if token.text in ACCENTS else [self._next()]
+            marked = self._group() if token.text in ACCENTS else [self.next()]
             return self._symbol(f'{name} {written(marked).replace(" ", "")}')
         raise Unread(token.text)
 
@@ -309,31 +297,25 @@ class _Reader:
 
     def _part(self) -> Expression:
         r"""The argument of a command: a group, or one token: `\frac12` is a half, `\sqrt2` a root."""
-        if self._peek().text == '{':
-            return self._within(self._inside())
-        token = self._peek()
+        if self.peek().text == '{':
+            return self._within(self.inside())
+        token = self.peek()
         if token.kind == 'number' and len(token.text) > 1 and token.text.isdigit():
-            self._tokens = [
-                *self._tokens[: self._place],
-                Token('number', token.text[0]),
-                Token('number', token.text[1:]),
-                *self._tokens[self._place + 1 :],
-            ]
-            self._count += 1
-        if self._peek().kind == 'letters' and len(self._peek().text) > 1:
+            self.part()
+        if self.peek().kind == 'letters' and len(self.peek().text) > 1:
             return self._base()
-        if self._peek().kind in {'letters', 'number'}:
-            one = self._next()
+        if self.peek().kind in {'letters', 'number'}:
+            one = self.next()
             return number(int(one.text)) if one.text.isdigit() else self._within([one])
         return self._base()
 
     def _root(self) -> Expression:
         degree: Expression = number(2)
-        if self._peek().text == '[':
-            degree = self._within(self._inside())
-        whole = self._peek()
-        if whole.kind == 'number' and whole.text.isdigit() and self._peek(1).text != '{':
-            self._place += 1
+        if self.peek().text == '[':
+            degree = self._within(self.inside())
+        whole = self.peek()
+        if whole.kind == 'number' and whole.text.isdigit() and self.peek(1).text != '{':
+            self.place += 1
             return Power(number(int(whole.text)), quotient(ONE, degree))
         return Power(self._part(), HALF if degree == number(2) else quotient(ONE, degree))
 
@@ -341,29 +323,32 @@ class _Reader:
         return Call('binom', (self._part(), self._part()))
 
     def _floor(self) -> Expression:
-        self._place -= 1
-        name = 'floor' if self._peek().text == r'\lfloor' else 'ceiling'
-        return Call(name, (self._within(self._inside()),))
+        self.place -= 1
+        name = 'floor' if self.peek().text == r'\lfloor' else 'ceiling'
+        return Call(name, (self._within(self.inside()),))
 
     def _absolute(self) -> Expression:
-        self._place += 1
-        end = self._place
-        while end < len(self._tokens) and self._tokens[end].text != '|':
-            end = closing(self._tokens, end) + 1 if self._tokens[end].text in {'(', '{', '['} else end + 1
-        if end >= len(self._tokens):
+        self.place += 1
+        end = self.place
+        while end < len(self.tokens) and self.tokens[end].text != '|':
+            end = closing(self.tokens, end) + 1 if self.tokens[end].text in {'(', '{', '['} else end + 1
+        if end >= len(self.tokens):
             raise Unread('a bar is not closed')
-        inside = self._tokens[self._place : end]
-        self._place = end + 1
+        inside = self.tokens[self.place : end]
+        self.place = end + 1
         return Call('abs', (self._within(inside),))
 
     def _function(self, name: str) -> Expression:
         base: Expression | None = number(10) if name == 'lg' else None
-        if name in {'log', 'lg'} and self._take('_'):
+        if name in {'log', 'lg'} and self.take('_'):
             base = self._within(self._group())
         power = None
-        if self._take('^'):
+        if self.take('^'):
             power = self._exponent()
-        arguments = self._arguments() if self._peek().text == '(' else (self._argument(),)
+        bracketed = self.peek().text in {'(', r'\{'}
+        arguments = self._arguments() if bracketed else (self._argument(),)
+        if (len(arguments) > 1) is not (name in OF_SEVERAL):
+            raise Unread(f'{name} of {len(arguments)}')
         if name in {'log', 'lg', 'ln'}:
             applied: Expression = Call('ln', arguments)
             if base is not None:
@@ -379,15 +364,15 @@ class _Reader:
         return Power(applied, power)
 
     def _arguments(self) -> tuple[Expression, ...]:
-        parts, _ = split(self._inside(), frozenset({',', ';'}))
+        parts, _ = split(self.inside(), frozenset({',', ';'}))
         return tuple(self._within(part) for part in parts)
 
     def _argument(self) -> Expression:
         r"""What a function without brackets is of: `\sin 2x` up to the next sign, product or function."""
         factors: list[Expression] = []
         while True:
-            token = self._peek()
-            minus = not factors and self._take('-')
+            token = self.peek()
+            minus = not factors and self.take('-')
             if minus:
                 factors.append(MINUS_ONE)
                 continue

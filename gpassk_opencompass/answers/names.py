@@ -7,6 +7,7 @@ from .tokens import words
 FUNCTIONS = words(
     'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp gcd lcm max min abs'
 )
+OF_SEVERAL = frozenset({'gcd', 'lcm', 'max', 'min'})
 SPELLED = {
     'asin': 'arcsin',
     'acos': 'arccos',
@@ -19,6 +20,10 @@ GREEK = words(
     'alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega '
     'Gamma Delta Theta Lambda Sigma Phi Psi Omega ell'
 )
+SPELLED_SYMBOLS = {
+    **{name: name for name in (*GREEK, 'pi', 'dx', 'dy', 'dz', 'dt')},
+    **dict.fromkeys(('infinity', 'inf', 'oo'), 'oo'),
+}
 ACCENTS = words(r'\vec \overline \bar \hat \tilde \widehat \overset \underline')
 FIGURES = words(r'\angle \triangle \odot')
 NAMED_FUNCTIONS = frozenset('fgh')

@@ -13,6 +13,9 @@ _SMALL = {'十': 10, '百': 100, '千': 1000}
 _LARGE = {'万': 10**4, '亿': 10**8}
 _CHINESE = re.compile('[负零一二三四五六七八九〇两壹贰叁十百千万亿点半]+')
 
+_LONGEST = 40  # characters of a number: more make one that nobody means
+_MOST_WORDS = 20
+
 MULTIPLIERS = {
     '百': 100, '千': 1000, '万': 10**4, '十万': 10**5, '百万': 10**6, '千万': 10**7, '亿': 10**8,
     '十亿': 10**9,
@@ -42,6 +45,8 @@ def chinese_number(text: str) -> Fraction | None:
     >>> chinese_number('三分之二'), chinese_number('负一百零五'), chinese_number('三点一四')
     (Fraction(2, 3), Fraction(-105, 1), Fraction(157, 50))
     """
+    if len(text) > _LONGEST:
+        return None
     if '分之' in text:
         below, _, above = text.partition('分之')
         below = {'百': '一百', '千': '一千', '万': '一万'}.get(below, below)
@@ -90,6 +95,8 @@ def english_number(words: list[str]) -> Fraction | None:
     >>> english_number(['twenty', 'five']), english_number(['two', 'thirds']), english_number(['one'])
     (Fraction(25, 1), Fraction(2, 3), Fraction(1, 1))
     """
+    if len(words) > _MOST_WORDS:
+        return None
     if words and words[0] in {'minus', 'negative'}:
         value = english_number(words[1:])
         return -value if value is not None else None

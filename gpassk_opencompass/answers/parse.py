@@ -15,8 +15,9 @@ from functools import partial
 from .amounts import read_amount
 from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
 from .calendar import read_date, read_time
-from .expressions import Call, Expression, Number, Power, Product, Sum, Symbol, number, symbols
+from .expressions import Number, Symbol, number, symbols
 from .formulas import read_expression
+from .labels import ends_in_a_term, is_name, name_of
 from .normal import normal_form
 from .phrases import meaning_of
 from .points import agree, value_of
@@ -39,10 +40,13 @@ from .values import (
 )  # fmt: skip
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
-_HAS_WORDS = re.compile(r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff]|[0-9]:[0-9]|[0-9]{4}-')
+_HAS_WORDS = re.compile(
+    r'(?<![\\A-Za-z])[A-Za-z]{2}|[\u4e00-\u9fff✓✔✗✘√×]|[0-9]:[0-9]|[0-9]{4}-|[0-9] ?[ap]\.m'
+)
 _ANSWERED_FIRST = re.compile(
     r'(yes|no|true|false|是的?|不是|否|对|错|正确|错误)[,.;:，。；：]\s*(?=\D)', re.IGNORECASE
 )
+_TAKEN_BACK = re.compile(r'\b(?:but|or|maybe|however|and no)\b|但|或|可能', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r'\$?\s*([-+]?[0-9]+),([0-9]+)\s*\$?\.?')
 _JOINTS = {
     **dict.fromkeys((',', ';', '，', '；'), ','),
@@ -55,8 +59,8 @@ _ARTICLES = frozenset({'the', 'a', 'an', 'The'})
 _PAUSES = frozenset({',', '.', ';', ':', '!', '?'})
 _NUMBERINGS = (('(', '1', ')'), ('', '①', ''), ('', 'a', '.'), ('(', 'a', ')'), ('', 'A', '.'))
 _CLOSE_ENOUGH = 0.01
-_LONGEST_NAME = 14
 _LONGEST_NOUN = 2
+_MOST_TERMS = 12  # of a ratio
 
 
 def read(answer: str) -> tuple[Value, ...]:
@@ -64,7 +68,7 @@ def read(answer: str) -> tuple[Value, ...]:
 
     What cannot be read as anything else is `Text`.
     """
-    plain = answer.strip().strip('$')
+    plain = answer.strip() if answer.count('$') == 1 else answer.strip().strip('$')  # $5 is a price
     if _PLAIN_NUMBER.fullmatch(plain):
         _, point, decimals = plain.partition('.')
         return (Formula(Number(Fraction(plain), len(decimals) if point else None)),)
@@ -78,12 +82,14 @@ def read(answer: str) -> tuple[Value, ...]:
     except Unread:
         readings.append(Text(tuple(_words(tokens))))
     if comma := _DECIMAL_COMMA.fullmatch(answer.strip()):
-        readings += _with_comma(comma[1], comma[2])
+        grouped = [value for value in readings if isinstance(value, Formula)]
+        readings = [*grouped, *_with_comma(comma[1], comma[2])] or readings
     return tuple(readings)
 
 
 def _worded(bare: str) -> Value | None:
     first = _ANSWERED_FIRST.match(bare)
+    first = None if first and _TAKEN_BACK.search(bare, first.end()) else first
     meaning = meaning_of(first[1] if first else bare)
     return Phrase(meaning) if meaning else read_date(bare) or read_time(bare)
 
@@ -93,7 +99,8 @@ def _with_comma(whole: str, rest: str) -> list[Value]:
     decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
     decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
     items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
-    return [Formula(decimal), items] if len(rest) != 3 or whole.strip('+-') == '0' else [items]
+    readings: list[Value] = [Formula(decimal)] if len(rest) != 3 or whole.strip('+-') == '0' else []
+    return readings if len(rest) > 1 and rest[0] == '0' else [*readings, items]
 
 
 def _value(tokens: Tokens) -> Value:
@@ -256,40 +263,19 @@ def _equation(parts: list[list[Token]]) -> Value:
     try:
         named = read_expression(left)
     except Unread:
-        return Named(_name(left), value)
-    if isinstance(value, Formula) and not _is_name(named):
+        if ends_in_a_term(left):
+            raise
+        return Named(name_of(left), value)
+    if isinstance(value, Formula) and not is_name(named):
         return Relation((named, value.expression), ('=',))
-    return Named(_name(left), value, named)
-
-
-def _name(tokens: Tokens) -> str:
-    name = written(tokens).replace(' ', '')
-    if len(tokens) > _LONGEST_NAME or not name:
-        raise Unread(name)
-    return name
-
-
-def _is_name(expression: Expression) -> bool:
-    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
-    if isinstance(expression, Symbol):
-        return expression.name not in {'pi', 'e', 'oo'}
-    if isinstance(expression, Call):
-        return True
-    if isinstance(expression, Sum):  # x_1 + x_2
-        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
-    if isinstance(expression, Product):
-        return all(
-            _is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
-            for factor in expression.factors
-        )
-    if isinstance(expression, Power):
-        return expression.exponent == number(-1) and _is_name(expression.base)
-    return False
+    return Named(name_of(left), value, named)
 
 
 def _ratio(tokens: Tokens) -> Value | None:
     parts, marks = split(tokens, frozenset({':'}))
-    if not marks or any(part and part[0].kind in {'words', 'chinese'} for part in parts):
+    if not 0 < len(marks) < _MOST_TERMS or any(
+        part and part[0].kind in {'words', 'chinese'} for part in parts
+    ):
         return None
     try:
         return Ratio(tuple(read_expression(part) for part in parts))
@@ -328,7 +314,7 @@ def _point(tokens: Tokens) -> Value | None:
         or not split(tokens[start + 1 : -1], frozenset(','))[1]
     ):
         return None
-    return Named(_name(tokens[:start]), _item(tokens[start:]))
+    return Named(name_of(tokens[:start]), _item(tokens[start:]))
 
 
 def _conditioned(tokens: Tokens) -> Value | None:

@@ -11,8 +11,9 @@ import re
 # a meaning: its spellings, separated by '|'; the line after it is its opposite where one is marked by '!'
 _VOCABULARY = """
 yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|a true statement|可以|能|会|存在|exists|\
-it exists|有
-!no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不
+it exists|有|√|✓|✔
+!no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不|\
+\\times|✗|✘
 nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|\
 dne|无解|无实数解|无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|\
 no such number exists|no real roots|方程无解|没有|无|null|not exist|no such number|none of them|\

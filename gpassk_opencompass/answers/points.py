@@ -8,7 +8,8 @@ are: a point at which a root or logarithm leaves the real numbers says nothing a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
@@ -61,6 +62,8 @@ def agree(one: Expression, other: Expression) -> bool | None:
             continue
         apart = abs(left.value - right.value)
         size = max(abs(left.value), abs(right.value))
+        if not size < math.inf:
+            continue
         if apart > (left.error + right.error) * 8 + _CLOSE * size:
             return False
         if (left.error + right.error) <= _TRUST * size or size == 0:
@@ -83,15 +86,20 @@ def _uses_i(expression: Expression) -> bool:
     return expression == IMAGINARY or any(_uses_i(child) for child in children(expression))
 
 
-def _points(names: Sequence[str]) -> list[Mapping[str, complex]]:
+def _points(names: Sequence[str]) -> Iterator[Mapping[str, complex]]:
     if not names:
-        return [{}]
-    points: list[Mapping[str, complex]] = []
-    for place, (low, high) in enumerate(_RANGES):
-        points.append({name: Random(f'{name} {place}').uniform(low, high) for name in names})
-    for place, (first, last) in enumerate(_WHOLE):
-        points.append({name: float(Random(f'{name} whole {place}').randint(first, last)) for name in names})
-    return points
+        yield {}
+        return
+    for place in range(len(_RANGES) + len(_WHOLE)):
+        yield {name: _coordinate(name, place) for name in names}
+
+
+@lru_cache(maxsize=4096)
+def _coordinate(name: str, place: int) -> float:
+    if place < len(_RANGES):
+        return Random(f'{name} {place}').uniform(*_RANGES[place])
+    place -= len(_RANGES)
+    return float(Random(f'{name} whole {place}').randint(*_WHOLE[place]))
 
 
 def _value(expression: Expression, point: Mapping[str, complex], complexes: bool) -> _Near:
@@ -185,6 +193,12 @@ def _factorial(value: float) -> float:
     return math.gamma(value + 1)
 
 
+def _double_factorial(value: float) -> float:
+    if not 0 <= value <= 300 or value != round(value):
+        raise _Nowhere
+    return float(math.prod(range(int(value), 0, -2)))
+
+
 def _binomial(above: float, below: float) -> float:
     if above > below > 0:
         return math.exp(math.lgamma(above + 1) - math.lgamma(below + 1) - math.lgamma(above - below + 1))
@@ -209,8 +223,9 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     'tanh': math.tanh,
     'cot': lambda x: 1 / math.tan(x), 'sec': lambda x: 1 / math.cos(x), 'csc': lambda x: 1 / math.sin(x),
     'arcsin': math.asin, 'arccos': math.acos, 'arctan': math.atan, 'ln': math.log, 'floor': math.floor,
-    'ceiling': math.ceil, 'factorial': _factorial, 'abs': abs,
+    'ceiling': math.ceil, 'factorial': _factorial, 'double factorial': _double_factorial, 'abs': abs,
 }  # fmt: skip
 _SEVERAL: Mapping[str, Callable[..., float]] = {
-    'max': max, 'min': min, 'binom': _binomial, 'gcd': _whole(math.gcd), 'lcm': _whole(math.lcm),
+    'max': lambda *values: max(values), 'min': lambda *values: min(values), 'binom': _binomial,
+    'gcd': _whole(math.gcd), 'lcm': _whole(math.lcm),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from .exact import TooLarge, exact_form
@@ -96,10 +97,12 @@ def _of_list(value: Listed) -> Region | None:
     if pieces is None or len(variables) != 1:
         return None
     variable = variables.pop()
-    if value.joined_by != 'or' and all(region and len(region.pieces) == 1 for region in regions):
-        common = _intersection(pieces)
-        if common and (value.joined_by == 'and' or _ordered(pieces) == (EVERYTHING,)):
-            return Region((common,), variable)
+    if value.joined_by == 'and':
+        common = reduce(_in_both, [list(region.pieces) for region in regions if region])
+        return Region(_ordered(common), variable) if common else None
+    if value.joined_by == ',' and len(pieces) == len(regions) and _ordered(pieces) == (EVERYTHING,):
+        together = _intersection(pieces)
+        return Region((together,), variable) if together else None
     return Region(_ordered(pieces), variable)
 
 
@@ -185,6 +188,15 @@ def _intersection(pieces: list[Piece]) -> Piece | None:
     if _place(low.low) > _place(high.high):
         return None
     return Piece(low.low, high.high, low.low_closed, high.high_closed)
+
+
+def _in_both(ones: list[Piece], others: list[Piece]) -> list[Piece]:
+    found = [_intersection([one, other]) for one in ones for other in others]
+    return [piece for piece in found if piece and not _is_empty(piece)]
+
+
+def _is_empty(piece: Piece) -> bool:
+    return _place(piece.low) == _place(piece.high) and not (piece.low_closed and piece.high_closed)
 
 
 def _of_symbols(pieces: list[Piece]) -> Piece | None:

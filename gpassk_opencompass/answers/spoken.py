@@ -26,6 +26,15 @@ _CORRECTED = re.compile(
 _PARTIAL = re.compile(
     r'(?i:\s(?:to|for|of)\b[^.:\n]{0,80}?\b(?:part|parts|step|first|second|third|subproblem|case)\b)'
 )
+# What stands before "answer" where the statement is about something else, or taken back at once.
+_OF_ANOTHER = re.compile(
+    r'(?:\b(?:wrong|incorrect|(?:twice|half|double|of|than|times|plus|minus)(?:\s(?:the|this|that|our|my))?)'
+    r'|\b(?:wrong|incorrect|false|doubt|unlikely|not\s(?:true|sure|certain))(?:\s\w{1,12}){0,3}\sthat(?:\sthe)?'
+    r'|\b(?:some|others|people|many)\s(?:say|think|claim|believe)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
+    r'|(?:错误的?|不正确的?|不)$',
+    re.IGNORECASE,
+)
+_BEFORE = 60
 _WINDOW = 2000
 _ATTEMPTS = 3
 _ABBREVIATIONS = ('i.e', 'e.g', 'vs', 'cf', 'approx', 'resp', 'viz', 'ca')
@@ -77,9 +86,13 @@ _DOUBT_WINDOW = 200  # characters behind a box in which a doubt is one about the
 
 def spoken_answer(text: str) -> str:
     """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
-    ends = [match.end() for match in _SPOKEN.finditer(text)]
+    ends = [match.end() for match in _SPOKEN.finditer(text) if not _is_of_another(text, match)]
     statements = (_statement(text[end : end + _WINDOW]) for end in reversed(ends[-_ATTEMPTS:]))
     return next((statement for statement in statements if statement), '')
+
+
+def _is_of_another(text: str, found: re.Match[str]) -> bool:
+    return bool(_OF_ANOTHER.search(text[max(0, found.start() - _BEFORE) : found.start()]))
 
 
 def later_answer(rest: str, boxed: list[str]) -> str:

@@ -6,7 +6,10 @@ import re
 
 _DENIED = re.compile(
     r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
-    r'maybe|perhaps|possibly|might)\b|[不非没无若设假]|如果',
+    r'maybe|perhaps|possibly|might|nobody|hardly|few|false|doubt|unlikely|unsure|says?|claims?|twice|double|'
+    r'half|minus|plus|reciprocal|inverse|opposite|negative'
+    r'|(?:square|cube|root|multiple) of|times (?:the|that|it))\b'
+    r'|[不非没无若设假错]|如果|相反数|倒数|平方根?(?=[是为])|立方(?=[是为])|[倍半](?=[是为])|[加减乘]',
     re.IGNORECASE,
 )
 _SAID = re.compile(
@@ -22,6 +25,8 @@ _SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？।]')
 _AFTERWARDS = re.compile(r'(?:\s|<\|\w+\|>(?:user|assistant)?|I hope (?:it|this) is correct\.?)+"?\Z')
 _FORMULAS = re.compile(r'\$[^$]*\$')
 _DIGITS = re.compile('[0-9]')
+_WORD = re.compile(r'(?<![\\A-Za-z])[^\W\d_]{2,}|[\u4e00-\u9fff]')
+_NAME = re.compile(r'[^\s=$]+\s*=\Z')
 _LONGEST_SENTENCE = 300
 _LONGEST_TAIL = 2000
 
@@ -52,7 +57,10 @@ def stated_formula(answer: str) -> str:
     said = _SAID.fullmatch(_last_sentence(answer))
     if said is None or _DENIED.search(said['before']) or _DIGITS.search(_FORMULAS.sub('', said['before'])):
         return ''
-    return said['value']
+    if _WORD.search(said['before']) is None:
+        return ''  # a formula alone, of which what stands before its = is a part
+    name = _NAME.search(said['before'])
+    return (name[0] if name else '') + said['value']
 
 
 def concluded_number(answer: str) -> str:

@@ -72,8 +72,11 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _THOUSANDS = re.compile(r'(?<![0-9.,\w])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])(?!,[0-9])')
+_MOST_TOKENS = 1000  # no answer has more, and what is made of them takes more than linear time
 _DIGITS = frozenset('123456789')
 _ESCAPED = re.compile(r'\\\\(?=[a-zA-Z]{2})')
+_PRICE = re.compile(r'\A(\s*-?)\$(-?[0-9][^$]*)\Z')  # a dollar, no delimiter: it does not close
+_INCHES = re.compile(r'[0-9]"\s*\Z')
 _PLAIN_SCIENTIFIC = re.compile(r'[-+]?[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]{1,4}')
 
 _DROPPED = words(
@@ -94,7 +97,7 @@ _SYNONYMS = {
     r'\varphi': r'\phi', r'\vartheta': r'\theta', r'\vee': 'or', r'\lor': 'or', r'\wedge': 'and',
     r'\land': 'and',
     r'\dbinom': r'\binom', r'\tbinom': r'\binom', r'\overrightarrow': r'\vec', r'\iff': r'\Leftrightarrow',
-    r'\$': '$', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ', r'\lfloor': r'\lfloor',
+    r'\$': 'dollars', r'\&': '&', r'\prime': "'", r'\R': r'\mathbb R', r'\degree': r'\circ', '比': ':',
 }  # fmt: skip
 _OPENING = frozenset({'(', '[', '{', r'\{', r'\langle', r'\lfloor', r'\lceil', r'\begin'})
 _CLOSING = frozenset({')', ']', '}', r'\}', r'\rangle', r'\rfloor', r'\rceil', r'\end'})
@@ -114,18 +117,23 @@ _REPEATING = re.compile(
 
 
 def tokens_of(answer: str) -> list[Token]:
-    r"""Return the tokens of `answer`, in time linear in its length.
+    r"""Return the tokens of `answer`, in time linear in its length; raise Unread where they are too many.
 
     >>> [token.text for token in tokens_of(r'$\left[ 0,\dfrac{\pi}{2} \right)$')]
     ['[', '0', ',', '\\frac', '{', '\\pi', '}', '{', '2', '}', ')']
     >>> [(token.kind, token.text) for token in tokens_of(r'5\text{ cm}')]
     [('number', '5'), ('words', 'cm')]
     """
-    spelled = _spelled(answer)
-    return list(_drop_sizes(_found(spelled)))
+    tokens = list(_drop_sizes(_found(_spelled(answer))))
+    if len(tokens) > _MOST_TOKENS:
+        raise Unread('too long')
+    return tokens
 
 
 def _spelled(answer: str) -> str:
+    answer = _PRICE.sub(r'\1\\$\2', answer)
+    if answer.count('"') == 1 and _INCHES.search(answer):
+        raise Unread('"')
     text = _SUBSCRIPTS.sub(lambda run: f'_{{{"".join(str(ord(c) - 0x2080) for c in run[0])}}}', answer)
     if r'\begin' not in text:  # escaped once too often
         text = _ESCAPED.sub(r'\\', text)

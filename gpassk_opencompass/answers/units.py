@@ -47,9 +47,10 @@ volume: ml|mL|milliliters|milliliter|毫升=1/1000000 l|L|liters|liter|litres|�
 volume: gallons|gallon=473176473/125000000000
 area: 公顷|hectares|hectare|ha=10000 亩=2000/3 acres|acre=316160658/78125
 angle: degrees|degree|deg|度=1 rad|radians|radian|弧度=0
-money: 分钱|fen=1/100 角=1/10 元|yuan|块|块钱|人民币|RMB=1
-dollars: cents|cent|¢=1/100 dollars|dollar|USD|美元=1
-euros: euros|euro|€|欧元=1
+money: 分钱|fen=1/100 角=1/10 元|yuan|¥|块|块钱|人民币|RMB=1
+money of the US: cents|cent|¢=1/100 dollars|dollar|USD|美元=1
+money of the EU: euros|euro|€|欧元=1
+money of the UK: £|英镑=1
 speed: mph=1397/3125 knots=463/900
 temperature: 摄氏度|Celsius=1
 fahrenheit: 华氏度|Fahrenheit=1
@@ -83,6 +84,7 @@ _NOT_A_NOUN = words(
 )
 _NOUN = re.compile('[A-Za-z]{3,}')
 _LONGEST_NOUN = 3
+_LONGEST = 16  # tokens of a unit
 
 
 def _rows() -> Iterator[tuple[str, Unit]]:
@@ -110,7 +112,7 @@ def read_unit(tokens: Tokens) -> Unit:
         Unread: they are no unit, no counter of Chinese and no plain noun.
     """
     rest = list(tokens)
-    if not rest:
+    if not 0 < len(rest) <= _LONGEST:
         raise Unread('no unit')
     if [token.text for token in rest] in (['^', r'\circ'], ['^', '{', r'\circ', '}'], [r'\circ']):
         return DEGREES
@@ -128,6 +130,21 @@ def read_unit(tokens: Tokens) -> Unit:
         elif rest:
             raise Unread(rest[0].text)
     return unit
+
+
+def other_units(name: str) -> list[str]:
+    """Return a unit of another size and one of another dimension, in the same script; [] for no unit.
+
+    >>> other_units('cm'), other_units('小时'), other_units('apples')
+    (['mm', 'mg'], ['毫秒', '毫米'], [])
+    """
+    unit = _UNITS.get(name)
+    if unit is None:
+        return []
+    same = [(other, about) for other, about in _UNITS.items() if other.isascii() == name.isascii()]
+    sizes = [other for other, about in same if about.dimension == unit.dimension and about != unit]
+    dimensions = [other for other, about in same if about.dimension != unit.dimension]
+    return [*sizes[:1], *dimensions[:1]]
 
 
 def _one(tokens: list[Token]) -> tuple[Unit, list[Token]]:

@@ -13,6 +13,7 @@ from ..version import __version__
 from .output import drop_output, prepare_output
 
 COMMANDS = {
+    'audit': ('audit', 'check some verdicts of a finished run, and bound its G-Pass@k for the wrong ones'),
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),

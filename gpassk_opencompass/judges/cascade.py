@@ -7,8 +7,14 @@ from typing import Any
 
 from ..errors import InputError
 from .protocol import Judge, Judgement, Pair, Verdict
+from .self_test import Asked, SelfTest, tested
 
 JudgeOrConfig = Judge | Mapping[str, Any]
+
+_SAME = frozenset({'string', 'integer'})
+"""Origins of the rule judge that a self-test is not about: the answer is spelled like the reference."""
+
+_SELF_TEST = 1  # to be raised with every change that may send other pairs to the second judge
 
 
 class CascadeJudge:
@@ -17,6 +23,10 @@ class CascadeJudge:
     That suits a first judge which is hardly ever wrong when it accepts, but rejects or leaves open what it
     cannot read, as the rule judge does. Where the second leaves a pair unjudged, it stays unjudged. Each
     judgement keeps the origin and reason of the judge that gave it.
+
+    Where the first is the rule judge, its word is not taken for references that fail its self-test
+    (`self_test.SelfTest`): the second is asked about all but answers spelled like them, and such a judgement
+    has `(self-test)` behind its origin.
 
     Args:
         first, second: judges or, as in a config, `dict(type=…, **arguments)`.
@@ -37,8 +47,10 @@ class CascadeJudge:
 
     def __init__(self, first: JudgeOrConfig, second: JudgeOrConfig) -> None:
         self.check_arguments({'first': first, 'second': second})
-        self._first, self._second = _built(first), _built(second)
-        self._pairs = self._saved = 0
+        self.first, self._second = _built(first), _built(second)
+        rule = tested(self.first)
+        self._self_test = None if rule is None else SelfTest(rule)
+        self._pairs = self._saved = self._doubted = 0
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -47,37 +59,62 @@ class CascadeJudge:
             _check(place, judge)
 
     def identity(self) -> dict[str, Any]:
-        """Those of both judges."""
+        """Those of both judges, and whether the first is self-tested."""
         return {
             'name': 'cascade',
-            'first': dict(self._first.identity()),
+            'first': dict(self.first.identity()),
             'second': dict(self._second.identity()),
+            **({'self_test': _SELF_TEST} if self._self_test else {}),
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """One judgement a pair, in the order of `pairs`."""
-        judgements = self._first.judge(pairs)
-        rest = [place for place, said in enumerate(judgements) if said.verdict is not Verdict.CORRECT]
+        judgements = self.first.judge(pairs)
+        doubted = self._in_doubt(pairs, judgements)
+        rest = [
+            place
+            for place, said in enumerate(judgements)
+            if said.verdict is not Verdict.CORRECT or place in doubted
+        ]
         for place, said in zip(rest, self._second.judge([pairs[place] for place in rest]), strict=True):
-            judgements[place] = said
+            origin = f'{said.origin} (self-test)' if place in doubted else said.origin
+            judgements[place] = said._replace(origin=origin)
         self._pairs += len(pairs)
         self._saved += len(pairs) - len(rest)
+        self._doubted += len(doubted)
         return judgements
 
+    def _in_doubt(self, pairs: Sequence[Pair], judgements: Sequence[Judgement]) -> set[int]:
+        """The places of pairs that the first accepted, of references on which it fails its self-test."""
+        if self._self_test is None:
+            return set()
+        asked = {
+            place: Asked(pairs[place].question, pairs[place].reference)
+            for place, said in enumerate(judgements)
+            if said.verdict is Verdict.CORRECT and said.origin not in _SAME
+        }
+        failed = self._self_test.failed(asked.values())
+        return {place for place, one in asked.items() if one in failed}
+
     def statistics(self) -> dict[str, int | float]:
-        """`pairs`, `saved` (not given to the second), and all of both as `first_…` and `second_…`."""
-        judges = {'first': self._first, 'second': self._second}
+        """Count what was judged.
+
+        `pairs`, `saved` (not given to the second), `self_test` (given to it although the first accepted them,
+        where the first is the rule judge), and all of both as `first_…` and `second_…`.
+        """
+        judges = {'first': self.first, 'second': self._second}
         parts = {
             f'{place}_{name}': count
             for place, judge in judges.items()
             for name, count in judge.statistics().items()
         }
-        return {'pairs': self._pairs, 'saved': self._saved, **parts}
+        own = {'pairs': self._pairs, 'saved': self._saved}
+        return {**own, **({'self_test': self._doubted} if self._self_test else {}), **parts}
 
     def close(self) -> None:
         """Close both."""
         try:
-            self._first.close()
+            self.first.close()
         finally:
             self._second.close()
 

@@ -32,7 +32,7 @@ from .powers import too_large
 from .protocol import HEDGED, Judgement, Pair, Verdict
 from .workers import FAILURES, Outcome, Workers
 
-_RULES = 4  # to be raised with every change that may change a verdict
+_RULES = 5  # to be raised with every change that may change a verdict
 _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 _MOST_WORKERS = 16
 _LEAST = {'workers': 1, 'timeout': 0.01, 'memory_mb': 256, 'max_length': 1, 'max_nesting': 1}
@@ -161,6 +161,14 @@ class RuleJudge:
         judgements = [judged[key] for key in keys]
         self._count(judgements, distinct=len(judged))
         return judgements
+
+    def accepts(self, pair: Pair) -> bool | None:
+        """Return whether `judge` takes the answer for correct, None where that would need a proof.
+
+        For a trial of the judge itself: no process is started, and nothing is counted.
+        """
+        said = self._at_once((pair.reference, pair.answer, _options(pair)))
+        return said.verdict is Verdict.CORRECT if isinstance(said, Judgement) else None
 
     def statistics(self) -> Mapping[str, int | float]:
         """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""

@@ -33,6 +33,9 @@ from .protocol import Verdict
 STORE_VARIABLE = 'GPASSK_VERDICTS'
 """Environment variable with the folder of a verdict store, e.g. one that a team shares."""
 
+SELF_TESTS_VARIABLE = 'GPASSK_SELF_TESTS'
+"""Environment variable with the folder where self-tests of the rule judge are kept."""
+
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
 
@@ -206,6 +209,15 @@ class VerdictStore:
 def _own(writer: _Writer | None, folder: Path, ending: str) -> _Writer:
     """The writer, or a new one: a fork must not write to its parent's file."""
     return writer if writer is not None and writer.process == os.getpid() else _Writer(folder, ending)
+
+
+def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the folder of that name in the user's cache, for what runs have in common.
+
+    >>> cache_folder('verdicts', {})
+    '~/.cache/gpassk_opencompass/verdicts'
+    """
+    return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', name))
 
 
 def store_folder(place: str | os.PathLike[str]) -> Path:

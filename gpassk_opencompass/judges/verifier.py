@@ -16,7 +16,8 @@ import sympy
 from math_verify import verify
 
 _DIGITS = 40
-_SAME = sympy.Float(10, _DIGITS) ** (10 - _DIGITS)
+_MOST_DIGITS = 100  # that are computed where digits cancel
+_SAME = sympy.Float(10, _DIGITS) ** -60
 _POINTS = 3
 _NO_TIMEOUT = 0  # the worker has its own; math-verify's alarm would not fire inside C code
 
@@ -29,7 +30,7 @@ def equivalent(pair: Sequence[str]) -> bool:
             the second one, each expression of the first is compared with 0 by math-verify alone: a trial of
             whether it can be worked on at all.
 
-    They are equal if they agree in 30 digits at random points, case kept, and math-verify accepts them.
+    They are equal if they agree in 60 digits at random points, case kept, and math-verify accepts them.
 
     >>> root = '[["Power", ["Number", "4"], ["Number", "1/2"]]]'
     >>> equivalent((root, '[["Number", "2"]]')), equivalent((root, '[["Number", "3"]]'))
@@ -48,7 +49,7 @@ def _same(ours: Any, theirs: Any) -> bool:
     if not _agree(ours, theirs):
         return False
     if not (ours.free_symbols or theirs.free_symbols):
-        return True  # two numbers with 30 digits in common; math-verify would compare fewer
+        return True  # two numbers with 60 digits in common; math-verify would compare fewer
     return _accepted(ours, theirs)
 
 
@@ -64,8 +65,9 @@ def _agree(ours: Any, theirs: Any) -> bool:
         values = [expression.subs(point).evalf(_DIGITS) for expression in (ours, theirs)]
         if not all(value.is_number and value.is_finite for value in values):
             return False
-        apart = abs(values[0] - values[1])
-        if not apart <= _SAME * max(1, abs(values[0])):
+        # Not the difference of the values: e^100 + 1 and e^100 have 40 digits in common.
+        apart = abs((ours - theirs).subs(point).evalf(_DIGITS, maxn=_MOST_DIGITS))
+        if not (apart.is_finite and apart <= _SAME * max(1, abs(values[0]))):
             return False
     return True
 

@@ -17,6 +17,7 @@ from opencompass.registry import LOAD_DATASET
 from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..questions.live_math_bench import live_math_bench_rows
+from ..scoring import name_failing_references
 
 
 class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
@@ -36,6 +37,7 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
     ) -> None:
         _check_k_and_n(k, n)
         rows = self.load(**kwargs)
+        name_failing_references(rows['uid'], rows['question'], rows['answer'])
         rows = rows.add_column('subdivision', [abbr] * len(rows))
         rows = rows.add_column('idx', list(range(len(rows))))
         replicas = [replica for replica in range(n) for _ in range(len(rows))]

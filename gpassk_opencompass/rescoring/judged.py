@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..answers import FinalAnswer, final_answer
 from ..judges.protocol import Judge, Judgement, Verdict
-from ..results.health import Health, answer_warnings, undecided_notes
+from ..judges.self_test import self_test_block
+from ..results.health import Health, remarks_of
 from ..results.record import SYMBOLS, undecided_reasons
 from ..scoring import Samples, answer_counts, judge_rows
 from .rows import About, Counted, Sampled
@@ -35,11 +37,22 @@ class Judged:
     def remarks(self) -> list[str]:
         """What a reader should know of responses and judge before quoting a score."""
         reasons = undecided_reasons(self.judgements)
-        block = {'undecided': reasons.total(), 'undecided_reasons': reasons, 'samples': len(self.responses)}
+        block: dict[str, Any] = {
+            'undecided': reasons.total(),
+            'undecided_reasons': reasons,
+            'samples': len(self.responses),
+        }
         counts = self.counts()
         unjudged = sum(judgement.verdict is Verdict.UNJUDGED for judgement in self.judgements)
         health = Health(len(self.responses), counts['truncated'], counts['unanswered'], unjudged, None, None)
-        return [f'health: {health.line}', *answer_warnings({**block, **counts}), *undecided_notes(block)]
+        tried = self_test_block(
+            self.judge,
+            [one.about.uid for one in self.questions],
+            [one.question for one in self.questions],
+            [one.reference for one in self.questions],
+        )
+        block |= {**tried, **counts, 'judge': self.judge.identity()}
+        return [f'health: {health.line}', *remarks_of(block)]
 
 
 @dataclass

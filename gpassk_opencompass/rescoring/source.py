@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..judges.protocol import Judge
-from ..results.health import answer_warnings, undecided_notes
+from ..results.health import remarks_of
 from ..results.read import is_named_as_result, read
 from ..results.result import Result
 from .fields import RESULT, Naming
@@ -157,7 +157,7 @@ def _result(path: str, naming: Naming, selection: Selection) -> Source:
         result.judge,
         tuple(block['k']),
         {'model': result.model_abbr, 'dataset': result.dataset_abbr},
-        remarks=[f'health: {result.health.line}', *answer_warnings(block), *undecided_notes(block)],
+        remarks=[f'health: {result.health.line}', *remarks_of(block)],
         undecided=None if undecided is None else dict(zip(result.uids, undecided, strict=True)),
     )
 

@@ -21,6 +21,8 @@ _SUSPECT = {
     'hedged': 'state more answers than are asked for and count as incorrect',
 }
 
+_MOST_NAMED = 5
+
 LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
 """Share of samples above which a run is marked beside its score."""
 
@@ -169,3 +171,40 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
         for name, count in counts.items()
         if isinstance(count, int) and count > NOTEWORTHY * samples
     ]
+
+
+def self_test_notes(block: Mapping[str, Any]) -> list[str]:
+    """Return a sentence that names the references of which the rule judge accepts wrong answers, or none.
+
+    Args:
+        block: the entry `gpassk` of a record, or as much of it as there is. Where a cascade judged there is
+            no sentence: its second judge was asked about those references.
+
+    >>> one = {'uid': 'a/1', 'reference': '1.41421356237', 'accepted': ['1.41421356238']}
+    >>> self_test_notes({'self_test': {'references': 2, 'failed': [one]}})[0][27:]
+    "1 of 2 references from wrong answers: a/1 '1.41421356237' (takes '1.41421356238' for it)"
+    """
+    told, judge = block.get('self_test'), block.get('judge')
+    told = told if isinstance(told, Mapping) else {}
+    failed = told.get('failed')
+    if not isinstance(failed, list) or (isinstance(judge, Mapping) and 'second' in judge):
+        return []
+    named = [text for one in failed[:_MOST_NAMED] if (text := _failing(one))]
+    if not named:
+        return []
+    more = [f'and {len(failed) - _MOST_NAMED} more'] if len(failed) > _MOST_NAMED else []
+    count = f'{len(failed)} of {told.get("references")!s:.12}'
+    return [f'the rule judge cannot tell {count} references from wrong answers: {"; ".join([*named, *more])}']
+
+
+def _failing(one: Any) -> str:
+    """A reference and the first of what is taken for it; '' where a damaged record does not say so."""
+    if not isinstance(one, dict) or not isinstance(one.get('accepted'), list) or not one['accepted']:
+        return ''
+    reference, accepted = str(one.get('reference')), str(one['accepted'][0])
+    return f'{one.get("uid")!s:.60} {reference!r:.60} (takes {accepted!r:.60} for it)'
+
+
+def remarks_of(block: Mapping[str, Any]) -> list[str]:
+    """Return all that a reader should know before quoting a score: of responses, judge and references."""
+    return [*answer_warnings(block), *undecided_notes(block), *self_test_notes(block)]

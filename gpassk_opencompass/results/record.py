@@ -131,6 +131,8 @@ def write_record(
         judge: who judged; asked for its identity and statistics.
         more: further entries of the block `gpassk`.
     """
+    from ..judges.self_test import self_test_block  # the rule judge: who only reads records needs none
+
     rows = questions.rows
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
     undecided = np.array([judgement.undecided for judgement in judgements])[rows].sum(1)
@@ -144,6 +146,7 @@ def write_record(
         unjudged_reasons=dict(unjudged_reasons(judgements)),
         undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
+        **self_test_block(judge, questions.uid, questions.question, questions.reference),
         **more,
     )
     record['details'] |= {

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import pass_name
-from ...results.health import answer_warnings, undecided_notes
+from ...results.health import answer_warnings, self_test_notes, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
@@ -106,7 +106,7 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'warnings': [
             *_warnings(block.get('replicas')),
             *answer_warnings(block),
-            *(f'{note}.' for note in undecided_notes(block)),
+            *(f'{note}.' for note in (*undecided_notes(block), *self_test_notes(block))),
         ],
         'responses': number,
         'order': order if order != list(range(len(order))) else None,
