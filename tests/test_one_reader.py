@@ -124,7 +124,11 @@ def check(path: Path) -> list[str]:
     return ['check', str(path.parents[4]), '--configs', str(configs)]
 
 
-COMMANDS = (report, plan, score, compare, judge_errors, judge_agreement, check)
+def audit(path: Path) -> list[str]:
+    return ['audit', str(path)]
+
+
+COMMANDS = (report, plan, score, compare, judge_errors, judge_agreement, check, audit)
 
 
 def result_file(folder: Path, text: str) -> Path:
