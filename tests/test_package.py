@@ -186,7 +186,7 @@ ROOMS = {
         'sweep',
     },
     'runs': {'errors', 'files', 'judges', 'runs', 'sweep', 'times'},
-    'demo': {'cli', 'demo', 'errors', 'questions', 'report', 'runs'},
+    'demo': {'demo', 'errors', 'questions'},
     'cli': {
         'agreement',
         'answers',
@@ -203,6 +203,7 @@ ROOMS = {
         'report',
         'rescoring',
         'runs',
+        'sweep',
         'uncertainty',
         'unseen',
         'version',

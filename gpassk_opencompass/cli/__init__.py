@@ -15,6 +15,9 @@ from .output import drop_output, prepare_output
 COMMANDS = {
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
+    'demo': ('demo', 'a tiny model that comes along, sampled, judged and reported on this CPU'),
+    'expand': ('expand', 'write one OpenCompass config for each combination of a template'),
+    'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
