@@ -73,10 +73,9 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
     Args:
         models: what `path` may be for this engine; with none the engine's example stands there.
 
-    >>> print(starter_template('vllm', ['org/m'])[373:510])
-    # vLLM, on GPUs of this machine: pip install "gpassk_opencompass[vllm]"
-    engine = 'vllm'
-    <BLANKLINE>
+    >>> lines = starter_template('vllm', ['org/m']).splitlines()
+    >>> [line for line in lines if 'org/m' in line or line.startswith('engine')]
+    ["engine = 'vllm'", "    dict(path='org/m', tp=1, batch_size=64),"]
     """
     chosen = ENGINES[engine]
     starter, named = chosen.starter, list(models) or [chosen.starter.model]
