@@ -102,7 +102,7 @@ docs: $(STAMP) ## the documentation, to site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 # Installs OpenCompass anew each time; no part of CI, which has the parts that need no network in `make test`.
-release-check: ## sdist and wheel, built, checked, installed and tried outside of this folder, about 10 minutes
+release-check: ## sdist and wheel, built, checked, installed and tried outside of this folder, 10 to 30 minutes
 	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
 	.ci/release_check.sh $(PYTHON)
 

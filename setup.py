@@ -88,7 +88,7 @@ setup(
         'pass@k',
         'stability',
     ],
-    # Each of these ran the demo from the wheel; OpenCompass cannot be installed on 3.13.
+    # Each ran the demo from the wheel and the tests of the core; OpenCompass cannot be installed on 3.13.
     python_requires='>=3.10,<3.13',
     packages=find_packages(include=['gpassk_opencompass', 'gpassk_opencompass.*']),
     package_data={
