@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-lighteval unit coverage fuzz faults lint bench graders docs clean
+.PHONY: help install demo test test-lighteval unit coverage fuzz faults lint bench graders docs release-check clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -30,9 +30,7 @@ install: $(STAMP) ## make or update .venv
 
 demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table -> report, on this CPU
 	rm -rf outputs/demo
-	$(BIN)/python dump_configs.py --config_template_file config_templates/demo.py --output_dir outputs/demo/configs
-	$(BIN)/python -m gpassk_opencompass.demo outputs/demo/configs --work_dir outputs/demo
-	$(BIN)/gpassk report outputs/demo -o outputs/demo/report
+	$(BIN)/gpassk demo --work-dir outputs/demo
 
 # lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
 $(LMDEPLOY): | $(STAMP)
@@ -118,6 +116,11 @@ $(QWEN_MATH):
 
 docs: $(STAMP) ## the documentation, to site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# Installs OpenCompass anew each time; no part of CI, which has the parts that need no network in `make test`.
+release-check: ## sdist and wheel, built, checked, installed and tried outside of this folder, 10 to 30 minutes
+	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
+	.ci/release_check.sh $(PYTHON)
 
 clean: ## remove what demo and tests wrote; .venv stays
 	rm -rf outputs opencompass_configs site .litellm_cache .pytest_cache .mypy_cache .ruff_cache .cache tmp

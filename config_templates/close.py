@@ -1,6 +1,6 @@
 """Models behind an API that speaks OpenAI's protocol, on LiveMathBench.
 
-    python dump_configs.py --config_template_file config_templates/close.py
+    gpassk expand close.py
     export OPENAI_API_KEY=... ANTHROPIC_API_KEY=... GEMINI_API_KEY=... DEEPSEEK_API_KEY=...
     opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py
 

@@ -1,6 +1,6 @@
 """The tiny model and the questions that come with this package: the whole flow in minutes on a CPU.
 
-    make demo
+    gpassk demo
 
 nono1.py explains each line.
 """

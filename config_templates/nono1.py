@@ -1,7 +1,7 @@
 """Open general and mathematical models that answer without long reasoning, on LiveMathBench.
 
-    python dump_configs.py --config_template_file config_templates/nono1.py --dry_run   # what would it cost?
-    python dump_configs.py --config_template_file config_templates/nono1.py
+    gpassk expand nono1.py --dry_run   # what would it cost?
+    gpassk expand nono1.py             # in a clone also: python dump_configs.py -tc config_templates/nono1.py
 
 Every line below is one setting. A list is an axis of the sweep: one config is written for each model and
 each combination of the axes; a single value is an axis of one. A sampling setting whose line is removed

@@ -1,6 +1,6 @@
 """Open models that reason at length before they answer, on LiveMathBench: 32,768 tokens a response.
 
-    python dump_configs.py --config_template_file config_templates/o1.py
+    gpassk expand o1.py
 
 nono1.py explains each line.
 """

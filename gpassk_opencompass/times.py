@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 
 FOLDER = '%Y%m%d_%H%M%S'
@@ -27,9 +28,13 @@ def seconds_of(moment: object) -> float | None:
 
     >>> seconds_of('1970-01-02T00:00:00Z')
     86400.0
+    >>> seconds_of('1970-01-01T00:00:01.5')
+    1.5
     """
+    # Python 3.10 reads fractions of three or six digits alone.
+    text = re.sub(r'\.(\d{1,6})\d*', lambda found: f'.{found[1]:0<6}', str(moment).replace('Z', '+00:00'))
     try:
-        time = datetime.fromisoformat(str(moment).replace('Z', '+00:00'))
+        time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError):
         return None

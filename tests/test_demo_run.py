@@ -1,42 +1,105 @@
-"""The run of the demo: OpenCompass on every config of a folder, then one table."""
+"""`gpassk demo`: all steps in one folder of its own, on which nothing of others is lost."""
 
 from __future__ import annotations
 
+import importlib.util
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
-from fake_opencompass import install, write_configs
+from fake_opencompass import called, install
+from sweeping import NOT_INSTALLED
 
-from gpassk_opencompass.demo.__main__ import main
+from gpassk_opencompass.cli import demo, main
+
+NAMES = [
+    'demo_t0_l40@LiveMathBench-vdemo-ADD_MUL_MIX-cn_en-k1-r1',
+    'demo_t0-3_rs42_l40@LiveMathBench-vdemo-ADD_MUL_MIX-cn_en-k4_8_16-r3',
+    'demo_t1-0_rs42_l40@LiveMathBench-vdemo-ADD_MUL_MIX-cn_en-k4_8_16-r3',
+]
+"""The runs of the shipped template."""
+
+needs_opencompass = pytest.mark.skipif(importlib.util.find_spec('opencompass') is None, reason=NOT_INSTALLED)
 
 
-def test_a_folder_without_configs_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what to do first."""
-    assert main([str(tmp_path)]) == 2
-    assert 'run dump_configs.py first' in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_table_is_the_last_that_is_said(
+def test_without_opencompass_one_line_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row a run, and a file with every metric."""
+    """And nothing is written."""
+    monkeypatch.setattr(demo, 'find_spec', lambda name: None)
+    assert main(['demo', '-w', str(tmp_path / 'out')]) == 2
+    line = 'gpassk demo: opencompass is not installed; run: pip install "gpassk_opencompass[opencompass]"\n'
+    assert capsys.readouterr() == ('', line)
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_opencompass
+@pytest.mark.parametrize('other', ['notes.txt', 'report.txt', 'configs/mine.py'])
+def test_a_folder_of_somebody_else_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    """What stands there is named, and nothing is written beside it."""
+    file = tmp_path / other
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('mine')
+    assert main(['demo', '-w', str(tmp_path)]) == 2
+    assert f'gpassk demo: {file} is not of this demo' in capsys.readouterr().err
+    assert [path for path in tmp_path.rglob('*') if path.is_file()] == [file]
+    assert file.read_text() == 'mine'
+
+
+@needs_opencompass
+@pytest.mark.slow
+def test_every_run_is_run_once_and_then_stands_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row a run, and a file with every metric; the same line again runs nothing anew."""
     install(tmp_path, monkeypatch)
-    configs = write_configs(tmp_path, 'one', 'two')
-    assert main([str(configs), '--work_dir', str(tmp_path / 'out')]) == 0
-    said = capsys.readouterr().out
-    assert said.index('2 runs: 2 complete') < said.index('| model')
-    assert len((tmp_path / 'out' / 'table.csv').read_text().splitlines()) == 3
+    monkeypatch.setattr(demo, '_report', lambda folder: 0)
+    out = tmp_path / 'out'
+    for _ in range(2):
+        assert main(['demo', '-w', str(out)]) == 0
+        said = capsys.readouterr().out
+        assert said.index('3 runs: 3 complete') < said.index('| model')
+        assert len((out / 'table.csv').read_text().splitlines()) == 4
+    assert sorted(called(tmp_path)) == sorted(NAMES)
 
 
+@needs_opencompass
 @pytest.mark.slow
 def test_without_a_result_there_is_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is that of `gpassk run`, which shows why."""
-    install(tmp_path, monkeypatch)
-    configs = write_configs(tmp_path, 'one', 'broken')
-    assert main([str(configs), '--work_dir', str(tmp_path / 'out')]) == 1
+    install(tmp_path, monkeypatch, **{NAMES[1]: 'broken'})
+    assert main(['demo', '-w', str(tmp_path / 'out')]) == 1
     said = capsys.readouterr()
     assert 'RuntimeError: broken' in said.err
     assert '| model' not in said.out
+    assert not (tmp_path / 'out' / 'table.csv').exists()
+
+
+@needs_opencompass
+def test_where_the_report_lacks_a_package_it_has_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What to install for the rest stands on one line, and is no error."""
+    find = importlib.util.find_spec
+    steps: list[tuple[str, ...]] = []
+
+    def found(name: str) -> ModuleSpec | None:
+        return None if name == 'latex2mathml' else find(name)
+
+    def step(*words: str) -> int:
+        steps.append(words)
+        return 0
+
+    monkeypatch.setattr(demo, 'find_spec', found)
+    monkeypatch.setattr(demo, '_step', step)
+    monkeypatch.setattr(demo, '_table', lambda *_: None)
+    assert main(['demo', '-w', str(tmp_path)]) == 0
+    assert [words[0] for words in steps] == ['expand', 'run', 'report']
+    assert steps[-1][-2:] == ('--only', 'tables')
+    assert (
+        'no figures and no page: latex2mathml is not installed; run: pip install' in capsys.readouterr().err
+    )

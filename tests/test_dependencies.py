@@ -8,10 +8,10 @@ import runpy
 import sys
 from collections import defaultdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import setuptools
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / 'docs' / 'dependencies.md').read_text(encoding='utf-8')
@@ -22,8 +22,7 @@ IMPORTED_AS = {'math_verify': 'math-verify'}
 def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The arguments of `setup`."""
     given: dict[str, Any] = {}
-    fake = SimpleNamespace(setup=lambda **arguments: given.update(arguments), find_packages=lambda **_: [])
-    monkeypatch.setitem(sys.modules, 'setuptools', fake)
+    monkeypatch.setattr(setuptools, 'setup', lambda **arguments: given.update(arguments))
     runpy.run_path(str(ROOT / 'setup.py'))
     return given
 

@@ -21,7 +21,6 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.build import judge_config
 from gpassk_opencompass.metrics import metric_means, metric_table
 from gpassk_opencompass.sweep import Entry
-from gpassk_opencompass.sweep import main as expand
 from gpassk_opencompass.sweep.axes import MODEL_LINES
 from gpassk_opencompass.sweep.exclude import FIELDS
 from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
@@ -176,16 +175,16 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures('in_folder')
 def test_the_dry_run_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
     """Table and last line, letter by letter."""
-    [[python, script, *options]] = SWEEPS.blocks('sh')[0].commands
-    assert (python, script, expand(options)) == ('python', 'dump_configs.py', 0)
+    [[program, *arguments]] = SWEEPS.blocks('sh')[0].commands
+    assert (program, main(arguments)) == ('gpassk', 0)
     shown = SWEEPS.text.split('```\n| model')[1].partition('```')[0]
     assert capsys.readouterr().out == f'| model{shown}'
 
 
 def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
     """Another engine, other temperatures, another n, in a folder of their own."""
-    [[_, _, *options]] = SWEEPS.blocks('sh')[1].commands
-    assert expand(options) == 0
+    [[_, *arguments]] = SWEEPS.blocks('sh')[1].commands
+    assert main(arguments) == 0
     names = [path.name for path in (in_folder / 'pilot').glob('*_t0-7_*')]
     assert names
     assert all('-r4.py' in name for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
             return scandir(path)
 
         monkeypatch.setattr(os, 'scandir', gone)
+        if hasattr(pathlib, '_normal_accessor'):  # Python 3.10 looks through one of its own
+            monkeypatch.setattr(pathlib._normal_accessor, 'scandir', gone)
 
     return vanish
 

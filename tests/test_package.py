@@ -211,7 +211,7 @@ ROOMS = {
         'scoring',
     },
     'runs': {'errors', 'files', 'judges', 'naming', 'results', 'runs', 'sweep', 'times'},
-    'demo': {'cli', 'demo', 'errors', 'questions', 'report', 'results', 'runs'},
+    'demo': {'demo', 'errors', 'questions'},
     'cli': {
         'agreement',
         'answers',
@@ -229,6 +229,7 @@ ROOMS = {
         'report',
         'rescoring',
         'runs',
+        'sweep',
         'times',
         'uncertainty',
         'unseen',

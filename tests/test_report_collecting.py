@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pathlib
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytes
             return real(path)
 
         monkeypatch.setattr(os, name, look)
+        if hasattr(pathlib, '_normal_accessor'):  # Python 3.10 looks through one of its own
+            monkeypatch.setattr(pathlib._normal_accessor, name, look)
     found = collect([tmp_path, tmp_path / 'theirs'])
     assert [result.path for result in found.results] == [whole.resolve()]
     assert found.passed_over == [f'{closed} cannot be read: Permission denied']

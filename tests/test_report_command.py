@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from result_files import ABBR, THIRDS, block, write_result, write_three
 
+from gpassk_opencompass import __version__
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.written import take_over
 
@@ -36,6 +37,24 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         'tables',
         'written.json',
     }
+
+
+def test_results_of_an_older_version_stand_in_the_same_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The version is told in the signature, and separates nothing."""
+    for number, version in enumerate(('0.1.0', __version__), 1):
+        path = write_result(tmp_path / 'outputs', ABBR.format(number), THIRDS)
+        record = json.loads(path.read_text())
+        record['gpassk']['versions'] = {'gpassk_opencompass': version}
+        record['gpassk']['signature'] += f'|version:{version}'
+        path.write_text(json.dumps(record))
+    assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 0
+    printed, said = capsys.readouterr()
+    assert printed.count('| model') == 1
+    assert sum(line.startswith('| m') for line in printed.splitlines()) == 3
+    assert said == ''
+    assert 'version:0.1.0' in (tmp_path / 'report' / 'signatures.txt').read_text()
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ def test_jobs_run_at_the_same_time(sweep: Path) -> None:
     [
         (
             'import os\nllm_infos = [dict(path=os.sep)]\n',
-            'is a template; expand it first with dump_configs.py',
+            'is a template; expand it first with gpassk expand',
         ),
         ("llm_infos = [{'path': 'm'}]\nmodels = [1]\ndatasets = [1]\n", 'is a template; expand it first'),
         ("models = [{'abbr': 'm'}]\n", 'has no datasets, so it is no config of OpenCompass'),

@@ -178,7 +178,7 @@ def test_an_edited_config_is_not_overwritten_without_saying(
     capsys.readouterr()
     dump(tmp_path, TWO, '--dry_run')
     dump(tmp_path, TWO)
-    note = f'1 config overwriting a file that was not as dump_configs.py had left it:\n  {NAME}\n'
+    note = f'1 config overwriting a file that was not as an expansion had left it:\n  {NAME}\n'
     assert capsys.readouterr().out.count(note) == 2
 
 

@@ -130,7 +130,7 @@ def _print_left_out(plan: Plan) -> None:
     if plan.left_out:
         print(
             f'left out, as their template no longer gives them: {len(plan.left_out)} configs, such as '
-            f'{plan.left_out[0]}; name them to run them, or remove them with dump_configs.py --prune',
+            f'{plan.left_out[0]}; name them to run them, or remove them with gpassk expand --prune',
             file=sys.stderr,
         )
 

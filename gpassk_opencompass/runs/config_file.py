@@ -19,7 +19,7 @@ EVALUATION = ('eval_cfg', 'k')
 
 
 def read_config(path: Path) -> Config | None:
-    """The variables of a config of literals and `dict(…)`, as dump_configs.py and mmengine write it.
+    """The variables of a config of literals and `dict(…)`, as an expansion and mmengine write it.
 
     Returns:
         None if it computes or imports something.

@@ -71,7 +71,7 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
         entries = _entries(path if path.is_dir() else path.parent)
         configs = sorted(path.glob('*.py')) if path.is_dir() else [path]
         if not configs:
-            raise InputError(f'no config in {path}: run dump_configs.py first')
+            raise InputError(f'no config in {path}: expand a template first, with gpassk expand')
         for config in configs:
             entry = entries.get(config.name)
             if path.is_dir() and entry is not None and entry.stale:
@@ -130,12 +130,12 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
 def _refuse_template(config: Path, values: Config | None) -> None:
     """Without models there is nothing to run, and OpenCompass says so in a way that helps nobody."""
     if 'llm_infos' in assigned_in(config):
-        raise InputError(f'{config} is a template; expand it first with dump_configs.py, and run its configs')
+        raise InputError(f'{config} is a template; expand it first with gpassk expand, and run its configs')
     missing = [] if values is None else [name for name in ('models', 'datasets') if not values.get(name)]
     if missing:
         raise InputError(
             f'{config} has no {" and no ".join(missing)}, so it is no config of OpenCompass; if it is a '
-            'template, expand it first with dump_configs.py'
+            'template, expand it first with gpassk expand'
         )
 
 

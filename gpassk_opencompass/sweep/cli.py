@@ -1,4 +1,4 @@
-"""`python dump_configs.py`: a template in, one OpenCompass config a run out."""
+"""`python dump_configs.py` and `gpassk expand`: a template in, one OpenCompass config a run out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parse(argv)
     try:
-        lines = _run(arguments)
+        lines = expand_as_told(arguments.config_template_file, arguments)
     except GPassKError as error:
         print(f'{arguments.config_template_file}: {error}', file=sys.stderr)
         return 2
@@ -63,17 +63,26 @@ def _print(lines: Sequence[str]) -> int:
     return 0
 
 
-def _run(arguments: Namespace) -> list[str]:
-    """Do what was asked; the lines to print."""
-    template, folder = arguments.config_template_file, arguments.output_dir
+def expand_as_told(template: Path, arguments: Namespace) -> list[str]:
+    """Do with a template what the options of `add_options` ask for.
+
+    Returns:
+        The lines to print.
+
+    Raises:
+        InputError: the template cannot be expanded, or the folder not be written to.
+        MissingExtraError: the template needs an optional package.
+    """
+    folder = arguments.output_dir
     expansion = expand_template(template, arguments.override)
     if arguments.list:
         return [str(folder / name) for name in expansion.texts]
     found = changes(folder, expansion.texts, entries(expansion, template.name), template.name)
     if arguments.dry_run:
-        return [estimate_table(expansion.runs), '', *_report(arguments, len(expansion.runs), found)]
+        table = estimate_table(expansion.runs)
+        return [table, '', *_report(template.name, arguments, len(expansion.runs), found)]
     apply(folder, expansion.texts, found, arguments.prune)
-    return _report(arguments, len(expansion.runs), found)
+    return _report(template.name, arguments, len(expansion.runs), found)
 
 
 def expand_template(template: Path, overrides: Sequence[str] = ()) -> Expansion:
@@ -120,11 +129,17 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog='dump_configs.py', description='Write one OpenCompass config for each combination of a template.'
     )
+    add_options(parser, template_required=True)
+    return parser.parse_args(argv)
+
+
+def add_options(parser: ArgumentParser, *, template_required: bool) -> None:
+    """The options of both commands."""
     parser.add_argument(
         '-tc',
         '--config_template_file',
         type=_path,
-        required=True,
+        required=template_required,
         metavar='TEMPLATE',
         help='a Python file with the settings, such as one of config_templates/',
     )
@@ -151,7 +166,6 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
         action='store_true',
         help='remove the configs of an earlier expansion that the template no longer gives, unless edited',
     )
-    return parser.parse_args(argv)
 
 
 def _path(text: str) -> Path:
@@ -161,8 +175,8 @@ def _path(text: str) -> Path:
     return Path(os.path.expanduser(text))
 
 
-def _report(arguments: Namespace, count: int, found: Changes) -> list[str]:
-    folder, template = arguments.output_dir, arguments.config_template_file.name
+def _report(template: str, arguments: Namespace, count: int, found: Changes) -> list[str]:
+    folder = arguments.output_dir
     new, same = len(found.written), count - len(found.written)
     if arguments.dry_run:
         line = f'{_configs(count)} for {folder}: {new} to write, {same} unchanged (dry run: nothing written)'
@@ -171,7 +185,7 @@ def _report(arguments: Namespace, count: int, found: Changes) -> list[str]:
     removed = 'would be removed' if arguments.dry_run else 'removed'
     stale = removed if arguments.prune else 'still there, --prune removes them'
     notes = {
-        'overwriting a file that was not as dump_configs.py had left it': found.replaced,
+        'overwriting a file that was not as an expansion had left it': found.replaced,
         f'of an earlier expansion of {template}, {stale}': found.stale,
         f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
     }

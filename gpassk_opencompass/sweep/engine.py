@@ -13,20 +13,39 @@ from .llms import Llm
 
 
 @dataclass(frozen=True)
+class Starter:
+    """What a first template for an engine says, as `gpassk init` writes it.
+
+    `about` is the comment above `engine`, `entries` that above `llm_infos`; `model` is the one that stands
+    there if the user names none, `fields` what stands beside its path. `lines` are options of the engine;
+    `sampling` are the axes that it takes beside `temperatures` and `max_out_lens`.
+    """
+
+    about: str
+    entries: str
+    model: str
+    fields: str
+    lines: str = ''
+    sampling: tuple[str, ...] = ('top_ps', 'top_ks', 'repetition_penalties')
+
+
+@dataclass(frozen=True)
 class Engine:
     """One value of a template's `engine`.
 
     `type` is the model class; `options` are the template variables (and keys of `llm_infos`) that reach it
     beside the sampling axes; `arguments` gives the engine's part of the constructor's arguments; `check`
-    raises TemplateError for what the class would not do as told. `loads`: the model is loaded here, so its
-    path may be a folder; else it is a name that a server knows. `default_seed` is the run's seed where a
-    template has no `random_seeds`, None for no seeds; `may_be_unseeded` allows `random_seeds = None`.
+    raises TemplateError for what the class would not do as told; `starter` is a first template. `loads`: the
+    model is loaded here, so its path may be a folder; else it is a name that a server knows. `default_seed`
+    is the run's seed where a template has no `random_seeds`, None for no seeds; `may_be_unseeded` allows
+    `random_seeds = None`.
     """
 
     type: str
     options: frozenset[str]
     arguments: Callable[[Llm, Settings], dict[str, Any]]
     check: Callable[[Llm, Settings], None]
+    starter: Starter
     loads: bool = False
     needs_temperature: bool = True
     default_tp: int = 1

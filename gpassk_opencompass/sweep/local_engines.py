@@ -6,10 +6,16 @@ from typing import Any
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .engine import Engine, check_temperature, chosen, passed, refuse_keys
+from .engine import Engine, Starter, check_temperature, chosen, passed, refuse_keys
 from .llms import Llm
 from .lmdeploy_fields import PYTORCH_ENGINE, TURBOMIND_ENGINE, VERSION
 from .spelling import nearest
+
+STARTING_MODEL = 'Qwen/Qwen2.5-7B-Instruct'
+"""That of a first template, for engines that load what is on the hub."""
+
+INSTALL = 'pip install "gpassk_opencompass[{}]"'.format
+ENTRIES = 'path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.'
 
 VLLM_LEAST_TEMPERATURE = 0.01
 """vLLM raises a temperature between 0 and this one to it."""
@@ -111,6 +117,12 @@ TURBOMIND = Engine(
     options=frozenset({'engine_config', 'max_seq_len'}),
     arguments=_turbomind,
     check=_check_turbomind,
+    starter=Starter(
+        about=f"lmdeploy's TurboMind, on GPUs of this machine: {INSTALL('lmdeploy')}",
+        entries=ENTRIES,
+        model=STARTING_MODEL,
+        fields='tp=1, batch_size=64',
+    ),
 )
 PYTORCH = Engine(
     type='gpassk_opencompass.SeededTurboMind',
@@ -118,6 +130,12 @@ PYTORCH = Engine(
     options=frozenset({'engine_config', 'max_seq_len'}),
     arguments=_pytorch,
     check=_check_pytorch,
+    starter=Starter(
+        about=f"lmdeploy's PyTorch engine, on GPUs of this machine: {INSTALL('lmdeploy')}",
+        entries=ENTRIES,
+        model=STARTING_MODEL,
+        fields='tp=1, batch_size=64',
+    ),
 )
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
@@ -125,6 +143,12 @@ VLLM = Engine(
     options=frozenset({'model_kwargs', 'max_seq_len', 'chat_template_kwargs'}),
     arguments=_vllm,
     check=_check_vllm,
+    starter=Starter(
+        about=f'vLLM, on GPUs of this machine: {INSTALL("vllm")}',
+        entries=ENTRIES,
+        model=STARTING_MODEL,
+        fields='tp=1, batch_size=64',
+    ),
 )
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
@@ -132,4 +156,10 @@ HUGGINGFACE = Engine(
     options=frozenset({'model_kwargs', 'tokenizer_kwargs', 'max_seq_len'}),
     arguments=_huggingface,
     check=_accept,
+    starter=Starter(
+        about=f'transformers, on any machine: {INSTALL("opencompass")}',
+        entries=f'{ENTRIES} tp=0: no GPU.',
+        model=STARTING_MODEL,
+        fields='tp=1, batch_size=16',
+    ),
 )

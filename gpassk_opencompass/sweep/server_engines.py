@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .engine import Engine, check_temperature, chosen, passed, refuse_keys, with_home
+from .engine import Engine, Starter, check_temperature, chosen, passed, refuse_keys, with_home
 from .llms import Llm
 from .lmdeploy_fields import CHAT_REQUEST, VERSION
 from .spelling import nearest
@@ -175,6 +175,17 @@ OPENAI = Engine(
     ),
     arguments=_openai,
     check=_check_openai,
+    starter=Starter(
+        about="An API, or a server of yours, that speaks OpenAI's protocol.",
+        entries="""\
+No key belongs here: key_env names the environment variable that holds it (default: OPENAI_API_KEY).
+openai_api_base='http://node1:8000/v1': where the API is (default: OpenAI, or $OPENAI_BASE_URL).
+batch_size: questions handed over at a time.""",
+        model='gpt-4o-2024-11-20',
+        fields='batch_size=32',
+        lines='query_per_second = 8  # no more requests than this\n',
+        sampling=(),
+    ),
     needs_temperature=False,
     default_tp=0,
     default_seed=None,
@@ -185,6 +196,14 @@ LMDEPLOY_SERVER = Engine(
     options=frozenset({'api_addr', 'extra_body', 'key_env', 'retry', 'timeout'}),
     arguments=_lmdeploy_server,
     check=_check_lmdeploy_server,
+    starter=Starter(
+        about='A server of lmdeploy, started with `lmdeploy serve api_server PATH --model-name NAME`.',
+        entries="""\
+path: the NAME under which the server has the model. api_addr: where it listens.
+batch_size: requests at a time.""",
+        model='Qwen2.5-7B-Instruct',
+        fields="api_addr='http://localhost:23333', batch_size=64",
+    ),
     default_tp=0,
     may_be_unseeded=True,
 )

@@ -44,13 +44,13 @@ def config_source(config: Mapping[str, Any], template: str, texts: PartTexts | N
         TemplateError: a value that has no literal form, naming where it is.
 
     >>> print(config_source({'models': [{'type': int, 'k': (4, 8)}]}, 'my.py'))
-    # Written by dump_configs.py from 'my.py': change the template, not this file.
+    # Written from the template 'my.py': change that, not this file.
     <BLANKLINE>
     models = [{'type': 'builtins.int', 'k': [4, 8]}]
     <BLANKLINE>
     """
     source_of = texts or part_sources()
-    head = f'# Written by dump_configs.py from {template!r}: change the template, not this file.\n'
+    head = f'# Written from the template {template!r}: change that, not this file.\n'
     return '\n'.join([head, *(source_of(name, value) for name, value in config.items())])
 
 

@@ -1,0 +1,101 @@
+"""`gpassk demo`: template → configs → OpenCompass → table → report, with a model that comes along."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..errors import InputError, MissingExtraError
+from ..report.table import Run, results_table
+from ..runs import examine, planned_runs
+from ..results.read import read
+from ..sweep.cli import expand_template
+from ..naming.manifest import MANIFEST
+from ..sweep.starter import shipped_templates
+from . import main as gpassk
+from .options import path
+
+CONFIGS, TABLE, REPORT = 'configs', 'table.csv', 'report'
+"""What stands in the folder beside a work directory for each config."""
+
+OF_THE_REPORT = ('jinja2', 'latex2mathml', 'matplotlib')
+"""Packages without which a report has tables alone."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Where to write."""
+    parser.epilog = (
+        'Takes about two minutes on two cores, without a GPU or a network. The same line again goes on with '
+        'what is not complete. Nothing is removed.'
+    )
+    folder = 'a folder of its own (default: outputs/demo)'
+    parser.add_argument(
+        '-w', '--work-dir', type=path, default=Path('outputs/demo'), metavar='FOLDER', help=folder
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Run all steps; the exit code is that of the first one that fails.
+
+    Raises:
+        MissingExtraError: OpenCompass is not installed.
+        InputError: the folder has files that are not of a demo.
+    """
+    if find_spec('opencompass') is None:
+        raise MissingExtraError('opencompass', 'opencompass')
+    folder: Path = arguments.work_dir
+    template = shipped_templates()['demo']
+    configs = folder / CONFIGS
+    _refuse_others(folder, expand_template(template).texts)
+    started = time.monotonic()
+    # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
+    os.environ.setdefault('OMP_NUM_THREADS', '1')
+    code = _step('expand', str(template), '--output_dir', str(configs))
+    code = code or _step('run', str(configs), '-w', str(folder))
+    if code == 0:
+        _table(folder, configs, time.monotonic() - started)
+        code = _report(folder)
+    return code
+
+
+def _step(*arguments: str) -> int:
+    print(f'$ gpassk {" ".join(arguments)}', flush=True)
+    return gpassk(arguments)
+
+
+def _refuse_others(folder: Path, configs: Collection[str]) -> None:
+    """Whatever is not of an earlier demo may be somebody's: the folder is not written to then."""
+    own = {
+        folder / name for name in (CONFIGS, TABLE, REPORT, *(file.removesuffix('.py') for file in configs))
+    }
+    own |= {folder / CONFIGS / file for file in (*configs, MANIFEST)}
+    there = [path for each in (folder, folder / CONFIGS) if each.is_dir() for path in each.iterdir()]
+    if others := sorted(set(there) - own):
+        raise InputError(f'{others[0]} is not of this demo: remove it, or name another folder with -w')
+
+
+def _table(folder: Path, configs: Path, seconds: float) -> None:
+    runs = sorted(_results(folder, configs), key=lambda run: run.record['gpassk']['n'])
+    file = folder / TABLE
+    file.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
+    print(f'\n{results_table(runs).without("dataset").to_markdown()}\n')
+    print(f'{seconds:.0f} s. Every metric: {file}; the runs: {folder}/<config>/\n')
+
+
+def _results(folder: Path, configs: Path) -> Iterator[Run]:
+    for planned in planned_runs([configs]).runs:
+        for file in examine(planned, folder / planned.name).results:
+            yield Run(file.parent.name, file.stem, read(file).record)
+
+
+def _report(folder: Path) -> int:
+    lacking = [package for package in OF_THE_REPORT if find_spec(package) is None]
+    if lacking:
+        print(f'no figures and no page: {MissingExtraError(lacking[0], "report")}', file=sys.stderr)
+    only = ['--only', 'tables'] if lacking else []
+    return _step('report', str(folder), '-o', str(folder / REPORT), *only)

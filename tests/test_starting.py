@@ -1,0 +1,200 @@
+"""`gpassk init` and `gpassk expand`: from nothing to configs, without a clone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forks import Forks
+from hosts import results_of
+from sweeping import BASE, NAME, load
+
+from gpassk_opencompass import __version__
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
+from gpassk_opencompass.sweep import main as dump_configs
+from gpassk_opencompass.sweep.engines import ENGINES
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = {path.stem: path for path in (ROOT / 'config_templates').glob('*.py')}
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which all is typed."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def configs(folder: Path) -> dict[str, dict[str, Any]]:
+    return {path.name: load(path) for path in (folder / 'opencompass_configs').glob('*.py')}
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_the_first_template_of_every_engine_expands(
+    empty: Path, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it was written: a greedy run and a sampled one, of a model of that engine."""
+    assert main(['init', '--engine', engine]) == 0
+    assert main(['expand', 'template.py', '--dry_run']) == 0
+    assert not (empty / 'opencompass_configs').exists()
+    assert main(['expand', 'template.py']) == 0
+    assert '2 configs in opencompass_configs: 2 written' in capsys.readouterr().out
+    found = configs(empty)
+    assert {config['models'][0]['type'] for config in found.values()} == {ENGINES[engine].type}
+    assert sorted(config['datasets'][0]['n'] for config in found.values()) == [1, 48]
+    backends = {config['models'][0].get('backend') for config in found.values()}
+    assert backends == {'pytorch' if engine == 'pytorch' else None}
+
+
+def test_without_options_it_is_the_default_engine(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the next commands are said, with the name of the file in quotes where a shell needs them."""
+    assert main(['init', '-o', 'my sweep.py']) == 0
+    assert "gpassk expand 'my sweep.py' --dry_run\n" in capsys.readouterr().out
+    assert "engine = 'turbomind'" in (empty / 'my sweep.py').read_text()
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_the_models_that_are_named_are_those_of_the_configs(empty: Path, engine: str) -> None:
+    """Letter by letter, whatever Python would make of them."""
+    models = ["org/it's", r'C:\new\m', '模型/千问', 'a""" + b']
+    assert main(['init', '--engine', engine, '--model', *models]) == 0
+    assert main(['expand', 'template.py']) == 0
+    assert {config['models'][0]['path'] for config in configs(empty).values()} == set(models)
+
+
+def test_models_that_take_no_temperature_get_none(empty: Path) -> None:
+    """OpenAI's reasoning models."""
+    assert main(['init', '--engine', 'openai', '--model', 'o3-mini', 'gpt-5']) == 0
+    assert main(['expand', 'template.py']) == 0
+    assert all('temperature' not in config['models'][0] for config in configs(empty).values())
+    assert len(configs(empty)) == 2
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (['--model', './'], "llm_infos[0].path is './'; expected text"),
+        (['--model', 'a/m', 'b/m'], "are both called 'm' in file names"),
+        (['--template', 'o1', '--engine', 'vllm'], '--template o1 has its own engine and models'),
+        (['--template', 'o1', '--model', 'a/m'], '--template o1 has its own engine and models'),
+        (['-o', 'no/such/folder.py'], 'cannot write no/such/folder.py: No such file or directory'),
+    ],
+)
+def test_what_would_not_expand_is_not_written(
+    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """One line says why."""
+    assert main(['init', *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('gpassk init: ')
+    assert said in error
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize('arguments', [[], ['--template', 'nono1', '-o', 'template.py']], ids=' '.join)
+def test_a_file_that_is_there_stays(
+    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    """Unless it is said that it need not."""
+    (empty / 'template.py').write_text('mine')
+    assert main(['init', *arguments]) == 2
+    assert 'template.py is there already: name another file with -o' in capsys.readouterr().err
+    assert (empty / 'template.py').read_text() == 'mine'
+    assert main(['init', *arguments, '--force']) == 0
+    assert 'llm_infos' in (empty / 'template.py').read_text()
+
+
+@pytest.mark.parametrize('name', sorted(TEMPLATES))
+def test_a_shipped_template_is_copied_as_it_is(empty: Path, name: str) -> None:
+    """Byte for byte."""
+    assert main(['init', '--template', name]) == 0
+    assert (empty / f'{name}.py').read_bytes() == TEMPLATES[name].read_bytes()
+
+
+@pytest.mark.parametrize(
+    'way', [['my.py'], ['-tc', 'my.py'], ['--config_template_file', 'my.py']], ids=' '.join
+)
+def test_expand_does_what_dump_configs_does(
+    empty: Path, way: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same files, the same words; and each finds the other's configs unchanged."""
+    (empty / 'my.py').write_text(BASE)
+    override = ['--output_dir', 'out', '--override', 'temperatures=[0.3,0.7]']
+    assert main(['expand', *way, *override]) == 0
+    written = {path.name: path.read_bytes() for path in (empty / 'out').iterdir()}
+    said = capsys.readouterr().out
+    assert dump_configs(['-tc', 'my.py', *override]) == 0
+    assert capsys.readouterr().out == said.replace('2 written, 0', '0 written, 2')
+    assert {path.name: path.read_bytes() for path in (empty / 'out').iterdir()} == written
+    assert set(written) == {NAME, NAME.replace('t0-3', 't0-7'), 'manifest.jsonl'}
+    for options in (['--list'], ['--dry_run'], ['--output_dir', 'out', '--dry_run', '--prune']):
+        assert main(['expand', *way, *options]) == 0
+        said = capsys.readouterr().out
+        assert dump_configs(['-tc', 'my.py', *options]) == 0
+        assert capsys.readouterr().out == said
+    assert main(['expand', *way, '--output_dir', 'out', '--prune']) == 0
+    assert [path.name for path in (empty / 'out').glob('*.py')] == [NAME]
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        ([], 'no template is given: expected one, such as template.py of gpassk init'),
+        (['a.py', '-tc', 'b.py'], 'two templates are given'),
+        (['a.py'], 'a.py: cannot read the template: '),
+        (['bad.py'], "bad.py: unknown variable 'x'"),
+    ],
+)
+def test_what_cannot_be_expanded_is_one_line(
+    empty: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """And nothing is written."""
+    (empty / 'bad.py').write_text('x = 1')
+    assert main(['expand', *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f'gpassk expand: {said}')
+    assert len(error.splitlines()) == 1
+    assert [path.name for path in empty.iterdir()] == ['bad.py']
+
+
+@pytest.mark.parametrize('command', ['init', 'expand'])
+def test_neither_imports_anything_heavy(command: str) -> None:
+    """They run where only the core is installed."""
+    code = (
+        f'import sys; from gpassk_opencompass.cli import parser_for; parser_for({command!r}); '
+        "print({'mmengine', 'opencompass', 'torch', 'numpy', 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == 'set()\n'
+
+
+@pytest.mark.e2e
+def test_the_template_of_transformers_runs(empty: Path, forks: Forks) -> None:
+    """From `gpassk init` to a result, with the real OpenCompass and the shipped model, without a GPU."""
+    assert main(['init', '--engine', 'huggingface', '--model', MODEL]) == 0
+    template = empty / 'template.py'
+    template.write_text(template.read_text().replace('tp=1', 'tp=0'))
+    lines = {
+        'benchmarks': ['livemathbench'],
+        'dataset_path': QUESTIONS,
+        'version': VERSION,
+        'dataset_splits': ['ADD'],
+        'dataset_languages': [LANGUAGES[1]],
+        'temperatures': [1.0],
+        'greedy': False,
+        'max_out_lens': [24],
+        'k_lists': [[2]],
+        'replications': [2],
+        'max_seq_len': 1024,
+    }
+    given = [word for name, value in lines.items() for word in ('--override', f'{name}={value!r}')]
+    assert main(['expand', 'template.py', *given]) == 0
+    [config] = (empty / 'opencompass_configs').glob('*.py')
+    forks.opencompass(config, empty / 'out')
+    [result] = results_of(empty / 'out')
+    assert (result['gpassk']['n'], result['gpassk']['data']['questions']) == (4, 8)
+    assert result['gpassk']['versions']['gpassk_opencompass'] == __version__
