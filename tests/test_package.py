@@ -224,6 +224,7 @@ ROOMS = {
         'judge_errors',
         'judges',
         'metrics',
+        'naming',
         'results',
         'rejudging',
         'report',

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
-from ..report.table import Run, results_table
-from ..runs import examine, planned_runs
-from ..results.read import read
-from ..sweep.cli import expand_template
 from ..naming.manifest import MANIFEST
+from ..report.table import Run, results_table
+from ..results.read import read
+from ..runs import examine, planned_runs
+from ..sweep.cli import expand_template
 from ..sweep.starter import shipped_templates
 from . import main as gpassk
 from .options import path
