@@ -190,7 +190,7 @@ def test_references_that_fail_the_self_test_are_named(
     """In one line, when the questions are read."""
     file = tmp_path / '202412' / 'CNMO_en.jsonl'
     file.parent.mkdir()
-    row = {'question': 'What is the root of 2?', 'answer': '1.41421356237'}
+    row = {'question': 'What is a power of -8?', 'answer': '(-8)^{2/3}'}
     file.write_text(json.dumps(row), encoding='utf-8')
     monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
     lines: list[str] = []
@@ -198,7 +198,7 @@ def test_references_that_fail_the_self_test_are_named(
     assert len(LightevalTask(TASKS['livemathbench:v202412_CNMO_en']).eval_docs()) == 1
     logger.remove(number)
     [line] = [line for line in lines if 'wrong answers' in line]
-    assert "'1.41421356237' (takes '1.41421356238' for it)" in line
+    assert "'(-8)^{2/3}' (takes '(8)^{2/3}' for it)" in line
 
 
 def test_a_folder_that_does_not_hold_the_questions_is_refused(
