@@ -16,7 +16,7 @@ from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.results.generation import Generation, totals_of
-from gpassk_opencompass.results.health import health_of
+from gpassk_opencompass.results.health import answer_warnings, health_of
 from gpassk_opencompass.results.schema import check
 from gpassk_opencompass.scoring import score_judged
 
@@ -87,6 +87,7 @@ def test_a_record_has_the_sums_and_each_sample() -> None:
     names = [''.join(details['finishes'][letter][0] for letter in one) for one in details['finish_reasons']]
     assert names == ['sls', 'slc']
     assert health_of(block).output_tokens == 1500
+    assert '2 of 6 responses were cut off: max_out_len is short' in answer_warnings(block)
     check('record', record)
 
 

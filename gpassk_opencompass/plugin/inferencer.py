@@ -33,10 +33,12 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
 
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
     takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
-    and a fingerprint of all that it was drawn from. A run killed in the middle of a write resumes from the
-    last whole line instead of from nothing, and only with what it was started with: data, prompts, model,
-    settings. Of two tasks with one shard the later one goes on, and the predictions appear in one step (see
-    `Journal`).
+    and a fingerprint of all that it was drawn from, and in `generation` what the engine told of it (see
+    `results.generation`), as far as the model notes it in `generations`.
+
+    A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
+    with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
+    goes on, and the predictions appear in one step (see `Journal`).
     """
 
     def inference(

@@ -21,6 +21,9 @@ _SUSPECT = {
     'hedged': 'state more answers than are asked for and count as incorrect',
 }
 
+_CUT_OFF = 'were cut off: max_out_len is short'
+"""Where an engine says so."""
+
 LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
 """Share of samples above which a run is marked beside its score."""
 
@@ -164,8 +167,9 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
     if not isinstance(samples, int):
         return []
     counts = {name: block.get(name) for name in _SUSPECT}
+    known = {'truncated': _CUT_OFF} if block.get('truncated_by') == 'engine' else {}
     return [
-        f'{count} of {samples} responses {_SUSPECT[name]}'
+        f'{count} of {samples} responses {(_SUSPECT | known)[name]}'
         for name, count in counts.items()
         if isinstance(count, int) and count > NOTEWORTHY * samples
     ]

@@ -97,7 +97,8 @@ class _Watched:
         """
         ends = self._given.get('eos_token_id', self._model.generation_config.eos_token_id)
         final = set(ends if isinstance(ends, list) else [ends])
-        stops = [word for one in self._given.get('stopping_criteria') or () for word in one.stop_words]
+        criteria = self._given.get('stopping_criteria') or ()
+        stops = [word for one in criteria for word in getattr(one, 'stop_words', ())]
         end = next((at for at, token in enumerate(tokens, 1) if token in final), len(tokens) + 1)
         said = min(end, len(tokens))
 
