@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import closing
 from functools import lru_cache
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from loguru import logger
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
 from .lighteval_settings import VARIABLES, Settings, read_settings, unread
+from .results.generation import Generation
 from .results.record import Measures
 from .scoring import Samples, score
 from .uncertainty.intervals import mean_interval
@@ -89,8 +90,12 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             _check_prompt(doc, response)
         # Lighteval shuffles its docs; in the order of the data the record is that of every other host.
         order = sorted(range(len(docs)), key=lambda place: int(docs[place].id or 0))
+        told = [responses[place] for place in order]
         samples = samples_of(
-            [docs[place] for place in order], [_texts(responses[place]) for place in order], settings.n
+            [docs[place] for place in order],
+            [_texts(one) for one in told],
+            settings.n,
+            generations_of(told, settings.n),
         )
         record = _score(samples, settings)
         _warn_of_unjudged(record['gpassk'])
@@ -129,8 +134,13 @@ def g_pass_at_k_metric() -> SampleLevelMetric:
     )
 
 
-def samples_of(docs: Sequence[Doc], texts: Sequence[Sequence[str]], n: int) -> Samples:
+def samples_of(
+    docs: Sequence[Doc], texts: Sequence[Sequence[str]], n: int, generation: Sequence[Generation] = ()
+) -> Samples:
     """The first n responses to each doc, in the columns that are scored.
+
+    Args:
+        generation: of each of them, question by question.
 
     Raises:
         InputError: a doc does not say which question it is.
@@ -147,7 +157,44 @@ def samples_of(docs: Sequence[Doc], texts: Sequence[Sequence[str]], n: int) -> S
             )
     rows = [(doc.specific, text) for doc, given in zip(docs, texts, strict=True) for text in given[:n]]
     columns = {name: [specific[name] for specific, _ in rows] for name in SAMPLE_FIELDS}
-    return Samples(replica=list(range(n)) * len(docs), response=[text for _, text in rows], **columns)
+    return Samples(
+        replica=list(range(n)) * len(docs),
+        response=[text for _, text in rows],
+        generation=generation,
+        **columns,
+    )
+
+
+def generations_of(responses: Sequence[ModelResponse], n: int) -> list[Generation]:
+    """Return what Lighteval keeps of the first n responses of each entry: tokens, and no finish reasons.
+
+    transformers without continuous batching pads the responses of a batch to one length, which nothing marks:
+    where they may be padded, their tokens are not known.
+    """
+    said = [_token_lists(response) for response in responses]
+    same_length = all(len(set(map(len, lists))) < 2 for lists in said)
+    padded = same_length and any(len(one) > 1 and one[-1] == one[-2] for lists in said for one in lists)
+    return [
+        Generation(
+            prompt_tokens=_prompt_tokens(response),
+            output_tokens=len(lists[at]) if len(lists) >= n and not padded else None,
+        )
+        for response, lists in zip(responses, said, strict=True)
+        for at in range(n)
+    ]
+
+
+def _token_lists(response: ModelResponse) -> list[Any]:
+    """The tokens of each response; [] from models that keep something else there, or nothing."""
+    kept = response.output_tokens
+    whole = isinstance(kept, (list, tuple)) and all(isinstance(one, Sized) for one in kept)
+    return list(kept) if whole else []
+
+
+def _prompt_tokens(response: ModelResponse) -> int | None:
+    """Of a prompt that was padded to the longest of its batch, those that are its own."""
+    kept = 0 if response.input_tokens is None else len(response.input_tokens)
+    return max(kept - (response.padded_tokens_count or 0), 0) or None
 
 
 def _texts(response: ModelResponse) -> list[str]:
@@ -241,6 +288,7 @@ def _by_question(
                 'answers': details['answers'][at],
                 'verdicts': list(details['verdicts'][at]),
                 'judged_by': [details['judges'][letter] for letter in details['judged_by'][at]],
+                **{name: details[name][at] for name in ('output_tokens',) if name in details},
                 'gpassk': common,
             }
         )

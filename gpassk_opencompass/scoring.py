@@ -20,6 +20,7 @@ from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
+from .results.generation import Generation
 from .results.health import self_test_notes, undecided_notes
 from .results.record import (
     Measures,
@@ -35,7 +36,8 @@ class Samples:
     """n responses to each of Q questions, column by column: n × Q rows in any order.
 
     `uid` names a question, `replica` (0 … n − 1) one of its n responses; `problem` is shared by the
-    translations of one problem; `split` and `language` name the group of the breakdown.
+    translations of one problem; `split` and `language` name the group of the breakdown. `generation` is what
+    the engine said of each response; empty where nobody knows.
     """
 
     uid: Sequence[str]
@@ -46,9 +48,12 @@ class Samples:
     split: Sequence[str]
     language: Sequence[str]
     problem: Sequence[str]
+    generation: Sequence[Generation] = ()
 
     def __post_init__(self) -> None:
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
+        if not self.generation:
+            del lengths['generation']
         if len(set(lengths.values())) != 1:
             raise InputError(f'all columns need one entry a row, got lengths {lengths}')
 
@@ -97,6 +102,7 @@ def score(
         judgements,
         [answer.text for answer in answers],
         judge,
+        samples.generation,
         **answer_counts(answers, judgements),
         **_known(samples, questions, versions),
     )
@@ -138,6 +144,7 @@ def score_judged(
         judgements,
         answers,
         judge,
+        samples.generation,
         **_known(samples, questions, versions),
     )
 

@@ -18,13 +18,24 @@ from typing import Any
 
 import pytest
 from hosts import import_plugin
-from judge_server import JudgeServer
+from judge_server import Act, Asked, JudgeServer, Say
 
 from gpassk_opencompass.demo import MODEL
 
 LMDEPLOY = Path(sys.prefix) / 'lmdeploy-wheel'
 VLLM = json.loads((Path(__file__).parent / 'recorded' / 'vllm.json').read_text())
 """Of each recorded version: the fields of `SamplingParams` and of the server's `ChatCompletionRequest`."""
+
+
+def facts_of(seed: int | None) -> dict[str, Any]:
+    """What each stand-in tells of the sample with this seed, by the names of a row of the predictions."""
+    own = seed or 0
+    return {
+        'finish_reason': 'length' if own % 3 == 0 else 'stop',
+        'prompt_tokens': 20 + own % 7,
+        'output_tokens': 1 + own % 101,
+    }
+
 
 Record = Callable[[Any, Any, dict[str, Any]], None]
 """Called with the prompt, the seed and the other settings of each request."""
@@ -72,7 +83,7 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
                 assert isinstance(config, lmdeploy.GenerationConfig)
                 settings = {name: getattr(config, name) for name in names}
                 record(prompt, config.random_seed, {**settings, 'backend_config': backend})
-            return [_lmdeploy_reply(config.random_seed) for config in gen_config]
+            return [lmdeploy_reply(config.random_seed) for config in gen_config]
 
         return pipe
 
@@ -80,8 +91,26 @@ def _lmdeploy(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, A
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
 
 
-def _lmdeploy_reply(seed: int) -> Any:
-    return SimpleNamespace(text=f'seed {seed}', input_token_len=1, generate_token_len=1)
+def lmdeploy_reply(seed: int) -> Any:
+    """A `Response` of lmdeploy's own class."""
+    facts = facts_of(seed)
+    return import_module('lmdeploy.messages').Response(
+        text=f'seed {seed}',
+        generate_token_len=facts['output_tokens'],
+        input_token_len=facts['prompt_tokens'],
+        finish_reason=facts['finish_reason'],
+    )
+
+
+def vllm_reply(seed: int) -> Any:
+    """What vLLM calls a `RequestOutput`."""
+    facts = facts_of(seed)
+    completion = SimpleNamespace(
+        text=f'seed {seed}',
+        token_ids=[7] * facts['output_tokens'],
+        finish_reason=facts['finish_reason'],
+    )
+    return SimpleNamespace(prompt='', prompt_token_ids=[7] * facts['prompt_tokens'], outputs=[completion])
 
 
 class RecordedSamplingParams:
@@ -115,10 +144,7 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
             for prompt, given in zip(prompts, sampling_params, strict=True):
                 settings = {key: value for key, value in vars(given).items() if key not in ('seed', 'stop')}
                 record(prompt['prompt'], given.seed, settings)
-            return [
-                SimpleNamespace(prompt='', outputs=[SimpleNamespace(text=f'seed {given.seed}')])
-                for given in sampling_params
-            ]
+            return [vllm_reply(given.seed) for given in sampling_params]
 
     import_plugin()
     wrapper = import_module('opencompass.models.vllm_with_tf_above_v4_33')
@@ -130,10 +156,19 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}
 
 
+def served(asked: Asked) -> Act:
+    """A completion with the facts of the seed that was asked for."""
+    facts = facts_of(asked.body.get('seed'))
+    usage = {'prompt_tokens': facts['prompt_tokens'], 'completion_tokens': facts['output_tokens']}
+    total = {'total_tokens': sum(usage.values())}
+    text = f'seed {asked.body.get("seed")}'
+    return Say(text, facts['finish_reason'], more={'usage': usage | total})
+
+
 @contextmanager
 def _server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any]]:
     """A real server on the loopback that keeps the bodies of the requests."""
-    with JudgeServer(lambda asked: f'seed {asked.body.get("seed")}') as server:
+    with JudgeServer(served) as server:
         yield {'url': server.url}
         for asked in server.asked:
             body = {key: value for key, value in asked.body.items() if key not in ('messages', 'seed')}

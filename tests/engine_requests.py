@@ -51,7 +51,11 @@ class Outcome(NamedTuple):
     """A whole inference: what was sent, in order of arrival, and the predictions in order of rows."""
 
     sent: list[Sent]
-    predictions: list[str]
+    rows: list[dict[str, Any]]
+
+    @property
+    def predictions(self) -> list[str]:
+        return [row['prediction'] for row in self.rows]
 
 
 def question_in(text: Any) -> int:
@@ -97,7 +101,7 @@ def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sa
         for task in tasks:
             task.run()
         _close(tasks)
-    return Outcome(sent, _predictions(folder / 'work'))
+    return Outcome(sent, _rows(folder / 'work'))
 
 
 def _tasks(config: dict[str, Any], work: Path, shards: int) -> list[Any]:
@@ -136,11 +140,11 @@ def _break_second_batch(patch: pytest.MonkeyPatch, kind: str) -> None:
     patch.setattr(model, 'generate', breaking)
 
 
-def _predictions(work: Path) -> list[str]:
-    rows: list[str] = []
+def _rows(work: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for file in sorted(work.glob('predictions/*/*.json')):
         shard = json.loads(file.read_text(encoding='utf-8'))
-        rows += [shard[str(i)]['prediction'] for i in range(len(shard))]
+        rows += [shard[str(i)] for i in range(len(shard))]
     return rows
 
 

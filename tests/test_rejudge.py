@@ -42,6 +42,20 @@ def test_every_sample_is_judged_for_itself(work_dir: Path) -> None:
     assert (record['gpassk']['n'], record['gpassk']['k']) == (4, [2, 4])
 
 
+def test_what_the_engine_told_comes_along(work_dir: Path) -> None:
+    """Of predictions of this package, whose rows have it; replica r of question q is row 8 r + q."""
+    [path] = work_dir.rglob(f'predictions/*/{old.NAME}.json')
+    content = json.loads(path.read_text(encoding='utf-8'))
+    for number, row in content.items():
+        row['generation'] = {'finish_reason': 'stop', 'output_tokens': int(number)}
+    path.write_text(json.dumps(content), encoding='utf-8')
+    record = old.record_in(old.rejudge(work_dir)[1])
+    expected = [[8 * replica + question for replica in range(4)] for question in range(8)]
+    assert record['details']['output_tokens'] == expected
+    assert record['gpassk']['output_tokens'] == sum(range(32))
+    assert (record['gpassk']['truncated'], record['gpassk']['truncated_by']) == (0, 'engine')
+
+
 def test_the_old_work_directory_is_only_read(work_dir: Path) -> None:
     """Byte by byte, and no file more."""
     before = old.contents(work_dir)

@@ -21,16 +21,16 @@ from .provenance import (
     kept_tasks,
     read_provenance,
 )
-from .seals import Predictions, read_predictions
+from .seals import Predictions
 
 
 def check_provenance(
-    predictions: Path, out: Path, rows: Any, references: Sequence[Any] | None, accepted: Sequence[str]
+    found: Predictions, out: Path, rows: Any, references: Sequence[Any] | None, accepted: Sequence[str]
 ) -> dict[str, Any]:
     """Compare the predictions of a run with its data set, its config and its model's files as they are now.
 
     Args:
-        predictions: `<work_dir>/<time>/predictions/<model>/<data set>.json`, or that of its shards.
+        found: the predictions of the run.
         out: `<work_dir>/<time>/results/<model>/<data set>`.
         rows: the data set with all replicas, in the order of the predictions.
         references: of each row; None where the evaluator asks for none.
@@ -43,7 +43,6 @@ def check_provenance(
     Raises:
         IncompleteError: a file was changed since it was written, or something else differs; it says what.
     """
-    found = read_predictions(predictions)
     if not found.rows:  # the caller has responses from elsewhere
         return {}
     task = current_task(out, 'results', kept=True)
@@ -58,7 +57,7 @@ def check_provenance(
     _check_count(found, rows)
     _check_seals(found)
     check_fingerprints(found.rows, asked, where, accepted)
-    known = read_provenance(predictions.parent) if any(map(sample_of_row, found.rows)) else None
+    known = read_provenance(found.files[0].parent) if any(map(sample_of_row, found.rows)) else None
     if known is None:
         warnings.append('not known what model and settings the samples were drawn with')
         changed = '' if task is None else _changed_between(kept_tasks(out, found.files), task)
@@ -66,7 +65,7 @@ def check_provenance(
         changed = _changed_since(known, found, task)
     warnings += _refuse_changed(changed, found, known is not None, accepted)
     for warning in warnings:
-        get_logger().warning(f'{predictions.stem}: {warning}')
+        get_logger().warning(f'{out.name}: {warning}')
     return {'provenance': _told(known, found, warnings)}
 
 

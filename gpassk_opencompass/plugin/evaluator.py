@@ -19,6 +19,7 @@ from ..unseen import with_whole_characters
 from .asked import CHANGES
 from .checks import check_provenance
 from .rows import any_samples, samples_of, uids_of
+from .seals import Predictions, read_predictions, told_in
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -91,16 +92,17 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         predictions = score_kwargs['predictions']
-        provenance = self._provenance(original_dataset, score_kwargs.get('references'))
+        found = self._found()
+        provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
         _check_count(predictions, original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
             score_kwargs['predictions'] = self.pred_postprocess(predictions)
         versions = {package: version(package) for package in HOST_PACKAGES}
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
         if self._wrapped is not None:
-            record = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, settings)
+            record = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
         else:
-            record = self._score_judged(original_dataset, score_kwargs, settings)
+            record = self._score_judged(original_dataset, score_kwargs, found, settings)
         record['gpassk'] |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
             record['gpassk']['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
@@ -112,9 +114,15 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
     def _score_judged(
-        self, rows: Any, score_kwargs: Mapping[str, Any], settings: Mapping[str, Any]
+        self,
+        rows: Any,
+        score_kwargs: Mapping[str, Any],
+        found: Predictions | None,
+        settings: Mapping[str, Any],
     ) -> dict[str, Any]:
-        samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'))
+        samples = samples_of(
+            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
+        )
         judge = build_judge(self._with_store(self._judge_config))
         try:
             return score(samples, judge, **settings)
@@ -126,21 +134,33 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         evaluator: WrappedEvaluator,
         rows: Any,
         score_kwargs: Mapping[str, Any],
+        found: Predictions | None,
         settings: Mapping[str, Any],
     ) -> dict[str, Any]:
         # An evaluator of somebody else may write them to files that hold no half of a character.
         score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
-        samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'))
+        samples = any_samples(
+            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
+        )
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
-    def _provenance(self, rows: Any, references: Sequence[Any] | None) -> dict[str, Any]:
-        """Check that the predictions are of these rows and of this config; for the block `gpassk`."""
+    def _found(self) -> Predictions | None:
+        """Read the files that the predictions are from; None for another caller than OpenCompass."""
         if (out := self._out()) is None:
-            return {}
+            return None
         results = _results_above(out)
-        predictions = results.with_name('predictions') / out.parent.relative_to(results) / f'{out.name}.json'
-        return check_provenance(predictions, out, rows, references, self._accepted)
+        folder = results.with_name('predictions') / out.parent.relative_to(results)
+        return read_predictions(folder / f'{out.name}.json')
+
+    def _provenance(
+        self, found: Predictions | None, rows: Any, references: Sequence[Any] | None
+    ) -> dict[str, Any]:
+        """Check that the predictions are of these rows and of this config; for the block `gpassk`."""
+        out = self._out()
+        if found is None or out is None:
+            return {}
+        return check_provenance(found, out, rows, references, self._accepted)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""

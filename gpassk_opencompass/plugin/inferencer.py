@@ -16,9 +16,11 @@ from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
+from ..results.generation import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
 from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .generations import Answered
 from .journal import Journal
 from .provenance import claim, current_task, difference, provenance_of
 from .seals import write_seal
@@ -31,10 +33,12 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
 
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
     takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
-    and a fingerprint of all that it was drawn from. A run killed in the middle of a write resumes from the
-    last whole line instead of from nothing, and only with what it was started with: data, prompts, model,
-    settings. Of two tasks with one shard the later one goes on, and the predictions appear in one step (see
-    `Journal`).
+    and a fingerprint of all that it was drawn from, and in `generation` what the engine told of it (see
+    `results.generation`), as far as the model notes it in `generations`.
+
+    A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
+    with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
+    goes on, and the predictions appear in one step (see `Journal`).
     """
 
     def inference(
@@ -57,9 +61,10 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         settings = claim(folder, provenance_of(task, self.model)).digest(inference)
         drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
+        self._answered = Answered(getattr(self.model, 'generations', None))
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
-            with _any_response_written():
+            with _any_response_written(self._answered.of_row):
                 result = super().inference(
                     retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
                 )
@@ -89,10 +94,13 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
 
         def announce(samples: Sequence[Sample]) -> None:
             self._journal.check()
+            self._answered.begin(len(samples))
             if seeds is not None:
                 seeds.announce(samples)
 
-        return _Announced(batches, self._samples[len(self._samples) - len(datalist) :], announce)
+        done = len(self._samples) - len(datalist)
+        self._answered.skip(done)
+        return _Announced(batches, self._samples[done:], announce)
 
 
 class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
@@ -100,7 +108,21 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
     Its own handler stops at half a character (`\\ud800`, which an engine may read from JSON), at every try
     again; and when it resumes it takes U+2028 and others for line breaks, and generates everything anew.
+
+    Args:
+        generation_of: gives what the engine said of the response in a row that was just generated.
     """
+
+    def __init__(self, generation_of: Callable[[int], Generation] = lambda row: Generation()) -> None:
+        super().__init__()
+        self._generation_of = generation_of
+
+    def save_results(self, origin_prompt: Any, prediction: Any, idx: int, *args: Any, **kwargs: Any) -> None:
+        """Keep a row; what its engine said goes into a field of its own, `generation`."""
+        super().save_results(origin_prompt, prediction, idx, *args, **kwargs)
+        told = self._generation_of(idx).as_json()
+        if told and isinstance(prediction, str):
+            self.results_dict[str(idx)]['generation'] = told
 
     def write_to_jsonl(self, save_dir: str, filename: str) -> None:
         """Add the rows that are new; their JSON has no character that ends a line."""
@@ -118,10 +140,10 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
 
 @contextmanager
-def _any_response_written() -> Iterator[None]:
+def _any_response_written(generation_of: Callable[[int], Generation]) -> Iterator[None]:
     """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
     own = icl_gen_inferencer.GenInferencerOutputHandler
-    icl_gen_inferencer.GenInferencerOutputHandler = ResponseFiles
+    icl_gen_inferencer.GenInferencerOutputHandler = partial(ResponseFiles, generation_of)
     try:
         yield
     finally:

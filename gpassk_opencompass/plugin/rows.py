@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..questions.wording import language_of
+from ..results.generation import Generation
 from ..scoring import Samples
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
@@ -17,18 +18,27 @@ QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 BOOKKEEPING = ('subdivision', 'idx', 'replica')
 
 
-def samples_of(rows: Any, responses: Sequence[Any], references: Sequence[str] | None) -> Samples:
+def samples_of(
+    rows: Any,
+    responses: Sequence[Any],
+    references: Sequence[str] | None,
+    generation: Sequence[Generation] = (),
+) -> Samples:
     """The columns that scoring needs, from this package's data set or, as far as it goes, from another."""
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     if references is None and 'answer' in rows.column_names:
         references = rows['answer']
     if not names or references is None:
         raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    return _samples(rows, responses, rows[names[0]], references)
+    return _samples(rows, responses, rows[names[0]], references, generation)
 
 
 def _samples(
-    rows: Any, responses: Sequence[Any], questions: Sequence[str], references: Sequence[str]
+    rows: Any,
+    responses: Sequence[Any],
+    questions: Sequence[str],
+    references: Sequence[str],
+    generation: Sequence[Generation],
 ) -> Samples:
     uids = uids_of(rows)
     # A foreign column of one of these names may hold anything.
@@ -43,10 +53,16 @@ def _samples(
         split=columns.get('split') or ['all'] * len(uids),
         language=columns.get('language') or [language_of(question) for question in questions],
         problem=columns.get('problem') or uids,
+        generation=generation,
     )
 
 
-def any_samples(rows: Any, responses: Sequence[Any], references: Sequence[Any] | None) -> Samples:
+def any_samples(
+    rows: Any,
+    responses: Sequence[Any],
+    references: Sequence[Any] | None,
+    generation: Sequence[Generation] = (),
+) -> Samples:
     """The same for any data set of OpenCompass: what is no text is shown as JSON.
 
     A row without a column for its question is its own question.
@@ -55,7 +71,9 @@ def any_samples(rows: Any, responses: Sequence[Any], references: Sequence[Any] |
     content = [name for name in rows.column_names if name not in BOOKKEEPING]
     shown = rows[names[0]] if names else rows.select_columns(content).to_list()
     told = [''] * len(rows) if references is None else references
-    return _samples(rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in told])
+    return _samples(
+        rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in told], generation
+    )
 
 
 def _as_text(value: Any) -> str:

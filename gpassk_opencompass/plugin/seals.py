@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError
 from ..files import digest, mapping, parse_json, read_json, replace_file
+from ..results.generation import Generation
 from ..unseen import json_text
 
 
@@ -72,6 +73,11 @@ def read_predictions(predictions: Path) -> Predictions:
         rows += own
         places += [(path, number) for number in range(len(own))]
     return Predictions(rows, places, files, seals)
+
+
+def told_in(found: Predictions | None) -> list[Generation]:
+    """Return what the engine said of each response, row by row; [] where there are no rows."""
+    return [] if found is None else [Generation.from_json(row.get('generation')) for row in found.rows]
 
 
 def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json
+from ..results.generation import Generation
 from .old_runs import OldRun
 
 ASKED = ('HUMAN', 'user')  # no set: a role in a damaged file may be of any type
@@ -29,6 +30,8 @@ class Row(NamedTuple):
     gold: str | None
     responses: tuple[str, ...]
     """One; several where the model returned a list."""
+    generation: Generation = Generation()
+    """What the engine said of the one response."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Replicas:
     """The first row of each question."""
     responses: list[tuple[str, ...]]
     """The n responses to each."""
+    generations: list[Generation]
+    """What the engine said of each response, question by question."""
 
 
 def read_replicas(run: OldRun) -> Replicas:
@@ -68,7 +73,8 @@ def read_replicas(run: OldRun) -> Replicas:
     responses = [
         tuple(text for row in rows[question::size] for text in row.responses) for question in range(size)
     ]
-    return Replicas(run.n * max(lengths), first, responses)
+    told = [row.generation for question in range(size) for row in rows[question::size] for _ in row.responses]
+    return Replicas(run.n * max(lengths), first, responses, told)
 
 
 def _check_finished(run: OldRun) -> None:
@@ -109,7 +115,8 @@ def _row(path: Path, number: int, entry: object) -> Row:
             f'{path}, row {number}: prediction is {prediction!r:.60}; expected a text, or a list of texts. '
             'The model gave no response here: delete the file and sample its rows again (opencompass -r)'
         )
-    return Row(prompt_text(entry.get('origin_prompt')), gold, tuple(responses))
+    told = Generation() if isinstance(prediction, list) else Generation.from_json(entry.get('generation'))
+    return Row(prompt_text(entry.get('origin_prompt')), gold, tuple(responses), told)
 
 
 def prompt_text(prompt: object) -> str:

@@ -140,4 +140,5 @@ def _samples(read: Read) -> Samples:
         split=[row.split for row in rows],
         language=[row.language for row in rows],
         problem=[row.problem for row in rows],
+        generation=read.replicas.generations,
     )

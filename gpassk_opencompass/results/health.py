@@ -23,6 +23,9 @@ _SUSPECT = {
 
 _MOST_NAMED = 5
 
+_CUT_OFF = 'were cut off: max_out_len is short'
+"""Where an engine says so."""
+
 LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
 """Share of samples above which a run is marked beside its score."""
 
@@ -166,8 +169,9 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
     if not isinstance(samples, int):
         return []
     counts = {name: block.get(name) for name in _SUSPECT}
+    known = {'truncated': _CUT_OFF} if block.get('truncated_by') == 'engine' else {}
     return [
-        f'{count} of {samples} responses {_SUSPECT[name]}'
+        f'{count} of {samples} responses {(_SUSPECT | known)[name]}'
         for name, count in counts.items()
         if isinstance(count, int) and count > NOTEWORTHY * samples
     ]

@@ -158,6 +158,8 @@ def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[st
         columns['verdicts'] = [''.join(verdicts) for verdicts in columns['verdicts']]  # type: ignore[misc]
     if 'judged_by' in columns:
         columns |= lettered(columns['judged_by'])
+    if all('output_tokens' in entry for entry in entries):
+        columns['output_tokens'] = [_list(entry['output_tokens']) for entry in entries]
     texts = {name: [one.get(name) for one in specific] for name in ('question', 'reference')}
     return {**texts, **columns}
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import metric_means, metric_table, mg_pass_name
 from ..version import __version__
+from .generation import UNKNOWN, Generation, totals_of
 
 SCHEMA = 1
 """Version of the record's layout; raised when a reader would have to change."""
@@ -122,6 +123,8 @@ def write_record(
     judgements: Sequence[Judgement],
     answers: Sequence[str],
     judge: Judge,
+    generations: Sequence[Generation] = (),
+    /,
     **more: Any,
 ) -> dict[str, Any]:
     """The record of one run; see `scoring.score`.
@@ -129,11 +132,13 @@ def write_record(
     Args:
         judgements, answers: one a row.
         judge: who judged; asked for its identity and statistics.
+        generations: one a row, or none at all: what the engine said of it.
         more: further entries of the block `gpassk`.
     """
     from ..judges.self_test import self_test_block  # the rule judge: who only reads records needs none
 
     rows = questions.rows
+    guessed = {'truncated_by': 'text'} if 'truncated' in more else {}
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
     undecided = np.array([judgement.undecided for judgement in judgements])[rows].sum(1)
     record = counts_record(
@@ -147,12 +152,13 @@ def write_record(
         undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
         **self_test_block(judge, questions.uid, questions.question, questions.reference),
-        **more,
+        **{**more, **guessed, **totals_of(generations)},
     )
     record['details'] |= {
         'answers': [[answers[row] for row in question] for question in rows],
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
+        **_told_by_engine(generations, rows),
     }
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
@@ -215,8 +221,22 @@ def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[
     return lettered([[names[row] for row in question] for question in rows])
 
 
-def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """`judged_by` and `judges` of the details: a letter a sample, and what the letters stand for.
+def _told_by_engine(generations: Sequence[Generation], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Return why each sample ended and its tokens; a column of which nothing is known is left out."""
+    reasons = [one.finish_reason or UNKNOWN for one in generations]
+    tokens = [one.output_tokens for one in generations]
+    columns: dict[str, Any] = {}
+    if any(one.finish_reason for one in generations):
+        columns |= lettered([[reasons[row] for row in one] for one in rows], 'finish_reasons', 'finishes')
+    if any(count is not None for count in tokens):
+        columns['output_tokens'] = [[tokens[row] for row in question] for question in rows]
+    return columns
+
+
+def lettered(
+    names: Sequence[Sequence[str]], column: str = 'judged_by', legend: str = 'judges'
+) -> dict[str, Any]:
+    """Two columns of the details: a letter a sample, and what the letters stand for.
 
     A judge of one's own may give a reason a sample; all that come after the letters have run out are 'other'.
 
@@ -228,8 +248,8 @@ def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
         different = [*different[: len(ascii_letters) - 1], 'other']
     letters = dict(zip(different, ascii_letters, strict=False))
     return {
-        'judged_by': [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
-        'judges': {letter: name for name, letter in letters.items()},
+        column: [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
+        legend: {letter: name for name, letter in letters.items()},
     }
 
 

@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -47,6 +47,7 @@ Texts = Annotated[list[str], Field(min_length=1)]
 Names = Annotated[list[str], Field(min_length=1, json_schema_extra={'uniqueItems': True})]
 Wholes = Annotated[list[Whole], Field(min_length=1)]
 Tally = dict[str, Whole]
+Letters = dict[Annotated[str, Field(pattern='^[A-Za-z]$')], str]
 Moment = Annotated[str, Field(json_schema_extra={'pattern': _MOMENT})]
 
 
@@ -62,13 +63,21 @@ def _written(*always: str, **more: Any) -> ConfigDict:
     )
 
 
+_LETTERS: dict[str, Any] = {'min_length': 1, 'json_schema_extra': {'additionalProperties': False}}
+
+
 class Details(BaseModel):
-    """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by and answers one a
-    sample."""
+    """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by, answers,
+    finish_reasons and output_tokens one a sample."""
 
     model_config = _written(
         *('uid', 'group', 'question', 'reference', 'c'),
-        dependentRequired={'judged_by': ['judges', 'verdicts'], 'judges': ['judged_by']},
+        dependentRequired={
+            'judged_by': ['judges', 'verdicts'],
+            'judges': ['judged_by'],
+            'finish_reasons': ['finishes'],
+            'finishes': ['finish_reasons'],
+        },
     )
 
     uid: Names = _about('As in gpassk.counts.')
@@ -85,10 +94,13 @@ class Details(BaseModel):
     judged_by: Annotated[list[Annotated[str, Field(pattern='^[A-Za-z]+$')]], Field(min_length=1)] = _about(
         'A letter a sample, explained by judges.'
     )
-    judges: dict[Annotated[str, Field(pattern='^[A-Za-z]$')], str] = _about(
-        'Which check decided, or why none did.',
-        min_length=1,
-        json_schema_extra={'additionalProperties': False},
+    judges: Letters = _about('Which check decided, or why none did.', **_LETTERS)
+    finish_reasons: Annotated[list[Annotated[str, Field(pattern='^[A-Za-z]+$')]], Field(min_length=1)] = (
+        _about('A letter a sample, explained by finishes.')
+    )
+    finishes: Letters = _about('Why the engine ended a sample; unknown where it did not say.', **_LETTERS)
+    output_tokens: Annotated[list[list[Whole | None]], Field(min_length=1)] = _about(
+        'Generated tokens of the n samples; null where they are not known.'
     )
 
 
@@ -225,7 +237,14 @@ class Block(BaseModel):
     )
     unboxed: Whole = _about('Responses without a boxed answer.')
     unanswered: Whole = _about('Responses without a final answer.')
-    truncated: Whole = _about('Responses that look cut off.')
+    truncated: Whole = _about('Responses that were cut off.')
+    truncated_by: Literal['engine', 'text'] = _about(
+        'Who says that they were cut off: the engine of each, or else the look of the text.'
+    )
+    finish_reasons: Tally = _about('Samples by why the engine ended them; unknown where it did not say.')
+    prompt_tokens: Whole = _about('Of all prompts together, each as often as it was sent.')
+    output_tokens: Whole = _about('Of all responses together.')
+    seconds: Annotated[float, Field(ge=0)] = _about('From request to reply, of all samples together.')
     hedged: Whole = _about('Responses that state more answers than are asked for; they count as incorrect.')
     self_test: SelfTest = _about('References of which the rule judge accepts a wrong answer.')
     replicas: Replicas = _about('Whether the n responses to a question look like n samples.')
@@ -298,6 +317,7 @@ _ALLOWED = {
     'finite_number': 'a finite number',
     'greater_than_equal': 'at least {ge}',
     'less_than_equal': 'at most {le}',
+    'literal_error': '{expected}',
     'list_type': 'a list',
     'dict_type': 'an object',
     'model_type': 'an object',
@@ -305,6 +325,10 @@ _ALLOWED = {
     'too_long': 'at most {max_length} entries',
 }
 """Kind of error of pydantic -> what is allowed, in the words of every other message."""
+
+
+_EXPLAINED = {'judged_by': 'judges', 'finish_reasons': 'finishes'}
+"""Column of letters -> what explains them."""
 
 
 class _Contradiction(ValueError):
@@ -388,15 +412,17 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
         if isinstance(column, list):
             _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
     _check_copies(counts, details)
-    for name in ('verdicts', 'answers', 'judged_by'):
+    for name in ('verdicts', 'answers', *_EXPLAINED, 'output_tokens'):
         for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
             if len(samples) != n:
                 what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
                 raise _Contradiction(f'{what}; expected n = {n}')
     _check_verdicts(counts, details)
-    unknown = set(''.join(details.get('judged_by', ()))) - set(details.get('judges', ()))
-    if unknown:
-        raise _Contradiction(f'details.judged_by has {min(unknown)!r}, which details.judges does not explain')
+    for name, legend in _EXPLAINED.items():
+        if unknown := set(''.join(details.get(name, ()))) - set(details.get(legend, ())):
+            raise _Contradiction(
+                f'details.{name} has {min(unknown)!r}, which details.{legend} does not explain'
+            )
     texts = [details.get(name) for name in ('uid', 'question', 'reference')]
     if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
         raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')

@@ -35,7 +35,12 @@ def responses_to(doc: Doc, temperature: float) -> ModelResponse:
     right = doc.specific['reference'].strip('$')
     chance = luck ** (0.2 + temperature)
     said = [right if draw.random() < chance else f'{right}1' for _ in range(N)]
-    return ModelResponse(input=doc.query, text=[rf'So the answer is \boxed{{{text}}}.' for text in said])
+    return ModelResponse(
+        input=doc.query,
+        input_tokens=list(range(draw.randrange(20, 60))),
+        text=[rf'So the answer is \boxed{{{text}}}.' for text in said],
+        output_tokens=[list(range(draw.randrange(5, 40))) for _ in said],
+    )
 
 
 def save_run(folder: Path, temperature: float, save_details: bool = True) -> list[ModelResponse]:

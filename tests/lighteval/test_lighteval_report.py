@@ -12,6 +12,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.generation import Generation
 from gpassk_opencompass.scoring import Samples
 
 
@@ -36,6 +37,11 @@ def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None
         response=[text for response in responses for text in response.text],
         split=[row['split'] for row in rows for _ in range(N)],
         language=[row['language'] for row in rows for _ in range(N)],
+        generation=[
+            Generation(prompt_tokens=len(response.input_tokens), output_tokens=len(tokens))
+            for response in responses
+            for tokens in response.output_tokens
+        ],
     )
     with RuleJudge() as judge:
         record = score(samples, judge, n=N, k=K)
@@ -43,6 +49,10 @@ def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None
     assert result.signature == record['gpassk']['signature']
     assert dict(result.block['counts']) == record['gpassk']['counts']
     assert result.record['details'] == {name: record['details'][name] for name in result.record['details']}
+    assert result.record['details']['output_tokens'] == [
+        [len(tokens) for tokens in response.output_tokens] for response in responses
+    ]
+    assert result.health.output_tokens == record['gpassk']['output_tokens']
 
 
 def test_two_temperatures_are_two_runs_in_one_table(two_runs: Path) -> None:

@@ -16,6 +16,9 @@ SAMPLING = 'vllm/sampling_params.py'
 REQUEST = ('vllm/entrypoints/openai/chat_completion/protocol.py', 'vllm/entrypoints/openai/protocol.py')
 """Where the server's request is, in newer and in older versions."""
 
+OUTPUTS = 'vllm/outputs.py'
+"""What `LLM.generate` returns."""
+
 
 def fields_of(source: str, name: str) -> dict[str, str]:
     """Name → annotation and default of each public field of a class, as written."""
@@ -28,6 +31,27 @@ def fields_of(source: str, name: str) -> dict[str, str]:
         if isinstance(node, ast.AnnAssign)
         and isinstance(node.target, ast.Name)
         and not node.target.id.startswith('_')
+    }
+
+
+def arguments_of(source: str, name: str) -> dict[str, str]:
+    """Name → annotation of each argument with which a class is built, all of which it keeps."""
+    (made,) = [
+        function
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef) and node.name == name
+        for function in node.body
+        if isinstance(function, ast.FunctionDef) and function.name == '__init__'
+    ]
+    kept = {
+        node.attr
+        for node in ast.walk(made)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    return {
+        argument.arg: ast.unparse(argument.annotation) if argument.annotation else '?'
+        for argument in made.args.args
+        if argument.arg in kept
     }
 
 
@@ -47,6 +71,14 @@ def record(wheel: Path) -> dict[str, object]:
         'ChatCompletionRequest': {
             'source': f'{source}/{request}',
             'fields': fields_of(archive.read(request).decode('utf-8'), 'ChatCompletionRequest'),
+        },
+        'RequestOutput': {
+            'source': f'{source}/{OUTPUTS}',
+            'fields': arguments_of(archive.read(OUTPUTS).decode('utf-8'), 'RequestOutput'),
+        },
+        'CompletionOutput': {
+            'source': f'{source}/{OUTPUTS}',
+            'fields': fields_of(archive.read(OUTPUTS).decode('utf-8'), 'CompletionOutput'),
         },
     }
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
+from engine_fakes import lmdeploy_reply
 from hosts import import_plugin
 
 from gpassk_opencompass import InputError
@@ -40,10 +41,7 @@ class RecordingPipe:
 
     def __call__(self, prompts: list[str], gen_config: list[Any], do_preprocess: bool) -> list[Any]:
         self.calls.append(gen_config)
-        return [
-            SimpleNamespace(text=f'seed {config.random_seed}', input_token_len=1, generate_token_len=1)
-            for _, config in zip(prompts, gen_config, strict=True)
-        ]
+        return [lmdeploy_reply(config.random_seed) for _, config in zip(prompts, gen_config, strict=True)]
 
 
 @pytest.fixture

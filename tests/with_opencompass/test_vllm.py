@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_fakes import VLLM, fake_vllm
+from engine_fakes import VLLM, fake_vllm, vllm_reply
 from hosts import import_plugin
 
 from gpassk_opencompass import InputError
@@ -85,6 +85,14 @@ def test_a_run_without_announced_samples_is_refused(sent: Sent) -> None:
     """One fixed seed for n requests is what must never happen, so there is no fallback."""
     with pytest.raises(RuntimeError, match='SeededGenInferencer'):
         build({'temperature': 1.0}).generate(['1+1?'], max_out_len=8)
+
+
+def test_vllm_tells_tokens_and_reason_under_these_names() -> None:
+    """In the recorded versions; the stand-in has no others."""
+    reply = vllm_reply(7)
+    for entry in VLLM:
+        assert set(vars(reply)) <= set(entry['RequestOutput']['fields'])
+        assert set(vars(reply.outputs[0])) <= set(entry['CompletionOutput']['fields'])
 
 
 def test_the_record_says_where_it_is_from() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from opencompass.models import HuggingFacewithChatTemplate
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
+from ...results.generation import CUT_OFF, Generation
+from ..generations import GenerationsOfBatch
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
@@ -50,12 +54,63 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
             refuse_greedy('generation_kwargs', settings, 'do_sample=True')
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
         self.seeds = SeedsOfBatch(random_seed)
+        self.generations = GenerationsOfBatch()
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""
+        one = copy.copy(self)
+        one.model = watched = _Watched(self.model)
         with SeededMultinomial(self.seeds.take(len(inputs))):
-            texts: list[str] = super().generate(inputs, *args, **kwargs)
+            texts: list[str] = super(SeededHuggingFace, one).generate(inputs, *args, **kwargs)
+        self.generations.note(list(watched.generations(self.tokenizer)))
         return texts
+
+
+class _Watched:
+    """Stands where the wrapper has its model, for one batch, and keeps what went in and what came out."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._given: Mapping[str, Any] = {}
+        self._outputs: Any = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def generate(self, **given: Any) -> Any:
+        self._given, self._outputs = given, self._model.generate(**given)
+        return self._outputs
+
+    def generations(self, tokenizer: Any) -> Iterator[Generation]:
+        """Yield what the tokens of each row tell."""
+        start = self._given['input_ids'].shape[1]
+        mask = self._given.get('attention_mask')
+        prompts = [None] * len(self._outputs) if mask is None else mask.sum(1).tolist()
+        for row, prompt in zip(self._outputs.tolist(), prompts, strict=False):
+            reason, tokens = self._end_of(row[start:], tokenizer)
+            yield Generation(reason, prompt, tokens)
+
+    def _end_of(self, tokens: list[int], tokenizer: Any) -> tuple[str | None, int]:
+        """Return why a row ended, and how many tokens it has up to there.
+
+        Behind its end stands padding, or what the model said while the rest of its batch was not done.
+        """
+        ends = self._given.get('eos_token_id', self._model.generation_config.eos_token_id)
+        final = set(ends if isinstance(ends, list) else [ends])
+        criteria = self._given.get('stopping_criteria') or ()
+        stops = [word for one in criteria for word in getattr(one, 'stop_words', ())]
+        end = next((at for at, token in enumerate(tokens, 1) if token in final), len(tokens) + 1)
+        said = min(end, len(tokens))
+
+        def has_stop(count: int) -> bool:
+            text = tokenizer.decode(tokens[:count])
+            return any(stop in text for stop in stops)
+
+        if has_stop(said):  # then the first count of tokens that has one
+            end = bisect_left(range(said), True, key=has_stop)
+        if end <= len(tokens):
+            return 'stop', end
+        return (CUT_OFF if len(tokens) == self._given.get('max_new_tokens') else None), len(tokens)
 
 
 class SeededMultinomial(TorchFunctionMode):

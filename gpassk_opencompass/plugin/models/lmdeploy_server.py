@@ -14,6 +14,8 @@ from opencompass.models.turbomind_api import TurboMindAPIModel
 from opencompass.registry import MODELS
 
 from ...keys import hidden, without_user
+from ...results.generation import Generation
+from ..generations import AskedOnce, GenerationsOfBatch
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, key_from, refuse
 
@@ -76,18 +78,24 @@ class SeededTurboMindAPI(TurboMindAPIModel):  # type: ignore[misc]
             super().__init__(path, api_addr, key, **sampling, **kwargs)
         self.path = path
         self.seeds = None if random_seed is None else SeedsOfBatch(random_seed, SERVER_BITS)
+        self.generations = GenerationsOfBatch()
 
     def generate(self, inputs: list[Any], max_out_len: int = 512, temperature: float = 1.0) -> list[str]:
         """See the base class; with seeds, those of the batch must have been announced."""
         seeds = self.seeds.take(len(inputs)) if self.seeds is not None else [None] * len(inputs)
 
-        def ask(prompt: Any, seed: int | None) -> str:
+        def ask(prompt: Any, seed: int | None) -> tuple[str, Generation]:
             one = copy.copy(self)
+            one.chatbot = copy.copy(self.chatbot)
+            one.chatbot.openai_client = asked = AskedOnce(self.chatbot.openai_client)
             one.gen_config = self.gen_config if seed is None else {**self.gen_config, 'seed': seed}
-            return str(one._generate(prompt, max_out_len, temperature, self.end_str))
+            text = str(one._generate(prompt, max_out_len, temperature, self.end_str))
+            return text, asked.generation
 
         with ThreadPoolExecutor(max(1, len(inputs))) as pool:
-            return list(pool.map(ask, inputs, seeds))
+            replies = list(pool.map(ask, inputs, seeds))
+        self.generations.note([generation for _, generation in replies])
+        return [text for text, _ in replies]
 
     def _get_generation_kwargs(self, max_out_len: int, temperature: float) -> tuple[int, dict[str, Any]]:
         sampling = {'temperature': self.temperature, 'top_p': self.top_p, 'top_k': self.top_k}

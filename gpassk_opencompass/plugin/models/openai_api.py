@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from opencompass.models import OpenAISDK
 from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST
@@ -12,6 +13,8 @@ from opencompass.registry import MODELS
 
 from ...errors import InputError
 from ...keys import hidden, read_key
+from ...results.generation import Generation
+from ..generations import AskedOnce, GenerationsOfBatch
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
@@ -22,11 +25,13 @@ OPENAI_KEY = 'OPENAI_API_KEY'
 RULED = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
 
 
-class Request(NamedTuple):
-    """A prompt and the seed that goes with it, through whatever thread."""
+@dataclass
+class Request:
+    """A prompt, the seed that goes with it and what the server says of the reply, through whatever thread."""
 
     prompt: Any
-    seed: int
+    seed: int | None
+    generation: Generation = field(default_factory=Generation)
 
 
 @MODELS.register_module()
@@ -55,12 +60,14 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         super().__init__(path, *args, **{**kwargs, **_keys(key_env, kwargs.get('key', 'ENV'))})
         self.logger.addFilter(HiddenKey(*self.keys))
         self.seeds = None if random_seed is None else SeedsOfBatch(random_seed, SERVER_BITS)
+        self.generations = GenerationsOfBatch()
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; with seeds, those of the batch must have been announced."""
-        if self.seeds is not None:
-            inputs = list(map(Request, inputs, self.seeds.take(len(inputs))))
-        texts: list[str] = super().generate(inputs, *args, **kwargs)
+        seeds = [None] * len(inputs) if self.seeds is None else self.seeds.take(len(inputs))
+        requests = list(map(Request, inputs, seeds))
+        texts: list[str] = super().generate(requests, *args, **kwargs)
+        self.generations.note([request.generation for request in requests])
         return texts
 
     def _generate(self, input: Any, *args: Any, **kwargs: Any) -> str:
@@ -69,8 +76,12 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
             return hidden(str(super()._generate(input, *args, **kwargs)), *self.keys)
         # The settings of a request lie on the model, which many threads share: each takes its own copy.
         one = copy.copy(self)
-        one.openai_extra_kwargs = {**(self.openai_extra_kwargs or {}), 'seed': input.seed}
-        return one._generate(input.prompt, *args, **kwargs)
+        one.openai_client = asked = AskedOnce(self.openai_client)
+        if input.seed is not None:
+            one.openai_extra_kwargs = {**(self.openai_extra_kwargs or {}), 'seed': input.seed}
+        text = one._generate(input.prompt, *args, **kwargs)
+        input.generation = asked.generation
+        return text
 
 
 def _keys(key_env: str | None, key: Any) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
+from ...results.generation import Generation
+from ..generations import GenerationsOfBatch
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown
 
@@ -49,6 +51,7 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         if not settings.get('do_sample'):
             refuse_greedy('gen_config', settings, 'do_sample=True')
         self.seeds = SeedsOfBatch(random_seed)
+        self.generations = GenerationsOfBatch()
         super().__init__(path, *args, gen_config=settings, **kwargs)
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
@@ -60,6 +63,19 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
 
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
-            return pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
+            replies = pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
+            self.generations.note(list(map(_generation, replies)))
+            return replies
 
         return seeded
+
+
+def _generation(reply: Any) -> Generation:
+    """Return what a `Response` of lmdeploy tells."""
+    return Generation.from_json(
+        {
+            'finish_reason': getattr(reply, 'finish_reason', None),
+            'prompt_tokens': reply.input_token_len,
+            'output_tokens': reply.generate_token_len,
+        }
+    )

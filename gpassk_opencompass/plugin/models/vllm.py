@@ -8,6 +8,8 @@ from typing import Any
 from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 
+from ...results.generation import Generation
+from ..generations import GenerationsOfBatch, length_of
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
@@ -50,6 +52,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         if 'temperature' not in settings:  # the base class then sets 0
             refuse_greedy('generation_kwargs', settings, 'a temperature')
         self.seeds = SeedsOfBatch(random_seed)
+        self.generations = GenerationsOfBatch()
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, *args: Any, **kwargs: Any) -> None:
@@ -58,9 +61,23 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
 
         def seeded(prompts: Sequence[Any], params: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
-            return generate(prompts, [_with_seed(params, seed) for seed in seeds], **options)
+            outputs = generate(prompts, [_with_seed(params, seed) for seed in seeds], **options)
+            self.generations.note(list(map(_generation, outputs)))
+            return outputs
 
         self.model.generate = seeded
+
+
+def _generation(output: Any) -> Generation:
+    """Return what a `RequestOutput` tells; `token_ids` has the token that ended the response."""
+    completion = output.outputs[0]
+    return Generation.from_json(
+        {
+            'finish_reason': getattr(completion, 'finish_reason', None),
+            'prompt_tokens': length_of(output, 'prompt_token_ids'),
+            'output_tokens': length_of(completion, 'token_ids'),
+        }
+    )
 
 
 def _with_seed(params: Any, seed: int) -> Any:

@@ -1,0 +1,104 @@
+"""The handover of what an engine said of each sample, from the model to the row of its response."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ..results.generation import Generation
+
+
+class GenerationsOfBatch:
+    """What an engine said of the batch that a model has just answered.
+
+    OpenCompass takes from a model the texts of a batch and nothing else, so the model notes the rest here and
+    the inferencer takes it before it writes the rows.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._noted: list[Sequence[Generation]] = []
+
+    def note(self, generations: Sequence[Generation]) -> None:
+        """Keep what is known of the responses of one call, in their order."""
+        with self._lock:
+            self._noted.append(list(generations))
+
+    def take(self, count: int) -> Sequence[Generation]:
+        """Return what was noted since the last time, of a batch of `count` prompts.
+
+        [] where rows and notes cannot be paired: nothing was noted, several responses a prompt, or several
+        calls, as for the turns of a dialogue.
+        """
+        with self._lock:
+            noted, self._noted = self._noted, []
+        return noted[0] if len(noted) == 1 and len(noted[0]) == count else []
+
+
+class Answered:
+    """What an engine said of the rows of a shard, batch by batch, as their texts come in.
+
+    Args:
+        noted: of the model; anything but `GenerationsOfBatch` tells nothing: a model of one's own may have
+            something else under this name.
+    """
+
+    def __init__(self, noted: Any) -> None:
+        self._noted = noted if isinstance(noted, GenerationsOfBatch) else GenerationsOfBatch()
+        self._batch = range(0)
+        self._told: Sequence[Generation] | None = []
+
+    def skip(self, count: int) -> None:
+        """Leave out the first rows of the shard, which an earlier part of the run has drawn."""
+        self._batch = range(count, count)
+
+    def begin(self, count: int) -> None:
+        """Go on to the next batch, of `count` rows."""
+        self._noted.take(count)  # of a batch that failed
+        self._batch, self._told = range(self._batch.stop, self._batch.stop + count), None
+
+    def of_row(self, row: int) -> Generation:
+        """Return what was said of a row of the batch, which must have been generated."""
+        if self._told is None:
+            self._told = self._noted.take(len(self._batch))
+        return self._told[self._batch.index(row)] if self._told and row in self._batch else Generation()
+
+
+def length_of(whole: Any, name: str) -> int | None:
+    """Return the length of an attribute; None where it is missing, as in other versions of an engine."""
+    part = getattr(whole, name, None)
+    return None if part is None else len(part)
+
+
+class AskedOnce:
+    """Stands where a model has its client of OpenAI, for one request, and keeps what the server told of it.
+
+    The client may try again by itself, and so may the model: what is kept is of the last reply.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.generation = Generation()
+        self.chat = self.completions = self
+
+    def create(self, **request: Any) -> Any:
+        """Ask for a chat completion as the client does."""
+        self.generation = Generation()
+        raw = self._client.chat.completions.with_raw_response.create(**request)
+        reply = raw.parse()
+        self.generation = _of_completion(reply, raw.elapsed.total_seconds())
+        return reply
+
+
+def _of_completion(reply: Any, seconds: float) -> Generation:
+    """Return what a chat completion tells; a gateway may send anything in its place."""
+    choices, usage = getattr(reply, 'choices', None), getattr(reply, 'usage', None)
+    return Generation.from_json(
+        {
+            'finish_reason': getattr(choices[0], 'finish_reason', None) if choices else None,
+            'prompt_tokens': getattr(usage, 'prompt_tokens', None),
+            'output_tokens': getattr(usage, 'completion_tokens', None),
+            'seconds': seconds,
+        }
+    )

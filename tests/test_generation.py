@@ -1,0 +1,182 @@
+"""What is known of each sample's generation, and what becomes of it in a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpassk_opencompass import InputError, Samples, score
+from gpassk_opencompass.judges import Judgement, Verdict
+from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.results.generation import Generation, totals_of
+from gpassk_opencompass.results.health import answer_warnings, health_of
+from gpassk_opencompass.results.schema import check
+from gpassk_opencompass.scoring import score_judged
+
+SAMPLES = Samples(
+    uid=['a', 'b', 'a', 'b', 'a', 'b'],
+    replica=[0, 0, 1, 1, 2, 2],
+    question=['qa', 'qb'] * 3,
+    reference=['1', '2'] * 3,
+    response=[r'\boxed{1}', r'\boxed{2}', r'\boxed{3}', r'So \boxed{4', r'\boxed{1}', 'No idea.'],
+    split=['S'] * 6,
+    language=['en'] * 6,
+    problem=['a', 'b'] * 3,
+)
+"""Of two questions, replica by replica; one response looks cut off."""
+
+TOLD = [
+    Generation('stop', 10, 100, 1.5),
+    Generation('stop', 20, 200, 2.25),
+    Generation('length', 10, 300, 0.5),
+    Generation('length', 20, 400, 4.0),
+    Generation('stop', 10, 500, 0.0),
+    Generation('content_filter', 20, 0, 0.25),
+]
+
+generations = st.builds(
+    Generation,
+    st.none() | st.text(min_size=1, max_size=64),
+    st.none() | st.integers(0, 2**53),
+    st.none() | st.integers(0, 2**53),
+    st.none() | st.floats(0, 1e9),
+)
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists)
+
+
+def judge() -> FunctionJudge:
+    return FunctionJudge(lambda pair: pair.answer == pair.reference)
+
+
+def record_of(told: Sequence[Generation]) -> dict[str, Any]:
+    return score(replace(SAMPLES, generation=told), judge(), n=3, k=[1, 3])
+
+
+@given(generations)
+def test_a_file_gives_back_what_was_written(told: Generation) -> None:
+    """Through JSON; what is not known takes no room."""
+    written = json.loads(json.dumps(told.as_json()))
+    assert None not in written.values()
+    assert Generation.from_json(written) == told
+
+
+@given(st.dictionaries(st.sampled_from(Generation._fields) | st.text(), JSON) | JSON)
+def test_damage_is_not_known_and_no_error(told: Any) -> None:
+    """Each field is of its kind or None, whatever a file or a server has in its place."""
+    reason, prompt, output, seconds = Generation.from_json(told)
+    assert reason is None or 0 < len(reason) <= 64
+    assert all(type(count) in (int, type(None)) for count in (prompt, output))
+    assert all(count is None or count >= 0 for count in (prompt, output, seconds))
+
+
+def test_a_record_has_the_sums_and_each_sample() -> None:
+    """By hand: sums of 90 and 1,500 tokens, 8.5 seconds, two cut off."""
+    record = record_of(TOLD)
+    block, details = record['gpassk'], record['details']
+    assert (block['prompt_tokens'], block['output_tokens'], block['seconds']) == (90, 1500, 8.5)
+    assert block['finish_reasons'] == {'stop': 3, 'length': 2, 'content_filter': 1}
+    assert (block['truncated'], block['truncated_by']) == (2, 'engine')
+    assert details['output_tokens'] == [[100, 300, 500], [200, 400, 0]]
+    names = [''.join(details['finishes'][letter][0] for letter in one) for one in details['finish_reasons']]
+    assert names == ['sls', 'slc']
+    assert health_of(block).output_tokens == 1500
+    assert '2 of 6 responses were cut off: max_out_len is short' in answer_warnings(block)
+    check('record', record)
+
+
+def test_what_an_engine_says_goes_before_the_look_of_a_text() -> None:
+    """One response has an open box; the engine ended none of them, or all of them, for their length."""
+    assert record_of([])['gpassk']['truncated'] == 1
+    assert record_of([])['gpassk']['truncated_by'] == 'text'
+    for reason, expected in (('stop', 0), ('length', 6)):
+        block = record_of([Generation(reason)] * 6)['gpassk']
+        assert (block['truncated'], block['truncated_by']) == (expected, 'engine')
+
+
+def test_a_sum_without_one_of_its_samples_is_none() -> None:
+    """The others are told one by one."""
+    record = record_of([*TOLD[:5], Generation()])
+    block = record['gpassk']
+    assert not {'prompt_tokens', 'output_tokens', 'seconds'} & set(block)
+    assert block['finish_reasons'] == {'stop': 3, 'length': 2, 'unknown': 1}
+    assert (block['truncated'], block['truncated_by']) == (1, 'text')
+    assert record['details']['output_tokens'] == [[100, 300, 500], [200, 400, None]]
+    check('record', record)
+
+
+def test_where_nobody_knows_anything_a_record_is_as_before() -> None:
+    """No column, no entry; rows without facts are as good as no rows."""
+    record = record_of([])
+    assert record == record_of([Generation()] * 6)
+    assert not {'finish_reasons', 'finishes', 'output_tokens'} & set(record['details'])
+    assert not {'finish_reasons', 'prompt_tokens', 'output_tokens', 'seconds'} & set(record['gpassk'])
+
+
+def test_facts_change_no_score() -> None:
+    """Nor the signature by which runs are compared."""
+    with_facts, without = record_of(TOLD), record_of([])
+    assert with_facts['gpassk']['signature'] == without['gpassk']['signature']
+    assert with_facts['gpassk']['bounds'] == without['gpassk']['bounds']
+    assert with_facts['gpassk']['counts'] == without['gpassk']['counts']
+
+
+def test_verdicts_of_somebody_else_get_them_too() -> None:
+    """There nobody reads the responses, and only the engine knows which were cut off."""
+    judgements = [Judgement(Verdict.CORRECT, 'x')] * 6
+    for told, truncated in ((TOLD, 2), ([], None)):
+        samples = replace(SAMPLES, generation=told)
+        block = score_judged(samples, judgements, [''] * 6, judge(), n=3, k=3)['gpassk']
+        assert (block.get('truncated'), 'truncated_by' in block) == (truncated, truncated is not None)
+
+
+def test_one_entry_a_row_or_none_at_all() -> None:
+    """As of every other column."""
+    with pytest.raises(InputError, match=r"one entry a row.*'generation': 5"):
+        replace(SAMPLES, generation=TOLD[:5])
+
+
+@given(st.lists(generations, min_size=1, max_size=8))
+def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
+    """Beside exact arithmetic; seconds to the millisecond."""
+    totals = totals_of(told)
+    for name in ('prompt_tokens', 'output_tokens', 'seconds'):
+        values = [getattr(one, name) for one in told]
+        if None in values or not any(map(any, told)):
+            assert name not in totals
+        else:
+            assert abs(totals[name] - sum(map(Fraction, values))) <= Fraction(1, 1000)
+    reasons = [one.finish_reason for one in told]
+    assert ('truncated' in totals) == (None not in reasons)
+
+
+@pytest.mark.parametrize(
+    ('damage', 'said'),
+    [
+        (lambda details: details['finish_reasons'].pop(), r'details\.finish_reasons has 1 entries'),
+        (lambda details: details['output_tokens'][0].pop(), r"output_tokens of 'a' has 2 samples"),
+        (lambda details: details.update(finishes={'z': 'stop'}), 'details.finishes does not explain'),
+        (lambda details: details['output_tokens'][1].__setitem__(0, -1), r'output_tokens\[1\]\[0\] = -1'),
+    ],
+    ids=['question lost', 'sample lost', 'no legend', 'negative'],
+)
+def test_columns_that_do_not_fit_are_refused(damage: Any, said: str) -> None:
+    """With the place and what is allowed."""
+    record = record_of(TOLD)
+    damage(record['details'])
+    with pytest.raises(InputError, match=said):
+        check('record', record)
+
+
+def test_who_says_cut_off_is_one_of_two() -> None:
+    """Anything else is named with what is allowed."""
+    record = record_of(TOLD)
+    record['gpassk']['truncated_by'] = 'me'
+    with pytest.raises(InputError, match=r"truncated_by = 'me'; expected 'engine' or 'text'"):
+        check('record', record)

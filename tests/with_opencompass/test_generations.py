@@ -1,0 +1,326 @@
+"""What an engine tells of each sample arrives in the row of its response, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_fakes import ENGINES, LMDEPLOY, SERVERS, facts_of
+from engine_requests import QUESTIONS, REPLICAS, infer
+from hosts import import_plugin
+from judge_server import Act, Asked, Fail, JudgeServer, Say, completion
+
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.results.generation import Generation
+
+plugin = import_plugin()
+seeds = import_plugin('.seeds')
+generations = import_plugin('.generations')
+
+pytestmark = [pytest.mark.filterwarnings('ignore')]
+TELLING = [engine for engine in ENGINES if engine != 'huggingface']
+"""Engines whose stand-in tells `facts_of` the seed; transformers runs."""
+
+HOW: dict[str, dict[str, Any]] = {'whole': {}, 'killed': {'killed': True}, 'shards': {'shards': 2}}
+OWN_FIELDS = {'origin_prompt', 'prediction', 'gold'}
+"""What OpenCompass writes into a row."""
+
+PROMPTS = [f'prompt {number}' for number in range(6)]
+SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(6)]
+
+
+def need(engine: str) -> None:
+    if engine in ('turbomind', 'pytorch') and not LMDEPLOY.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+
+
+def without_time(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row['generation'].items() if name != 'seconds'}
+
+
+@pytest.mark.parametrize('how', HOW)
+@pytest.mark.parametrize('engine', TELLING)
+def test_each_row_has_what_was_said_of_its_seed(engine: str, how: str, tmp_path: Path) -> None:
+    """In one piece, killed after the first batch and resumed, and in two shards."""
+    need(engine)
+    rows = infer(engine, tmp_path, **HOW[how]).rows
+    assert len(rows) == REPLICAS * len(QUESTIONS)
+    for row in rows:
+        seed = int(row['prediction'].removeprefix('seed '))
+        assert seed == row['sample']['seed']
+        assert without_time(row) == facts_of(seed)
+        assert ('seconds' in row['generation']) == (engine in SERVERS)
+        assert set(row) == OWN_FIELDS | {'sample', 'generation'}
+
+
+@pytest.mark.parametrize('how', ['killed', 'shards'])
+def test_transformers_tells_the_same_after_a_kill_and_in_shards(how: str, tmp_path: Path) -> None:
+    """Whatever else is in the batch."""
+    whole, other = infer('huggingface', tmp_path / 'a'), infer('huggingface', tmp_path / 'b', **HOW[how])
+    assert [row['generation'] for row in other.rows] == [row['generation'] for row in whole.rows]
+    assert {tuple(row['generation']) for row in whole.rows} == {
+        ('finish_reason', 'prompt_tokens', 'output_tokens')
+    }
+
+
+def test_a_resume_file_has_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill loses neither a response nor what was said of it."""
+    kept: list[dict[str, Any]] = []
+    handler = import_plugin('.inferencer').ResponseFiles
+    write = handler.write_to_jsonl
+
+    def writing(self: Any, save_dir: str, filename: str) -> None:
+        write(self, save_dir, filename)
+        lines = (Path(save_dir) / filename).read_text().splitlines()
+        kept[:] = map(json.loads, lines)
+
+    monkeypatch.setattr(handler, 'write_to_jsonl', writing)
+    rows = infer('openai', tmp_path).rows
+    assert [row['generation'] for row in kept] == [row['generation'] for row in rows]
+
+
+def test_opencompass_reads_its_own_fields_as_ever(tmp_path: Path) -> None:
+    """The rows are those of a model that tells nothing, and one field more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generations.GenerationsOfBatch, 'note', lambda self, told: None)
+        silent = infer('openai', tmp_path / 'a').rows
+    telling = infer('openai', tmp_path / 'b').rows
+    assert [{k: v for k, v in row.items() if k != 'generation'} for row in telling] == silent
+    assert [list(row)[:3] for row in telling] == [['origin_prompt', 'prediction', 'gold']] * len(silent)
+
+
+# transformers
+
+LONG = 'What is 7 + 5? Take your time, and tell us what you think of it, please.'
+QUESTIONS_OF_ALL_LENGTHS = ['What is 7 + 5?', LONG, 'Compute $8+6$.', 'Compute $19+4$. ' * 3]
+
+
+@pytest.fixture(scope='module')
+def tokenizer() -> Any:
+    return import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of new tokens of each batch of one, as transformers gave it: it has no padding."""
+    mixin, lengths = import_module('transformers').GenerationMixin, []
+    plain = mixin.generate
+
+    def generate(self: Any, **given: Any) -> Any:
+        outputs = plain(self, **given)
+        if len(outputs) == 1:
+            lengths.append(outputs.shape[1] - given['input_ids'].shape[1])
+        return outputs
+
+    monkeypatch.setattr(mixin, 'generate', generate)
+    return lengths
+
+
+def transformers_model(**settings: Any) -> Any:
+    given = {'do_sample': True, 'temperature': 1.0, **settings.pop('generation_kwargs', {})}
+    return plugin.SeededHuggingFace(
+        MODEL,
+        generation_kwargs=given,
+        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        max_seq_len=512,
+        random_seed=42,
+        **settings,
+    )
+
+
+def told_of(model: Any, prompts: Sequence[str], max_out_len: int, first: int = 0) -> list[Generation]:
+    model.seeds.announce(SAMPLES[first : first + len(prompts)])
+    model.generate(list(prompts), max_out_len=max_out_len)
+    return list(model.generations.take(len(prompts)))
+
+
+@pytest.mark.parametrize('stop_words', [[], ['1'], ['}']], ids=['none', 'a digit', 'a brace'])
+@pytest.mark.parametrize('max_out_len', [4, 40])
+def test_transformers_counts_a_sample_of_a_batch_as_if_it_were_alone(
+    alone: list[int], tokenizer: Any, stop_words: list[str], max_out_len: int
+) -> None:
+    """Neither padding on the left nor what comes behind its end; a stop word ends a batch of one at once."""
+    model = transformers_model(stop_words=stop_words)
+    together = told_of(model, QUESTIONS_OF_ALL_LENGTHS, max_out_len)
+    single = [
+        told_of(model, [question], max_out_len, number)[0]
+        for number, question in enumerate(QUESTIONS_OF_ALL_LENGTHS)
+    ]
+    assert together == single
+    assert [one.output_tokens for one in together] == alone
+    prompts = [[{'role': 'user', 'content': question}] for question in QUESTIONS_OF_ALL_LENGTHS]
+    asked = [tokenizer.apply_chat_template(one, add_generation_prompt=True) for one in prompts]
+    assert [one.prompt_tokens for one in together] == list(map(len, asked))
+    assert all(one.seconds is None for one in together)
+
+
+def test_transformers_says_length_only_of_what_was_cut_off(tokenizer: Any) -> None:
+    """At three tokens all of them; at 40 some end by themselves, and then their last token says so."""
+    model = transformers_model()
+    assert {one.finish_reason for one in told_of(model, QUESTIONS_OF_ALL_LENGTHS, 3)} == {'length'}
+    reasons = [one.finish_reason for one in told_of(model, QUESTIONS_OF_ALL_LENGTHS, 40)]
+    assert 'stop' in reasons
+
+
+def test_a_response_that_ends_with_its_last_token_was_not_cut_off(alone: list[int]) -> None:
+    """A limit of just as many tokens as it takes."""
+    model = transformers_model()
+    [one] = told_of(model, PROMPTS[:1], 60)
+    assert one.finish_reason == 'stop'
+    [again] = told_of(model, PROMPTS[:1], alone[0])
+    assert again == one
+    [cut] = told_of(model, PROMPTS[:1], alone[0] - 1)
+    assert (cut.finish_reason, cut.output_tokens) == ('length', alone[0] - 1)
+
+
+# servers
+
+
+def model_at(engine: str, url: str, **settings: Any) -> Any:
+    if engine == 'openai':
+        fixed = {'key': 'EMPTY', 'tokenizer_path': MODEL, 'query_per_second': 1000, 'retry': 3}
+        given = {'random_seed': 42, 'max_workers': 6, **fixed, **settings}
+        return plugin.SeededOpenAISDK('m', openai_api_base=f'{url}/v1', **given)
+    return plugin.SeededTurboMindAPI('m', url, **{'random_seed': 42, **settings})
+
+
+def ask(engine: str, behave: Any, prompts: Sequence[str] = PROMPTS, **settings: Any) -> list[Generation]:
+    """What is known of the replies to these prompts."""
+    with JudgeServer(behave) as server:
+        model = model_at(engine, server.url, **settings)
+        if model.seeds is not None:
+            model.seeds.announce(SAMPLES[: len(prompts)])
+        model.generate(list(prompts), max_out_len=16)
+        (model.openai_client if engine == 'openai' else model.chatbot.openai_client).close()
+    return list(model.generations.take(len(prompts)))
+
+
+def used(prompt: Any, output: Any) -> dict[str, Any]:
+    return {'usage': {'prompt_tokens': prompt, 'completion_tokens': output, 'total_tokens': 0}}
+
+
+@pytest.mark.parametrize('random_seed', [42, None])
+@pytest.mark.parametrize('engine', SERVERS)
+def test_threads_mix_nothing_up(engine: str, random_seed: int | None) -> None:
+    """The first prompts are answered last; tokens, reason and time are those of their own reply."""
+
+    def behave(asked: Asked) -> Act:
+        number = int(asked.prompt.split()[-1])
+        reason = 'length' if number % 2 else 'stop'
+        return Say('x', reason, delay=0.1 * (6 - number), more=used(100 + number, 10 + number))
+
+    told = ask(engine, behave, random_seed=random_seed)
+    for number, one in enumerate(told):
+        expected = ('length' if number % 2 else 'stop', 100 + number, 10 + number)
+        assert one[:3] == expected
+        assert one.seconds is not None
+        assert one.seconds >= 0.1 * (6 - number)
+    assert told[5].seconds < 0.5 < told[0].seconds  # type: ignore[operator]
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+def test_of_several_attempts_the_one_that_was_taken_counts(engine: str) -> None:
+    """The first one of each prompt fails after half a second."""
+    failed: set[str] = set()
+    lock = threading.Lock()
+
+    def behave(asked: Asked) -> Act:
+        with lock:
+            first = asked.prompt not in failed
+            failed.add(asked.prompt)
+        return Fail(500, headers={'retry-after-ms': '600'}) if first else Say('x', more=used(3, 4))
+
+    for one in ask(engine, behave, PROMPTS[:2]):
+        assert one[:3] == ('stop', 3, 4)
+        assert one.seconds is not None
+        assert one.seconds < 0.6
+
+
+def test_an_empty_reply_that_was_asked_for_again_leaves_nothing() -> None:
+    """OpenAISDK asks once more where a server cut a response before it said anything."""
+    asked_before: list[str] = []
+
+    def behave(asked: Asked) -> Act:
+        asked_before.append(asked.prompt)
+        empty = Say('', 'length', more=used(3, 16))
+        return empty if len(asked_before) == 1 else Say('x', more=used(3, 4))
+
+    [one] = ask('openai', behave, PROMPTS[:1])
+    assert len(asked_before) == 2
+    assert one[:3] == ('stop', 3, 4)
+
+
+def test_a_text_that_stands_for_an_error_was_generated_by_nobody() -> None:
+    """`status_code_mappings` of OpenAISDK: nothing is known of such a response."""
+    mapped = {'status_code_mappings': {400: 'refused'}}
+    assert ask('openai', lambda asked: Fail(400), PROMPTS[:1], **mapped) == [Generation()]
+
+
+@pytest.mark.parametrize('engine', SERVERS)
+@pytest.mark.parametrize(
+    ('usage', 'expected'),
+    [
+        (None, (None, None)),
+        ({}, (None, None)),
+        ({'prompt_tokens': 5}, (5, None)),
+        ({'prompt_tokens': -5, 'completion_tokens': '7'}, (None, None)),
+        ({'prompt_tokens': 2.5, 'completion_tokens': 1e400}, (None, None)),
+        ({'prompt_tokens': True, 'completion_tokens': [7]}, (None, None)),
+    ],
+    ids=['none', 'empty', 'half', 'no counts', 'no numbers', 'other kinds'],
+)
+def test_a_server_may_leave_its_counts_out(engine: str, usage: Any, expected: Any) -> None:
+    """Or send nonsense: the response counts all the same, and the number is not known."""
+    [one] = ask(engine, lambda asked: Say('x', more={'usage': usage}), PROMPTS[:1])
+    assert (one.prompt_tokens, one.output_tokens) == expected
+    assert one.finish_reason == 'stop'
+
+
+def test_other_reasons_are_told_in_the_servers_words() -> None:
+    """A filtered response, for example, which OpenAISDK takes for an empty one."""
+    reply = completion(None, 'content_filter')
+    headers = {'Content-Type': 'application/json'}
+    [one] = ask('openai', lambda asked: Fail(200, reply, headers), PROMPTS[:1])
+    assert one[:3] == ('content_filter', 1, 1)
+
+
+# the handover
+
+
+def test_notes_that_fit_no_batch_are_dropped() -> None:
+    """Several responses a prompt, several calls for one batch, or none: nobody knows whose they are."""
+    noted, one = generations.GenerationsOfBatch(), Generation('stop')
+    assert noted.take(1) == []
+    noted.note([one, one])
+    assert noted.take(1) == []
+    noted.note([one])
+    noted.note([one])
+    assert noted.take(1) == []
+    noted.note([one])
+    assert noted.take(1) == [one]
+    assert noted.take(1) == []
+
+
+def test_a_batch_that_failed_leaves_nothing_to_the_next() -> None:
+    """Its notes go when the next batch begins."""
+    noted = generations.GenerationsOfBatch()
+    answered = generations.Answered(noted)
+    answered.skip(4)
+    answered.begin(2)
+    noted.note([Generation('length')] * 2)
+    answered.begin(2)
+    noted.note([Generation('stop', 1), Generation('stop', 2)])
+    told = [answered.of_row(row) for row in (5, 6, 7, 8)]
+    assert told == [Generation(), Generation('stop', 1), Generation('stop', 2), Generation()]
+
+
+def test_a_model_of_ones_own_may_have_anything_under_this_name() -> None:
+    """It is not touched, and tells nothing."""
+    answered = generations.Answered(['mine'])
+    answered.begin(1)
+    assert answered.of_row(0) == Generation()

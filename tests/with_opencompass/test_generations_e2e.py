@@ -1,0 +1,105 @@
+"""From the engine to the table: what a run cost and how its samples ended, by the real command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forks import Forks
+from hosts import dataset_config, import_plugin, results_of, write_bench, write_config
+
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.results.schema import check
+
+import_plugin()
+pytestmark = pytest.mark.e2e
+
+QUESTIONS = [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]
+N = 4
+
+
+def config_of(folder: Path, max_out_len: int) -> Path:
+    """A run of the demo's model."""
+    root = write_bench(folder / 'data', {'AMC_en': QUESTIONS})
+    dataset = dataset_config(root, k=[2, 4], n=N)
+    dataset['infer_cfg']['inferencer']['max_out_len'] = max_out_len
+    model = {
+        'type': 'gpassk_opencompass.SeededHuggingFace',
+        'abbr': 'demo',
+        'path': MODEL,
+        'model_kwargs': {'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        'generation_kwargs': {'do_sample': True, 'temperature': 1.0, 'top_p': 1.0, 'top_k': 0},
+        'max_seq_len': 2048,
+        'batch_size': 8,
+        'random_seed': 42,
+        'run_cfg': {'num_gpus': 0},
+    }
+    return write_config(folder / 'run.py', model, dataset)
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    """Of all shards, in the order of the data set."""
+    shards = sorted(out.glob('*/predictions/*/bench*.json'))
+    return [row for shard in shards for row in json.loads(shard.read_text()).values()]
+
+
+def by_question(column: list[Any]) -> list[list[Any]]:
+    """Row = replica × questions + question."""
+    return [column[question :: len(QUESTIONS)] for question in range(len(QUESTIONS))]
+
+
+def test_a_limit_that_is_too_short_stands_beside_the_score(forks: Forks, tmp_path: Path) -> None:
+    """Two tokens a response: all are cut off, by the engine's own word."""
+    config = config_of(tmp_path, max_out_len=2)
+    forks.opencompass(config, tmp_path / 'out')
+    [result] = results_of(tmp_path / 'out')
+    block = result['gpassk']
+    assert (block['truncated'], block['truncated_by']) == (32, 'engine')
+    assert (block['output_tokens'], block['finish_reasons']) == (64, {'length': 32})
+    [summary] = (tmp_path / 'out').glob('*/summary/*.md')
+    assert '| demo (100.0 % cut off, 100.0 % without an answer)' in summary.read_text()
+    check('bench', result)
+
+
+def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) -> None:
+    """Two shards, and a question has samples in both: tokens and reasons are of the right rows."""
+    config = config_of(tmp_path, max_out_len=24)
+    out = tmp_path / 'out'
+    forks.opencompass(config, out, '--max-num-workers', '2')
+    [result] = results_of(out)
+    told = [row['generation'] for row in rows_of(out)]
+    assert len(told) == N * len(QUESTIONS)
+    tokens = [one['output_tokens'] for one in told]
+    assert len(set(tokens)) > 2
+    details, block = result['details'], result['gpassk']
+    assert details['output_tokens'] == by_question(tokens)
+    assert [
+        [details['finishes'][letter] for letter in letters] for letters in details['finish_reasons']
+    ] == by_question([one['finish_reason'] for one in told])
+    assert block['output_tokens'] == sum(tokens)
+    assert block['prompt_tokens'] == sum(one['prompt_tokens'] for one in told)
+    assert block['truncated'] == sum(one['finish_reason'] == 'length' for one in told)
+    assert 'seconds' not in block
+    check('bench', result)
+
+    # a shard of an earlier release: its rows say nothing
+    [first, second] = sorted(out.glob('*/predictions/*/bench*.json'))
+    older = {
+        number: {name: value for name, value in row.items() if name != 'generation'}
+        for number, row in json.loads(second.read_text()).items()
+    }
+    second.write_text(json.dumps(older))
+    second.with_suffix('.seal').unlink()
+    [old] = out.glob('*/results/*/bench.json')
+    old.unlink()
+    forks.opencompass(config, out, '-m', 'eval', '-r')
+    [mixed] = results_of(out)
+    known = len(json.loads(first.read_text()))
+    assert mixed['details']['output_tokens'] == by_question(tokens[:known] + [None] * (len(tokens) - known))
+    assert mixed['gpassk']['finish_reasons']['unknown'] == len(tokens) - known
+    assert mixed['gpassk']['truncated_by'] == 'text'
+    assert not {'output_tokens', 'prompt_tokens'} & set(mixed['gpassk'])
+    assert mixed['gpassk']['counts'] == block['counts']
+    check('bench', mixed)
