@@ -157,7 +157,8 @@ def test_a_cut_result_is_named_and_not_taken_for_one(run: SweepRun) -> None:
     line = (config, '-w', run.root / 'out/run', '-r', result.parents[2].name)
     by_hand = run.forks.start('opencompass', *line, folder=run.root)
     by_hand.wait()
-    assert f'no result at {result}: the file is damaged' in by_hand.said
+    assert f'no result at {result}: {result} cannot be read: ' in by_hand.said
+    assert 'OpenCompass would keep it: move it away, and use -r' in by_hand.said
     run.complete('run')
     run.check('run', deaths=0)
 
