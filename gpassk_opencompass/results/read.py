@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping, read_json
 from . import lighteval
+from .check import check
 from .result import Result
-from .schema import check
 
 
 def read(path: Path) -> Result:

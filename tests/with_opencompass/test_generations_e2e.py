@@ -11,7 +11,7 @@ from forks import Forks
 from hosts import dataset_config, import_plugin, results_of, write_bench, write_config
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.schema import check
+from gpassk_opencompass.results.check import check
 
 import_plugin()
 pytestmark = pytest.mark.e2e

@@ -1,0 +1,207 @@
+"""`check`, which refuses a record of which a part is damaged or contradicts another one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from ..errors import InputError
+from ..judges.protocol import Verdict
+from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
+from .schema import SCORE, Record
+
+DEEPEST = 60
+"""Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
+
+TOLERANCE = 1e-6
+"""Points by which a stored score may differ from its counts: other machines add in another order."""
+
+_LARGEST_TABLE = 10_000
+"""Samples a question up to which stored scores are computed again; for more, that takes seconds a file."""
+
+
+def check(name: str, record: object) -> None:
+    """Refuse a record of which a part is missing, damaged, or contradicts another one.
+
+    Args:
+        name: of the file, for the message.
+        record: as JSON has it.
+
+    Raises:
+        InputError: one line that says which part, what it is, and what is allowed.
+    """
+    block = record.get('gpassk') if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(block, dict):
+        raise InputError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
+    if block.get('schema') != SCHEMA:
+        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
+    try:
+        _check_depth(record)
+        Record.model_validate(record)
+        _check_questions(block)
+        _check_details(block, record.get('details') or {})
+        _check_scores(block, record)
+    except ValidationError as error:
+        raise InputError(f'{name} is damaged: {_first(error)}') from None
+    except _Contradiction as error:
+        raise InputError(f'{name} is damaged: {error}') from None
+
+
+_ALLOWED = {
+    'string_type': 'a text',
+    'string_pattern_mismatch': 'what fits {pattern}',
+    'int_type': 'a whole number',
+    'float_type': 'a number',
+    'finite_number': 'a finite number',
+    'greater_than_equal': 'at least {ge}',
+    'less_than_equal': 'at most {le}',
+    'literal_error': '{expected}',
+    'list_type': 'a list',
+    'dict_type': 'an object',
+    'model_type': 'an object',
+    'too_short': 'at least {min_length} entries',
+    'too_long': 'at most {max_length} entries',
+}
+"""Kind of error of pydantic -> what is allowed, in the words of every other message."""
+
+
+_EXPLAINED = {'judged_by': 'judges', 'finish_reasons': 'finishes'}
+"""Column of letters -> what explains them."""
+
+
+class _Contradiction(ValueError):
+    """Two parts of a record do not fit together."""
+
+
+def _first(error: ValidationError) -> str:
+    """Return the first complaint in a line: place, what is there, what is allowed."""
+    first = error.errors(include_url=False)[0]
+    place = ''.join(f'[{step}]' if isinstance(step, int) else f'.{step}' for step in first['loc'])[1:]
+    if first['type'] == 'missing':
+        return f'{place} is missing'
+    allowed = _ALLOWED.get(first['type'], first['msg']).format(**first.get('ctx', {}))
+    return f'{place} = {first["input"]!r:.60}; expected {allowed}'
+
+
+def _check_depth(record: object) -> None:
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        parts = (whole.values() if isinstance(whole, dict) else whole for whole in level)
+        level = [part for whole in parts for part in whole if isinstance(part, (dict, list))]
+        if not level:
+            return
+    raise _Contradiction(f'nested more than {DEEPEST} levels deep')
+
+
+def _check_questions(block: Mapping[str, Any]) -> None:
+    """That the columns of the counts are of the same questions, and no sample counts twice."""
+    n, counts = block['n'], block['counts']
+    questions = len(counts['uid'])
+    for name in ('problem', 'group', 'c', *DOUBTS):
+        _same(f'gpassk.counts.{name} has {{}} entries', len(counts.get(name, counts['uid'])), questions)
+    _check_names(counts)
+    if wrong := [k for k in block['k'] if k > n]:
+        raise _Contradiction(f'gpassk.k = {wrong[0]}; expected whole numbers from 1 to n = {n}')
+    _check_samples(n, counts)
+    for name in DOUBTS:
+        if name in counts and name in block:
+            _same(f'gpassk.{name} is {{}}', block[name], sum(counts[name]), 'sum of its column')
+    _same('gpassk.samples is {}', block.get('samples', n * questions), n * questions, 'n times questions')
+    _same('gpassk.data.questions is {}', block['data']['questions'], questions)
+
+
+def _check_names(counts: Mapping[str, Any]) -> None:
+    for name in ('uid', 'problem', 'group'):
+        if wrong := [text for text in counts[name] if not _is_whole(text)]:
+            raise _Contradiction(f'gpassk.counts.{name} has {wrong[0]!r:.60}; expected whole characters')
+    twice = [uid for uid, times in Counter(counts['uid']).items() if times > 1]
+    if twice:
+        raise _Contradiction(f'gpassk.counts.uid names a question twice: {twice[0]!r:.60}')
+
+
+def _check_samples(n: int, counts: Mapping[str, Any]) -> None:
+    """That no question has more samples in its columns than n."""
+    room = [n] * len(counts['uid'])
+    for name in ('c', *DOUBTS):
+        parts = counts.get(name, [0] * len(room))
+        for uid, part, most in zip(counts['uid'], parts, room, strict=True):
+            if part > most:
+                raise _Contradiction(
+                    f'gpassk.counts.{name} of {uid!r:.60} is {part}; c, unjudged and undecided are at most '
+                    f'n = {n} together'
+                )
+        room = [most - part for most, part in zip(room, parts, strict=True)]
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether any file can hold the text: no UTF-8 has halves of surrogate pairs."""
+    return not any('\ud800' <= character <= '\udfff' for character in text)
+
+
+def _same(what: str, found: int, expected: int, why: str = 'number of questions') -> None:
+    if found != expected:
+        raise _Contradiction(f'{what.format(found)}; expected {expected}, the {why}')
+
+
+def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """That the samples are those which were counted, and the questions those which were asked."""
+    n, counts = block['n'], block['counts']
+    for name, column in details.items():
+        if isinstance(column, list):
+            _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
+    _check_copies(counts, details)
+    for name in ('verdicts', 'answers', *_EXPLAINED, 'output_tokens'):
+        for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
+            if len(samples) != n:
+                what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
+                raise _Contradiction(f'{what}; expected n = {n}')
+    _check_verdicts(counts, details)
+    for name, legend in _EXPLAINED.items():
+        if unknown := set(''.join(details.get(name, ()))) - set(details.get(legend, ())):
+            raise _Contradiction(
+                f'details.{name} has {min(unknown)!r}, which details.{legend} does not explain'
+            )
+    texts = [details.get(name) for name in ('uid', 'question', 'reference')]
+    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
+        raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
+
+
+def _check_copies(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """That what stands in the counts and once more in the details is the same."""
+    for name in ('uid', 'group', 'c'):
+        for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
+            if one != other:
+                what = f'details.{name} of {uid!r:.60} is {one!r:.60}'
+                raise _Contradiction(f'{what}, but gpassk.counts.{name} is {other!r:.60}')
+
+
+def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    symbols = {'c': SYMBOLS[Verdict.CORRECT], 'unjudged': SYMBOLS[Verdict.UNJUDGED]}
+    for row, verdicts in enumerate(details.get('verdicts', ())):
+        for name, symbol in symbols.items():
+            counted = counts[name][row] if name in counts else 0
+            if verdicts.count(symbol) != counted:
+                raise _Contradiction(
+                    f'details.verdicts of {counts["uid"][row]!r:.60} are {verdicts!r:.60}, but '
+                    f'gpassk.counts.{name} is {counted}; evaluate again'
+                )
+
+
+def _check_scores(block: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """That the scores are those of the counts."""
+    stored = {key: value for key, value in record.items() if re.fullmatch(SCORE, key)}
+    if not stored or block['n'] > _LARGEST_TABLE:
+        return
+    measures = Measures(block['n'], block['k'], block['thresholds'])
+    correct = np.array(block['counts']['c'], dtype=np.int64)
+    expected = measures(correct) | measures.by_group(correct, block['counts']['group'])
+    for key in stored.keys() & expected.keys():
+        value = stored[key]
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not fits or not abs(value - expected[key]) <= TOLERANCE:
+            raise _Contradiction(f'{key} = {value!r:.60}, but its counts give {expected[key]:.6f}')
