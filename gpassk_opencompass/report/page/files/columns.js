@@ -112,7 +112,7 @@ function curveCell(_, entry) {
 
 function nameCell(name, entry) {
   const button = element('button', { type: 'button', class: 'link', click: () => showModel(entry) }, name);
-  const health = entry.health ? element('span', { class: 'range remark' }, entry.health) : '';
+  const health = entry.health ? element('span', { class: 'range health' }, entry.health) : '';
   return element('th', { scope: 'row' }, button, health);
 }
 
