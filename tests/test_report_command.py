@@ -51,8 +51,9 @@ def test_results_of_an_older_version_stand_in_the_same_table(
         path.write_text(json.dumps(record))
     assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 0
     printed, said = capsys.readouterr()
-    assert printed.count('| model') == 1
-    assert sum(line.startswith('| m') for line in printed.splitlines()) == 3
+    assert printed.count(' Greedy |') == 1
+    scores = printed.partition('[low, high]')[0]
+    assert sum(line.startswith('| m') for line in scores.splitlines()) == 3
     assert said == ''
     assert 'version:0.1.0' in (tmp_path / 'report' / 'signatures.txt').read_text()
 
