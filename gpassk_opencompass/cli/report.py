@@ -188,7 +188,8 @@ def _print(scored: Scored) -> None:
         text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_markdown()}'
         print(printable(text, keep='\n'))
         print(HOW_TO_READ.format(level=100 * board.level, k=board.k) + '\n')
-        print(printable(health_table(board).to_markdown(), keep='\n'))
+        health = health_table(board)
+        print(printable(f'{health.title}\n\n{health.to_markdown()}', keep='\n'))
 
 
 def _say(folder: Path, paths: Sequence[Path]) -> None:
