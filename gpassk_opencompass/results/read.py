@@ -21,7 +21,15 @@ def read(path: Path) -> Result:
     Raises:
         InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
     """
-    record = lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
+    return result_of(path, lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path))
+
+
+def result_of(path: Path, record: Any) -> Result:
+    """Return the result that `read` gives for a file of this content, which somebody has read already.
+
+    Raises:
+        InputError: as `read`.
+    """
     check(str(path), record)
     block = record['gpassk']
     if 'run' not in block and (results := _results_above(path)):

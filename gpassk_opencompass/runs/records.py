@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping, read_json
 from ..judges.build import JUDGES
-from ..results.read import read
+from ..results.read import read, result_of
 from .changes import Change
 from .config_file import Config, dicts_of
 from .plan import Wanted
@@ -29,13 +29,13 @@ def state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chang
     try:
         record = mapping(read_json(path))
     except (OSError, ValueError):
-        record = {'gpassk': None}  # `read` says what is wrong with it
+        record = {}  # `read` says what is wrong with it
     if 'error' in record:
         return State.FAILED, f'the evaluation returned an error: {record["error"]}'
     if record and 'gpassk' not in record:  # of another evaluator, which does not say
         return _unless_changed(change)
     try:
-        block = read(path).block
+        block = (result_of(path, record) if record else read(path)).block
     except InputError as error:
         return State.DAMAGED, str(error)
     if wanted.n is not None and block.get('n') != wanted.n:

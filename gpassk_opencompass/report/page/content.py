@@ -87,13 +87,12 @@ def _board(board: Board, numbers: Sequence[int]) -> dict[str, Any]:
 
 def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dict[str, Any]:
     result, block = entry.result, entry.result.block
-    unjudged = block['counts'].get('unjudged') or []
     order = result.rows_of(board.entries[0].result.uids)
     return {
         'name': entry.name,
         'n': result.n,
         'c': result.counts[order].tolist(),
-        'unjudged': [unjudged[row] for row in order] if any(unjudged) else [],
+        'unjudged': result.unjudged_of_each[order].tolist() if result.unjudged_of_each.any() else [],
         'reasons': _reasons(block.get('unjudged_reasons')),
         'greedy': _greedy(board, entry),
         'greedyNote': entry.greedy_note,
@@ -146,15 +145,9 @@ def _positions(values: Iterable[str], among: Sequence[str]) -> list[int]:
 
 def _texts(result: Result) -> dict[str, list[str]]:
     """Question and reference of each question, as far as the result tells them."""
-    details = mapping(result.record.get('details'))
-    count = len(result.uids)
-    columns = {name: details.get(name) for name in ('question', 'reference')}
-    return {
-        name: [str(text) for text in column]
-        if isinstance(column, list) and len(column) == count
-        else [''] * count
-        for name, column in columns.items()
-    }
+    nothing = [''] * len(result.uids)
+    columns = {'question': result.questions, 'reference': result.references}
+    return {name: list(column) or nothing for name, column in columns.items()}
 
 
 def _quantiles(result: Result, level: float) -> dict[int, float]:
