@@ -96,6 +96,7 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
 
 ROOMS = {
     'arguments': {'errors'},
+    'registry': {'errors'},
     'tails': set(),
     'metrics': {'arguments', 'errors', 'tails'},
     'gpassatk': {'arguments', 'errors', 'metrics'},

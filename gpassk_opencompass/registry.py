@@ -1,0 +1,84 @@
+"""Named things of one kind: those of this package, and those that other packages bring as entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from .errors import InputError
+
+T = TypeVar('T')
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """A mapping of names to objects that are imported when they are asked for, and not before.
+
+    A package adds one by an entry point of the group, `name = package.module:attribute`. Its name must not
+    be one of this package's or of another package's: whoever asks for a name gets what the docs say, in
+    whatever order packages are installed.
+
+    Args:
+        group: of the entry points, such as 'gpassk_opencompass.judges'.
+        what: one of them, for messages, such as 'judge'.
+        own: those of this package: name → 'module:attribute'.
+
+    Raises:
+        InputError: on access, for an unknown name, a name that two packages bring, or one whose object
+            cannot be imported.
+    """
+
+    def __init__(self, group: str, what: str, own: Mapping[str, str]) -> None:
+        self.group = group
+        self._what = what
+        self._own = own
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            places = self._places[name]
+        except KeyError:
+            raise InputError(f'{self._what} {name!r}: expected one of {", ".join(self)}') from None
+        if len(places) > 1:
+            raise InputError(
+                f'{self._what} {name!r} is brought by {" and by ".join(places)}: uninstall one of them'
+            )
+        return self._imported(name, places[0])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is one of this name, without importing it."""
+        return name in self._places
+
+    def place(self, name: str) -> str:
+        """Return 'module:attribute' of a name, without importing it; '' for a name that is unknown."""
+        return next(iter(self._places.get(name, [])), '')
+
+    @cached_property
+    def _places(self) -> dict[str, list[str]]:
+        """Name → where its object is; more than one place where packages disagree."""
+        places = {name: [place] for name, place in self._own.items()}
+        brought = sorted(entry_points(group=self.group), key=_order)
+        for point in brought:
+            known = places.setdefault(point.name, [])
+            if point.value not in known:  # a package that is found twice on the path brings it once
+                known.append(point.value)
+        return places
+
+    def _imported(self, name: str, place: str) -> T:
+        module, _, attribute = place.partition(':')
+        try:
+            found: T = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise InputError(f'{self._what} {name!r} ({place}) cannot be imported: {error}') from error
+        return found
+
+
+def _order(point: EntryPoint) -> tuple[str, str]:
+    return point.name, point.value
