@@ -20,9 +20,10 @@ from loguru import logger
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
 from .lighteval_settings import VARIABLES, Settings, read_settings, unread
-from .results.generation import Generation
+from .results.health import Generation
 from .results.record import Measures
-from .scoring import Samples, score
+from .results.samples import TOLD, SampleTable
+from .scoring import Samples, Scored, score_samples
 from .uncertainty.intervals import mean_interval
 
 HOST_PACKAGES = ('lighteval', 'numpy', 'datasets', 'transformers', 'torch')
@@ -97,9 +98,9 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             settings.n,
             generations_of(told, settings.n),
         )
-        record = _score(samples, settings)
-        _warn_of_unjudged(record['gpassk'])
-        return _by_question(docs, samples, record, settings.measures)
+        scored = _score(samples, settings)
+        _warn_of_unjudged(scored.record['gpassk'])
+        return _by_question(docs, samples, scored, settings.measures)
 
     def corpus(self, results: Results) -> dict[str, float]:
         """The means over the questions, each with its standard error between source problems.
@@ -205,9 +206,9 @@ def _texts(response: ModelResponse) -> list[str]:
     return [text or '' for text in response.text]
 
 
-def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
+def _score(samples: Samples, settings: Settings) -> Scored:
     with closing(build_judge(settings.judge)) as judge:
-        return score(
+        return score_samples(
             samples,
             judge,
             n=settings.n,
@@ -265,30 +266,31 @@ def _warn_of_unjudged(block: Mapping[str, Any]) -> None:
         )
 
 
-def _by_question(
-    docs: Sequence[Doc], samples: Samples, record: Mapping[str, Any], measures: Measures
-) -> Results:
-    """In the order of `docs`; the block `gpassk` of the record is the same text in each."""
-    details = record['details']
-    place = {uid: number for number, uid in enumerate(details['uid'])}
-    block = {key: value for key, value in record['gpassk'].items() if key != 'counts'}
+def _by_question(docs: Sequence[Doc], samples: Samples, scored: Scored, measures: Measures) -> Results:
+    """Return the entry of each of `docs`; the block `gpassk` of the record is the same text in each."""
+    counts, n = scored.record['gpassk']['counts'], measures.n
+    place = {uid: number for number, uid in enumerate(counts['uid'])}
+    block = {key: value for key, value in scored.record['gpassk'].items() if key != 'counts'}
     common = json.dumps(block, sort_keys=True)
+    table = SampleTable(n, scored.samples.get)
+    deciders = table.deciders()
+    told = {name: column for name in TOLD if (column := table.by_question(name)) is not None}
     results = []
     for doc in docs:
         at = place[doc.specific['uid']]
-        c = details['c'][at]
+        own = slice(at * n, (at + 1) * n)
         results.append(
             {
-                'metrics': measures.means(np.array([c])),
-                'c': c,
-                'unjudged': details['verdicts'][at].count('?'),
-                'undecided': record['gpassk']['counts']['undecided'][at],
-                'distinct': len(set(samples.response[at * measures.n : (at + 1) * measures.n])),
+                'metrics': measures.means(np.array([counts['c'][at]])),
+                'c': counts['c'][at],
+                'unjudged': counts['unjudged'][at],
+                'undecided': counts['undecided'][at],
+                'distinct': len(set(samples.response[own])),
                 'problem': doc.specific['problem'],
-                'answers': details['answers'][at],
-                'verdicts': list(details['verdicts'][at]),
-                'judged_by': [details['judges'][letter] for letter in details['judged_by'][at]],
-                **{name: details[name][at] for name in ('output_tokens',) if name in details},
+                'answers': scored.record['details']['answers'][at],
+                'verdicts': list(scored.record['details']['verdicts'][at]),
+                'judged_by': deciders[own],
+                **{name: column[at] for name, column in told.items()},
                 'gpassk': common,
             }
         )

@@ -370,11 +370,8 @@ def record_of(
     n, c = len(verdicts[0]), [row.count('1') for row in verdicts]
     uids = [f'u{number}' for number in range(len(answers))]
     details = {
-        'uid': uids,
-        'group': ['A_cn'] * len(uids),
         'question': [f'{uid}?' for uid in uids],
         'reference': ['2'] * len(uids),
-        'c': c,
         'answers': answers,
         'verdicts': verdicts,
         'judged_by': judged_by,
@@ -387,7 +384,7 @@ def record_of(
             'f': 'down',
         },
     }
-    counts = {'uid': uids, 'problem': uids, 'group': details['group'], 'c': c}
+    counts = {'uid': uids, 'problem': uids, 'group': ['A_cn'] * len(uids), 'c': c}
     return {
         'gpassk': {'n': n, 'k': [2], 'thresholds': [1.0], 'counts': counts},
         'details': details | (change or {}),

@@ -136,6 +136,7 @@ ROOMS = {
         'results',
         'times',
         'uncertainty',
+        'unseen',
         'version',
     },
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty', 'wilson'},

@@ -29,7 +29,7 @@ from gpassk_opencompass.report.overview import mean_score, overview_table, why_n
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.table import Table, csv_cell, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 
 LEADERBOARD = [
     ['model', 'Greedy', 'G-Pass@2_0.5', 'G-Pass@2_0.75', 'G-Pass@2_1.0', 'mG-Pass@2'],

@@ -123,7 +123,7 @@ def read_run(place: str, record: Mapping[str, Any]) -> Run:
         unaccepted,
         unrejected,
         answers,
-        digest_of([counts['uid'], details])[:12],
+        digest_of([counts['uid'], *(details.get(name) for name in (*_COLUMNS, 'judged_by', 'judges'))])[:12],
     )
 
 

@@ -155,8 +155,7 @@ def _check_files(arguments: Namespace) -> None:
 
 def _result(place: Path) -> Result:
     """Return the one result that is meant."""
-    from ..results.collect import collect
-    from ..results.read import read
+    from ..results.read import collect, read
 
     if not place.is_dir():
         return read(place)

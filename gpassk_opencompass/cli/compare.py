@@ -129,7 +129,7 @@ def _scores(path: Path, published: Published, level: float) -> list[Score]:
     from ..report.leaderboard import boards
     from ..report.scores import read_scores, scores_of
     from ..report.tables import SCORES_FILE
-    from ..results.collect import collect
+    from ..results.read import collect
 
     if (path / SCORES_FILE).is_file():
         return read_scores(path / SCORES_FILE)

@@ -14,7 +14,7 @@ from ..report.layout import NOTHING, short_reason
 from ..report.leaderboard import boards
 from ..report.table import markdown_cell
 from ..report.tables import heading
-from ..results.collect import collect
+from ..results.read import collect
 from ..uncertainty import Comparison, compare
 from .shown import printable
 

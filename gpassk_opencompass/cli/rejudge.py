@@ -144,14 +144,16 @@ def _each(
 def _judged(read: Read, out: Path, config: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
     from ..judges.build import build_judge
     from ..rejudging.rejudged import rejudged
+    from ..results.samples import write_samples
 
     _check_questions(read, config)
     target = _target(out, read.run)
     _put_aside_if_damaged(target)
     with closing(build_judge(config)) as judge:
         _check_same_judge(target, judge.identity(), asked=False)
-        record = rejudged(read, judge, choices)
+        record, samples = rejudged(read, judge, choices, target.parent)
         _check_same_judge(target, judge.identity(), asked=True)
+    write_samples(target, record, samples)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record

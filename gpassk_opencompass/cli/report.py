@@ -69,8 +69,8 @@ def run(arguments: Namespace) -> int:
     from ..report.leaderboard import boards
     from ..report.published import read_published
     from ..report.scores import scores_of
-    from ..results.collect import collect
     from ..results.health import Gate
+    from ..results.read import collect
 
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]

@@ -150,7 +150,7 @@ def run(arguments: Namespace) -> int:
             print(printable(text))
         if arguments.output:
             csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
-            text = csv or _record(arguments, source, kept, settings, counts)
+            text = csv or _record(arguments, arguments.output, source, kept, settings, counts)
             write_file(arguments.output, text, make_folder=True)
     return 0
 
@@ -264,17 +264,24 @@ def _described(file: str, source: Source, counts: Counts) -> str:
 
 
 def _record(
-    arguments: Namespace, source: Source, kept: list[Question], settings: Settings, counts: Counts
+    arguments: Namespace,
+    output: Path,
+    source: Source,
+    kept: list[Question],
+    settings: Settings,
+    counts: Counts,
 ) -> str:
+    """Return the text of the record; its sample file is written."""
     from ..rescoring.written import result_record
     from ..results.record import Measures
+    from ..results.samples import write_samples
 
     [n] = {kind.n for kind in counts.kinds}
     judge: Mapping[str, Any] = source.judge or {'name': arguments.labelled_by or source.kind}
     run = {'model': Path(arguments.file).name.split('.')[0], 'dataset': 'samples', **source.run}
     run |= {'model': arguments.name} if arguments.name else {}
     run |= {'dataset': arguments.dataset} if arguments.dataset else {}
-    record = result_record(
+    record, samples = result_record(
         kept,
         Measures(n, settings.ks, settings.thresholds),
         judge,
@@ -282,6 +289,8 @@ def _record(
         source.judged,
         source.undecided,
     )
+    if samples is not None:
+        write_samples(output, record, samples)
     return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
 
 

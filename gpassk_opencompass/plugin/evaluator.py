@@ -14,7 +14,8 @@ from opencompass.registry import ICL_EVALUATORS
 from ..errors import IncompleteError, InputError
 from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..scoring import score, score_judged
+from ..results.samples import write_samples
+from ..scoring import Scored, score_judged, score_samples
 from ..unseen import with_whole_characters
 from .asked import CHANGES
 from .checks import check_provenance
@@ -85,12 +86,21 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
     ) -> dict[str, Any]:
-        """Called by OpenCompass with everything that `score` names; what it returns any file can hold."""
-        return dict(with_whole_characters(self._evaluate(k, n, original_dataset, score_kwargs)))
+        """Score the predictions, as OpenCompass asks for with everything that `score` names.
+
+        Returns:
+            A record that any file can hold. Its sample file is written where OpenCompass has said where
+            results go; the record itself OpenCompass writes.
+        """
+        scored = self._evaluate(k, n, original_dataset, score_kwargs)
+        record = dict(with_whole_characters(scored.record))
+        if (out := self._out()) is not None:
+            write_samples(out.with_name(f'{out.name}.json'), record, scored.samples)
+        return record
 
     def _evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> Scored:
         predictions = score_kwargs['predictions']
         found = self._found()
         provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
@@ -100,16 +110,17 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         versions = {package: version(package) for package in HOST_PACKAGES}
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
         if self._wrapped is not None:
-            record = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
+            scored = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
         else:
-            record = self._score_judged(original_dataset, score_kwargs, found, settings)
-        record['gpassk'] |= provenance
+            scored = self._score_judged(original_dataset, score_kwargs, found, settings)
+        block = scored.record['gpassk']
+        block |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
-            record['gpassk']['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
-        return record
+            block['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
+        return scored
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
-        """The same for a caller that knows no n: as many samples a question as there are rows."""
+        """Score for a caller that knows no n: there are as many samples a question as rows."""
         n = max(Counter(uids_of(test_set)).values(), default=1)
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
@@ -119,13 +130,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         found: Predictions | None,
         settings: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        samples = samples_of(
-            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
-        )
+    ) -> Scored:
+        told = told_in(found, self._out())
+        samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         judge = build_judge(self._with_store(self._judge_config))
         try:
-            return score(samples, judge, **settings)
+            return score_samples(samples, judge, **settings)
         finally:
             judge.close()
 
@@ -136,12 +146,11 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         found: Predictions | None,
         settings: Mapping[str, Any],
-    ) -> dict[str, Any]:
+    ) -> Scored:
         # An evaluator of somebody else may write them to files that hold no half of a character.
         score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
-        samples = any_samples(
-            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
-        )
+        told = told_in(found, self._out())
+        samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 

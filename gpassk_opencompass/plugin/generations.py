@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..results.generation import Generation
+from ..results.health import Generation
 
 
 class GenerationsOfBatch:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InputError
 from ..questions.wording import language_of
-from ..results.generation import Generation
 from ..scoring import Samples
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
@@ -22,15 +21,19 @@ def samples_of(
     rows: Any,
     responses: Sequence[Any],
     references: Sequence[str] | None,
-    generation: Sequence[Generation] = (),
+    told: Mapping[str, Sequence[Any]] | None = None,
 ) -> Samples:
-    """The columns that scoring needs, from this package's data set or, as far as it goes, from another."""
+    """Return the columns that scoring needs, from a data set of this package or, if it has them, another.
+
+    Args:
+        told: more columns of `Samples`.
+    """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     if references is None and 'answer' in rows.column_names:
         references = rows['answer']
     if not names or references is None:
         raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    return _samples(rows, responses, rows[names[0]], references, generation)
+    return _samples(rows, responses, rows[names[0]], references, told)
 
 
 def _samples(
@@ -38,7 +41,7 @@ def _samples(
     responses: Sequence[Any],
     questions: Sequence[str],
     references: Sequence[str],
-    generation: Sequence[Generation],
+    told: Mapping[str, Sequence[Any]] | None,
 ) -> Samples:
     uids = uids_of(rows)
     # A foreign column of one of these names may hold anything.
@@ -53,7 +56,7 @@ def _samples(
         split=columns.get('split') or ['all'] * len(uids),
         language=columns.get('language') or [language_of(question) for question in questions],
         problem=columns.get('problem') or uids,
-        generation=generation,
+        **(told or {}),
     )
 
 
@@ -61,18 +64,18 @@ def any_samples(
     rows: Any,
     responses: Sequence[Any],
     references: Sequence[Any] | None,
-    generation: Sequence[Generation] = (),
+    told: Mapping[str, Sequence[Any]] | None = None,
 ) -> Samples:
-    """The same for any data set of OpenCompass: what is no text is shown as JSON.
+    """Return the columns that scoring needs from any data set of OpenCompass.
 
-    A row without a column for its question is its own question.
+    What is no text is shown as JSON; a row without a column for its question is its own question.
     """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     content = [name for name in rows.column_names if name not in BOOKKEEPING]
     shown = rows[names[0]] if names else rows.select_columns(content).to_list()
-    told = [''] * len(rows) if references is None else references
+    given = [''] * len(rows) if references is None else references
     return _samples(
-        rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in told], generation
+        rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in given], told
     )
 
 
@@ -81,7 +84,10 @@ def _as_text(value: Any) -> str:
 
 
 def uids_of(rows: Any) -> list[str]:
-    """The name of each row's question: our column, or the two that OpenCompass adds, same in all replicas."""
+    """Return the name of each row's question, the same in all replicas.
+
+    It is the column of this package, or made of the two that OpenCompass adds.
+    """
     names = rows.column_names
     if 'uid' in names:
         return list(rows['uid'])

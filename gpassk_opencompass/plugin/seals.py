@@ -6,6 +6,7 @@ changed on its disk would be scored all the same.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError
 from ..files import digest, mapping, parse_json, read_json, replace_file
-from ..results.generation import Generation
+from ..results.health import Generation
 from ..unseen import json_text
 
 
@@ -75,9 +76,23 @@ def read_predictions(predictions: Path) -> Predictions:
     return Predictions(rows, places, files, seals)
 
 
-def told_in(found: Predictions | None) -> list[Generation]:
-    """Return what the engine said of each response, row by row; [] where there are no rows."""
-    return [] if found is None else [Generation.from_json(row.get('generation')) for row in found.rows]
+def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]:
+    """Return what predictions tell of each response, row by row, as columns of `scoring.Samples`.
+
+    Args:
+        found: None: nothing is told.
+        out: `…/results/<model>/<dataset>`, beside which `file` is seen.
+    """
+    if found is None or out is None:
+        return {}
+    relative = {path: os.path.relpath(path, out.parent) for path in found.files}
+    seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
+    return {
+        'generation': [Generation.from_json(row.get('generation')) for row in found.rows],
+        'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+        'file': [relative[path] for path, _ in found.places],
+        'row': [number for _, number in found.places],
+    }
 
 
 def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:

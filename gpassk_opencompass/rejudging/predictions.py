@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json
-from ..results.generation import Generation
+from ..results.health import Generation
 from .old_runs import OldRun
 
 ASKED = ('HUMAN', 'user')  # no set: a role in a damaged file may be of any type
@@ -45,6 +45,8 @@ class Replicas:
     """The n responses to each."""
     generations: list[Generation]
     """What the engine said of each response, question by question."""
+    places: list[tuple[Path, int]]
+    """(file, row in it) of each response, question by question."""
 
 
 def read_replicas(run: OldRun) -> Replicas:
@@ -57,7 +59,9 @@ def read_replicas(run: OldRun) -> Replicas:
         IncompleteError: the sampling is not finished.
         InputError: a file is damaged, a response is no text, or rows are not n times the same questions.
     """
-    rows = [row for part in run.parts for row in _rows(part)]
+    parts = {part: _rows(part) for part in run.parts}
+    rows = [row for part in parts.values() for row in part]
+    places = [(part, number) for part, held in parts.items() for number in range(len(held))]
     if not rows:
         raise InputError(f'{run.parts[0]} is empty')
     repeats = _repeat(run.n, rows)
@@ -74,7 +78,9 @@ def read_replicas(run: OldRun) -> Replicas:
         tuple(text for row in rows[question::size] for text in row.responses) for question in range(size)
     ]
     told = [row.generation for question in range(size) for row in rows[question::size] for _ in row.responses]
-    return Replicas(run.n * max(lengths), first, responses, told)
+    own = range(max(lengths))
+    where = [place for question in range(size) for place in places[question::size] for _ in own]
+    return Replicas(run.n * len(own), first, responses, told, where)
 
 
 def _check_finished(run: OldRun) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..judges.protocol import Judge, Verdict
 from ..metrics import DEFAULT_THRESHOLDS
 from ..results.record import SYMBOLS
-from ..scoring import Samples, score
+from ..scoring import Samples, Scored, score_samples
 from .findings import findings, seed_warnings
 from .old_runs import OldRun
 from .old_scores import OldScores, old_scores
@@ -77,8 +79,11 @@ def read_run(run: OldRun, data: str | None = None) -> Read:
     return Read(run, replicas, questions, old, findings(run, replicas, questions, old), data)
 
 
-def rejudged(read: Read, judge: Judge, choices: Choices) -> dict[str, Any]:
-    """The record that `GPassKEvaluator` would have written of these responses.
+def rejudged(read: Read, judge: Judge, choices: Choices, folder: Path) -> Scored:
+    """Return what `GPassKEvaluator` would have written of these responses.
+
+    Args:
+        folder: of the result, from which the sample file names the files of the responses.
 
     Beside the usual entries, `gpassk.rejudged` holds where the responses came from, the old scores, and what
     was found wrong with them. One seed for all samples is told in `gpassk.replicas.warnings`, too.
@@ -88,15 +93,15 @@ def rejudged(read: Read, judge: Judge, choices: Choices) -> dict[str, Any]:
         IncompleteError: more samples than tolerated stayed unjudged.
     """
     run = read.run
-    record = score(
-        _samples(read),
+    scored = score_samples(
+        _samples(read, folder),
         judge,
         n=read.replicas.n,
         k=list(choices.ks) or run.ks,
         thresholds=choices.thresholds,
         unjudged_tolerance=choices.unjudged_tolerance,
     )
-    block = record['gpassk']
+    block = scored.record['gpassk']
     block['replicas']['warnings'][:0] = seed_warnings(run, read.replicas.n)
     block['rejudged'] = {
         'predictions': [str(part) for part in run.parts],
@@ -105,7 +110,7 @@ def rejudged(read: Read, judge: Judge, choices: Choices) -> dict[str, Any]:
         'old': dict(read.old.metrics),
         'findings': read.findings,
     }
-    return record
+    return scored
 
 
 def changes(read: Read, record: Mapping[str, Any]) -> list[Change]:
@@ -127,8 +132,8 @@ def flips(read: Read, record: Mapping[str, Any]) -> Flips | None:
     return Flips(pairs.count((0, right)), pairs.count((1, wrong)))
 
 
-def _samples(read: Read) -> Samples:
-    """A row a response, question by question."""
+def _samples(read: Read, folder: Path) -> Samples:
+    """Return a row a response, question by question."""
     n = read.replicas.n
     rows = [question for question in read.questions.rows for _ in range(n)]
     return Samples(
@@ -141,4 +146,6 @@ def _samples(read: Read) -> Samples:
         language=[row.language for row in rows],
         problem=[row.problem for row in rows],
         generation=read.replicas.generations,
+        file=[os.path.relpath(path, folder) for path, _ in read.replicas.places],
+        row=[row for _, row in read.replicas.places],
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..replicas import describe_replicas
 from ..results.record import Measures, Questions, counts_record, versions_with, write_record
+from ..results.samples import WORDS, SampleColumns, sample_columns
 from .judged import Judged
 from .rows import Question, Sampled
 
@@ -21,8 +22,10 @@ def result_record(
     run: Mapping[str, str],
     judged: Judged | None = None,
     undecided: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
-    """The record that an evaluation of these questions would have written, so far as is known.
+) -> tuple[dict[str, Any], SampleColumns | None]:
+    """Return the record that an evaluation of these questions would have written, so far as is known.
+
+    With it come the columns of its sample file, None where answers or verdicts are not known.
 
     Args:
         questions: each with `measures.n` samples.
@@ -44,27 +47,36 @@ def result_record(
     gave_up = None if undecided is None else np.array([undecided[one.about.uid] for one in questions])
     record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, gave_up, **more)
     sampled = [question for question in questions if isinstance(question, Sampled)]
-    if len(sampled) == len(questions):
-        record['details']['verdicts'] = [question.verdicts for question in sampled]
-        if all(question.answers is not None for question in sampled):
-            record['details']['answers'] = [list(question.answers or ()) for question in sampled]
-    return record
+    if len(sampled) < len(questions):
+        return record, None
+    record['details']['verdicts'] = [question.verdicts for question in sampled]
+    if any(question.answers is None for question in sampled):
+        return record, None
+    record['details']['answers'] = [list(question.answers or ()) for question in sampled]
+    return record, {
+        'uid': [uid for uid in columns.uid for _ in range(measures.n)],
+        'replica': list(range(measures.n)) * len(sampled),
+        'answer': [answer for question in sampled for answer in question.answers or ()],
+        'verdict': [WORDS[symbol] for question in sampled for symbol in question.verdicts],
+    }
 
 
 def _of_judged(
     judged: Judged, columns: Questions, measures: Measures, more: Mapping[str, Any]
-) -> dict[str, Any]:
-    answers = judged.answers
-    return write_record(
+) -> tuple[dict[str, Any], SampleColumns]:
+    answers = [answer.text for answer in judged.answers]
+    record = write_record(
         columns,
         measures,
         judged.judgements,
-        [answer.text for answer in answers],
+        answers,
         judged.judge,
         **judged.counts(),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )
+    lengths = {'response_characters': [len(response) for response in judged.responses]}
+    return record, sample_columns(columns.uid, columns.rows, judged.judgements, answers, told=lengths)
 
 
 def _columns(questions: Sequence[Question], n: int, dataset: str) -> Questions:

@@ -13,7 +13,11 @@ from pydantic import ValidationError
 from ..errors import InputError
 from ..judges.protocol import Verdict
 from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
-from .schema import SCORE, Record
+from .samples import TOLD
+from .schema import SCORE, ReadRecord
+
+READ = (1, SCHEMA)
+"""Schemas that are read. In 1 the details have uid, group and c once more, tokens and finish reasons."""
 
 DEEPEST = 60
 """Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
@@ -38,11 +42,12 @@ def check(name: str, record: object) -> None:
     block = record.get('gpassk') if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(block, dict):
         raise InputError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
-    if block.get('schema') != SCHEMA:
-        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
+    if block.get('schema') not in READ:
+        known = ' and '.join(map(str, READ))
+        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {known}')
     try:
         _check_depth(record)
-        Record.model_validate(record)
+        ReadRecord.model_validate(record)
         _check_questions(block)
         _check_details(block, record.get('details') or {})
         _check_scores(block, record)
@@ -113,6 +118,9 @@ def _check_questions(block: Mapping[str, Any]) -> None:
             _same(f'gpassk.{name} is {{}}', block[name], sum(counts[name]), 'sum of its column')
     _same('gpassk.samples is {}', block.get('samples', n * questions), n * questions, 'n times questions')
     _same('gpassk.data.questions is {}', block['data']['questions'], questions)
+    if 'sample_file' in block:
+        rows = block['sample_file']['rows']
+        _same('gpassk.sample_file.rows is {}', rows, n * questions, 'n times questions')
 
 
 def _check_names(counts: Mapping[str, Any]) -> None:
@@ -155,7 +163,7 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
         if isinstance(column, list):
             _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
     _check_copies(counts, details)
-    for name in ('verdicts', 'answers', *_EXPLAINED, 'output_tokens'):
+    for name in ('verdicts', 'answers', *_EXPLAINED, *TOLD):
         for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
             if len(samples) != n:
                 what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
@@ -166,8 +174,8 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
             raise _Contradiction(
                 f'details.{name} has {min(unknown)!r}, which details.{legend} does not explain'
             )
-    texts = [details.get(name) for name in ('uid', 'question', 'reference')]
-    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
+    texts = [counts['uid'], *(details.get(name) for name in ('question', 'reference'))]
+    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:
         raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
 
 

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..files import mapping, parse_json, read_json
 from ..naming.names import DatasetName, ModelName, Settings, clean
 from .record import data_of, lettered
+from .samples import TOLD
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
@@ -87,13 +88,9 @@ def read_details(path: Path) -> dict[str, Any]:
 
 
 def _rows(path: Path) -> Rows:
-    try:
-        import pyarrow  # type: ignore[import-untyped]
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError(
-            f'{path} needs pyarrow, which is not installed; run: pip install "gpassk_opencompass[report]"'
-        ) from error
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
     try:
         rows: Rows = parquet.ParquetFile(path).read(columns=list(_COLUMNS)).to_pylist()
     except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
@@ -158,8 +155,9 @@ def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[st
         columns['verdicts'] = [''.join(verdicts) for verdicts in columns['verdicts']]  # type: ignore[misc]
     if 'judged_by' in columns:
         columns |= lettered(columns['judged_by'])
-    if all('output_tokens' in entry for entry in entries):
-        columns['output_tokens'] = [_list(entry['output_tokens']) for entry in entries]
+    for name in TOLD:
+        if all(entry.get(name) is not None for entry in entries):
+            columns[name] = [_list(entry[name]) for entry in entries]
     texts = {name: [one.get(name) for one in specific] for name in ('question', 'reference')}
     return {**texts, **columns}
 

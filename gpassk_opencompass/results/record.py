@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import metric_means, metric_table, mg_pass_name
 from ..version import __version__
-from .generation import UNKNOWN, Generation, totals_of
+from .health import Generation, totals_of
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the record's layout; raised when a reader would have to change."""
 
 SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
-
 
 DOUBTS = ('unjudged', 'undecided')
 """Columns of `gpassk.counts`: samples that might be right although they count as wrong."""
@@ -158,7 +157,6 @@ def write_record(
         'answers': [[answers[row] for row in question] for question in rows],
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
-        **_told_by_engine(generations, rows),
     }
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
@@ -186,11 +184,8 @@ def counts_record(
         **measures(correct),
         **measures.by_group(correct, questions.group),
         'details': {
-            'uid': list(questions.uid),
-            'group': list(questions.group),
             'question': list(questions.question),
             'reference': list(questions.reference),
-            'c': correct.tolist(),
         },
         'gpassk': {
             'schema': SCHEMA,
@@ -221,22 +216,8 @@ def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[
     return lettered([[names[row] for row in question] for question in rows])
 
 
-def _told_by_engine(generations: Sequence[Generation], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Return why each sample ended and its tokens; a column of which nothing is known is left out."""
-    reasons = [one.finish_reason or UNKNOWN for one in generations]
-    tokens = [one.output_tokens for one in generations]
-    columns: dict[str, Any] = {}
-    if any(one.finish_reason for one in generations):
-        columns |= lettered([[reasons[row] for row in one] for one in rows], 'finish_reasons', 'finishes')
-    if any(count is not None for count in tokens):
-        columns['output_tokens'] = [[tokens[row] for row in question] for question in rows]
-    return columns
-
-
-def lettered(
-    names: Sequence[Sequence[str]], column: str = 'judged_by', legend: str = 'judges'
-) -> dict[str, Any]:
-    """Two columns of the details: a letter a sample, and what the letters stand for.
+def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return two columns of the details: a letter a sample, and what the letters stand for.
 
     A judge of one's own may give a reason a sample; all that come after the letters have run out are 'other'.
 
@@ -248,8 +229,8 @@ def lettered(
         different = [*different[: len(ascii_letters) - 1], 'other']
     letters = dict(zip(different, ascii_letters, strict=False))
     return {
-        column: [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
-        legend: {letter: name for name, letter in letters.items()},
+        'judged_by': [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
+        'judges': {letter: name for name, letter in letters.items()},
     }
 
 

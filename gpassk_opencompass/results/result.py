@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..files import mapping
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import DatasetName, ModelName, Settings
@@ -19,6 +20,7 @@ from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
+from .samples import SampleTable, read_samples, table_of_details, warn_once
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +35,8 @@ class Result:
     """One result file: a model with its settings on one benchmark.
 
     `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it; `manifest` is the entry
-    of the sweep's manifest for the model, which tells its path and what a name that was cut does not.
+    of the sweep's manifest for the model, which tells its path and what a name that was cut does not;
+    `sample_file` is the file with a row a sample, where there is one that belongs to this result.
     """
 
     model_abbr: str
@@ -42,6 +45,7 @@ class Result:
     path: Path
     host: str = 'opencompass'
     manifest: ManifestEntry | None = None
+    sample_file: Path | None = None
 
     @property
     def block(self) -> Mapping[str, Any]:
@@ -116,12 +120,26 @@ class Result:
     @property
     def verdicts(self) -> Sequence[str]:
         """The verdicts on each question, '1', '0' or '?' a sample; empty if only counts are known."""
-        return self._details('verdicts')
+        return self._details('verdicts') or (self.samples.verdicts() if self.samples else ())
 
     @property
     def answers(self) -> Sequence[Sequence[str]]:
         """The n final answers to each question, '' where there is none; empty if they are not known."""
-        return self._details('answers')
+        return self._details('answers') or (self.samples and self.samples.by_question('answer')) or ()
+
+    @cached_property
+    def samples(self) -> SampleTable | None:
+        """What is known of each sample: from the sample file, or else what the JSON tells.
+
+        None where only counts are known.
+        """
+        if self.sample_file is not None:
+            try:
+                return read_samples(self.sample_file, self.n)
+            except InputError as error:
+                warn_once(f'{error}; what the JSON beside it tells of the samples is used')
+        undecided = mapping(self.block.get('undecided_reasons'))
+        return table_of_details(self.n, mapping(self.record.get('details')), undecided)
 
     def _details(self, name: str) -> Sequence[Any]:
         column: Sequence[Any] = mapping(self.record.get('details')).get(name, ())

@@ -13,7 +13,7 @@ from opencompass.models import HuggingFacewithChatTemplate
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
-from ...results.generation import CUT_OFF, Generation
+from ...results.health import CUT_OFF, Generation
 from ..generations import GenerationsOfBatch
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy

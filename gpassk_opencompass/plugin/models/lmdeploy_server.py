@@ -14,7 +14,7 @@ from opencompass.models.turbomind_api import TurboMindAPIModel
 from opencompass.registry import MODELS
 
 from ...keys import hidden, without_user
-from ...results.generation import Generation
+from ...results.health import Generation
 from ..generations import AskedOnce, GenerationsOfBatch
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, key_from, refuse

@@ -13,7 +13,7 @@ from opencompass.registry import MODELS
 
 from ...errors import InputError
 from ...keys import hidden, read_key
-from ...results.generation import Generation
+from ...results.health import Generation
 from ..generations import AskedOnce, GenerationsOfBatch
 from ..seeds import SERVER_BITS, SeedsOfBatch
 from .hidden import HiddenKey

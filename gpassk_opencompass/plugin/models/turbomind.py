@@ -9,7 +9,7 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...results.generation import Generation
+from ...results.health import Generation
 from ..generations import GenerationsOfBatch
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown

@@ -8,7 +8,7 @@ from typing import Any
 from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...results.generation import Generation
+from ...results.health import Generation
 from ..generations import GenerationsOfBatch, length_of
 from ..seeds import SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
