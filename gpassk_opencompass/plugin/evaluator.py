@@ -17,10 +17,9 @@ from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
 from ..unseen import with_whole_characters
-from .asked import CHANGES
-from .checks import check_provenance
-from .rows import any_samples, samples_of, uids_of
-from .seals import Predictions, read_predictions, told_in
+from .predictions import Predictions, read_predictions, told_in
+from .provenance import check_provenance
+from .rows import CHANGES, any_samples, samples_of, uids_of
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -172,23 +171,23 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         return check_provenance(found, out, rows, references, self._accepted)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
+        """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
         if (out := self._out()) is None:
             return dict(config)
         return with_store(config, str(_results_above(out).with_name('verdicts')))
 
     def _out(self) -> Path | None:
-        """`<work_dir>/<time>/results/<model>/<dataset>`, which OpenCompass sets; None for another caller."""
+        """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
         return Path(self._out_dir) if hasattr(self, '_out_dir') else None
 
 
 def _results_above(out: Path) -> Path:
-    """`<work_dir>/<time>/results`: a model with a `/` in its name has a folder in a folder there."""
+    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:
-    """Before anything is judged, which may take hours."""
+    """Refuse settings before anything is judged, which may take hours."""
     if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
         raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
     try:

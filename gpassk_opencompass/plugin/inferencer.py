@@ -19,12 +19,11 @@ from ..files import read_json, replace_file
 from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
-from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
-from .generations import Answered
-from .journal import Journal
-from .provenance import claim, current_task, difference, provenance_of
-from .seals import write_seal
-from .seeds import Sample
+from .handover import Answered, Sample
+from .predictions import Journal, write_seal
+from .provenance import claim, provenance_of
+from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .task import current_task, difference
 
 
 @ICL_INFERENCERS.register_module()
@@ -88,7 +87,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
-        """Batches of the rows still to do; they are the last ones of the shard."""
+        """Return batches of the rows still to do, which are the last ones of the shard."""
         batches = super().get_dataloader(datalist, batch_size)
         seeds = getattr(self.model, 'seeds', None)
 
@@ -141,7 +140,7 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
 @contextmanager
 def _any_response_written(generation_of: Callable[[int], Generation]) -> Iterator[None]:
-    """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
+    """Replace the handler that `GenInferencer.inference` makes by its name, as nothing else can."""
     own = icl_gen_inferencer.GenInferencerOutputHandler
     icl_gen_inferencer.GenInferencerOutputHandler = partial(ResponseFiles, generation_of)
     try:

@@ -19,7 +19,7 @@ from ..report.table import Run, breakdown_table, results_table
 from ..results.health import answer_warnings, self_test_notes, undecided_notes
 from ..results.read import read
 from ..times import utc_folder
-from .provenance import Task, difference
+from .task import Task, difference
 
 
 class GPassKSummarizer:
@@ -110,7 +110,7 @@ def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
 
 
 def _warnings(record: Any) -> list[str]:
-    """What a reader of the numbers should know before quoting them."""
+    """Return what a reader of the numbers should know before quoting them."""
     block = record['gpassk']
     warnings = [*block['replicas']['warnings'], *answer_warnings(block)]
     if block['unjudged']:

@@ -104,7 +104,7 @@ def _check_depth(record: object) -> None:
 
 
 def _check_questions(block: Mapping[str, Any]) -> None:
-    """That the columns of the counts are of the same questions, and no sample counts twice."""
+    """Refuse columns of the counts that are not of the same questions, and samples that count twice."""
     n, counts = block['n'], block['counts']
     questions = len(counts['uid'])
     for name in ('problem', 'group', 'c', *DOUBTS):
@@ -133,7 +133,7 @@ def _check_names(counts: Mapping[str, Any]) -> None:
 
 
 def _check_samples(n: int, counts: Mapping[str, Any]) -> None:
-    """That no question has more samples in its columns than n."""
+    """Refuse a question with more samples in its columns than n."""
     room = [n] * len(counts['uid'])
     for name in ('c', *DOUBTS):
         parts = counts.get(name, [0] * len(room))
@@ -157,7 +157,7 @@ def _same(what: str, found: int, expected: int, why: str = 'number of questions'
 
 
 def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """That the samples are those which were counted, and the questions those which were asked."""
+    """Refuse samples that are not those which were counted, and questions that were not asked."""
     n, counts = block['n'], block['counts']
     for name, column in details.items():
         if isinstance(column, list):
@@ -180,7 +180,7 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
 
 
 def _check_copies(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """That what stands in the counts and once more in the details is the same."""
+    """Refuse details that say something else than the counts, which have it once more."""
     for name in ('uid', 'group', 'c'):
         for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
             if one != other:
@@ -201,7 +201,7 @@ def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> No
 
 
 def _check_scores(block: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """That the scores are those of the counts."""
+    """Refuse scores that are not those of the counts."""
     stored = {key: value for key, value in record.items() if re.fullmatch(SCORE, key)}
     if not stored or block['n'] > _LARGEST_TABLE:
         return

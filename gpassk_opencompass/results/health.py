@@ -137,7 +137,7 @@ class Health(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What is said beside the score of a run above one of the `LIMITS`, else ''.
+        """Return what is said beside the score of a run above one of the `LIMITS`, else ''.
 
         >>> Health(240, 212, 235, 0, 0, None).mark
         '88.3 % cut off, 97.9 % without an answer'
@@ -277,7 +277,7 @@ def self_test_notes(block: Mapping[str, Any]) -> list[str]:
 
 
 def _failing(one: Any) -> str:
-    """A reference and the first of what is taken for it; '' where a damaged record does not say so."""
+    """Return a reference and the first answer taken for it; '' where a damaged record does not say so."""
     if not isinstance(one, dict) or not isinstance(one.get('accepted'), list) or not one['accepted']:
         return ''
     reference, accepted = str(one.get('reference')), str(one['accepted'][0])

@@ -157,12 +157,12 @@ def _results_above(path: Path) -> Path | None:
 
 
 def _text(value: object) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
+    """Return a text without halves of surrogate pairs, which no file can hold."""
     return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
 
 
 def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
-    """The results that count, of results sorted by age, and a line for each that does not."""
+    """Return the results that count, of results sorted by age, and a line for each other one."""
     kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
     older = []
     for result in reversed(results):
@@ -176,7 +176,7 @@ def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
 
 
 def _same_run(result: Result, other: Result) -> bool:
-    """Of two results with the same names."""
+    """Whether two results with the same names are of one run."""
     if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
         return True
     return (result.data, result.judge_digest) == (other.data, other.judge_digest)
@@ -187,7 +187,7 @@ def _names(result: Result) -> tuple[str, ...]:
 
 
 def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
-    """What may be a result, by its name and place; a line is added for each folder that cannot be read."""
+    """Yield what may be a result by name and place; add a line for each folder that cannot be read."""
     if not folder.is_dir():
         raise InputError(
             f'{folder} is no folder; give a work directory of OpenCompass, one of Lighteval or one above, '
@@ -206,7 +206,7 @@ def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
 
 
 def _results_of(model: Path, levels: int = 3) -> Iterator[Path]:
-    """The results in the folder of a model, or in folders there: a name with slashes has one for each part.
+    """Yield the results in a model's folder, or below it: a name with slashes has a folder for each part.
 
     The folder `<dataset>/` beside `<dataset>.json` holds what evaluators leave.
     """
@@ -220,7 +220,7 @@ def _results_of(model: Path, levels: int = 3) -> Iterator[Path]:
 
 
 def _is_result(name: str) -> bool:
-    """Wherever it lies; a JSON file that merely begins with results_ is anybody's."""
+    """Whether a file is a result by its name, wherever it lies; `results_*.json` alone may be anybody's."""
     if name.endswith(SUFFIX):
         return False
     return (
@@ -231,7 +231,7 @@ def _is_result(name: str) -> bool:
 
 
 def _within(folder: Path) -> list[Path]:
-    """What is in it; nothing in a file, or in a folder that cannot be read, of which `_below` tells."""
+    """Return what is in a folder; nothing of a file or an unreadable folder, of which `_below` tells."""
     try:
         return list(folder.iterdir())
     except OSError:
@@ -259,7 +259,7 @@ def _age(result: Result) -> tuple[float, str]:
 
 
 def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:
-    """Model abbreviation → its entry in the manifests, unless two of them tell different paths."""
+    """Return model abbreviation → its entry in the manifests, unless two of them tell different paths."""
     walks = (os.walk(folder) for folder in folders)
     homes = dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names)
     entries = [entry for home in [*homes, *configs] for entry in read_manifest(home)]

@@ -60,7 +60,7 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
 
 
 def digest_of(settings: object) -> str:
-    """SHA-256 in hexadecimal digits: the same for settings that are equal as JSON, in any order of keys."""
+    """Return the SHA-256 of settings, the same for equal JSON in any order of keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -83,7 +83,7 @@ class Measures:
         self._table = metric_table(n, self.ks, thresholds)
 
     def __call__(self, correct: NDArray[np.int64]) -> dict[str, float]:
-        """Means over the questions, in percent, under the published keys.
+        """Return the means over the questions, in percent, under the published keys.
 
         With n = 1 only the accuracy means anything. mG-Pass@1 is left out: its published sum is empty,
         and its 0 would read like a result.
@@ -91,14 +91,14 @@ class Measures:
         return {key: 100.0 * mean for key, mean in self.means(correct).items()}
 
     def means(self, correct: NDArray[np.int64]) -> dict[str, float]:
-        """The same as fractions from 0 to 1."""
+        """Return the means over the questions as fractions from 0 to 1."""
         means = {'accuracy': float(correct.mean()) / self.n}
         if self.n > 1:
             means |= metric_means(self._table, correct)
         return {key: mean for key, mean in means.items() if key != mg_pass_name(1)}
 
     def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
-        """The same for the questions of each group, under `{group}/{key}`."""
+        """Return the means in percent over the questions of each group, under `{group}/{key}`."""
         groups = np.array(group)
         return {
             f'{name}/{key}': value
@@ -107,12 +107,12 @@ class Measures:
         }
 
     def bounds(self, correct: NDArray[np.int64], unjudged: NDArray[np.int64]) -> dict[str, list[float]]:
-        """Each metric with all samples in doubt (unjudged or undecided) wrong and with all of them right."""
+        """Return each metric with all samples in doubt (unjudged or undecided) wrong, and with all right."""
         low, high = self(correct), self(correct + unjudged)
         return {key: [low[key], high[key]] for key in low}
 
     def settings(self) -> dict[str, Any]:
-        """n, k and τ as they stand in a record."""
+        """Return n, k and τ as they stand in a record."""
         return {'n': self.n, 'k': self.ks, 'thresholds': self.thresholds}
 
 
@@ -126,7 +126,7 @@ def write_record(
     /,
     **more: Any,
 ) -> dict[str, Any]:
-    """The record of one run; see `scoring.score`.
+    """Return the record of one run; see `scoring.score`.
 
     Args:
         judgements, answers: one a row.
@@ -171,7 +171,7 @@ def counts_record(
     undecided: NDArray[np.int64] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """The record of mere counts: the same layout, without what each sample said.
+    """Return a record of mere counts: the same layout, without what each sample said.
 
     Args:
         correct, unjudged: samples of each question, shape (Q,).
@@ -211,7 +211,7 @@ def counts_record(
 
 
 def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Which check decided each sample, or why none did."""
+    """Return the two columns of details that say which check decided each sample, or why none did."""
     names = [judgement.reason or judgement.origin for judgement in judgements]
     return lettered([[names[row] for row in question] for question in rows])
 
@@ -235,7 +235,7 @@ def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
 
 
 def unjudged_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
-    """How many samples stayed unjudged, by the reason."""
+    """Return how many samples stayed unjudged, by the reason."""
     return Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
 
 
@@ -245,12 +245,12 @@ def undecided_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
 
 
 def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
-    """Versions of this package and of Python, and those of the host."""
+    """Return the versions of this package, of Python, and of the host."""
     return {'gpassk_opencompass': __version__, 'python': platform.python_version(), **hosts}
 
 
 def _signature(measures: Measures, identity: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """One line that says how a number came about; runs may be compared where it is the same."""
+    """Return one line that says how a number came about; runs with the same line may be compared."""
     parts = {
         'n': measures.n,
         'k': '_'.join(map(str, measures.ks)),

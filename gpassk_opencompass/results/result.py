@@ -49,13 +49,13 @@ class Result:
 
     @property
     def block(self) -> Mapping[str, Any]:
-        """`gpassk` of the record: counts and what they rest on."""
+        """Return `gpassk` of the record: counts and what they rest on."""
         block: Mapping[str, Any] = self.record['gpassk']
         return block
 
     @cached_property
     def model(self) -> str:
-        """The model's name without its settings."""
+        """Return the model's name without its settings."""
         if self.manifest:
             return self.manifest.model
         name = _parsed(ModelName.parse, self.model_abbr)
@@ -63,7 +63,7 @@ class Result:
 
     @cached_property
     def settings(self) -> Settings | None:
-        """The sampling settings, as far as the manifest or the abbreviation tells them."""
+        """Return the sampling settings, as far as the manifest or the abbreviation tells them."""
         if self.manifest:
             return _settings(self.manifest.settings)
         name = _parsed(ModelName.parse, self.model_abbr)
@@ -71,65 +71,65 @@ class Result:
 
     @cached_property
     def benchmark(self) -> str:
-        """The benchmark's name without k and n."""
+        """Return the benchmark's name without k and n."""
         name = _parsed(DatasetName.parse, self.dataset_abbr)
         return name.label if name else re.sub(r'-k[0-9_]+-[rn][0-9]+$', '', self.dataset_abbr)
 
     @property
     def sizes_name(self) -> str:
-        """What the data set's abbreviation says of k and n: 'k4_8-r3'."""
+        """Return what the data set's abbreviation says of k and n: 'k4_8-r3'."""
         return self.dataset_abbr.removeprefix(self.benchmark).lstrip('-')
 
     @property
     def n(self) -> int:
-        """Samples a question."""
+        """Return how many samples a question has."""
         return int(self.block['n'])
 
     @property
     def greedy(self) -> bool:
-        """One answer a question, at a temperature that is known to be 0."""
+        """Whether there is one answer a question, at a temperature that is known to be 0."""
         return self.n == 1 and self.temperature == 0
 
     @property
     def temperature(self) -> float | None:
-        """As far as the manifest or the abbreviation tells it."""
+        """Return the temperature, as far as the manifest or the abbreviation tells it."""
         if self.manifest:
             return self.manifest.settings.get('temperature')
         return self.settings.temperature if self.settings else None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Correct answers of each question, shape (Q,)."""
+        """Return correct answers of each question, shape (Q,)."""
         return np.asarray(self.block['counts']['c'], dtype=np.int64)
 
     @property
     def uids(self) -> list[str]:
-        """The questions."""
+        """Return the questions."""
         return list(self.block['counts']['uid'])
 
     @property
     def questions(self) -> Sequence[str]:
-        """The text of each question; empty if they are not known."""
+        """Return the text of each question; empty if they are not known."""
         return self._details('question')
 
     @property
     def references(self) -> Sequence[str]:
-        """The reference answer of each question; empty if they are not known."""
+        """Return the reference answer of each question; empty if they are not known."""
         return self._details('reference')
 
     @property
     def verdicts(self) -> Sequence[str]:
-        """The verdicts on each question, '1', '0' or '?' a sample; empty if only counts are known."""
+        """Return '1', '0' or '?' for each sample of each question; empty if only counts are known."""
         return self._details('verdicts') or (self.samples.verdicts() if self.samples else ())
 
     @property
     def answers(self) -> Sequence[Sequence[str]]:
-        """The n final answers to each question, '' where there is none; empty if they are not known."""
+        """Return the n final answers to each question, '' for none; empty if they are not known."""
         return self._details('answers') or (self.samples and self.samples.by_question('answer')) or ()
 
     @cached_property
     def samples(self) -> SampleTable | None:
-        """What is known of each sample: from the sample file, or else what the JSON tells.
+        """Return what is known of each sample: from the sample file, or else what the JSON tells.
 
         None where only counts are known.
         """
@@ -147,87 +147,87 @@ class Result:
 
     @property
     def problems(self) -> list[str]:
-        """The source problem of each question."""
+        """Return the source problem of each question."""
         return list(self.block['counts']['problem'])
 
     @property
     def groups(self) -> list[str]:
-        """`{split}_{language}` of each question."""
+        """Return `{split}_{language}` of each question."""
         return list(self.block['counts']['group'])
 
     @cached_property
     def data(self) -> str:
-        """What was asked: the same for runs on the same questions with the same reference answers."""
+        """Return a digest that is the same for runs on the same questions with the same reference answers."""
         known = mapping(self.block.get('data')).get('sha256')
         return str(known) if known else digest_of(self.uids)
 
     @property
     def judge(self) -> Mapping[str, Any]:
-        """The identity of who judged."""
+        """Return the identity of who judged."""
         told = mapping(self.block.get('judge'))
         return {key: value for key, value in told.items() if key != 'statistics'}
 
     @cached_property
     def judge_digest(self) -> str:
-        """The same for runs with the same judge, in every setting of it."""
+        """Return a digest that is the same for runs with the same judge, in every setting of it."""
         return digest_of(self.judge)
 
     @cached_property
     def judge_kind(self) -> str:
-        """The same for runs whose judges differ at most in the versions of the packages behind the rule."""
+        """Return a digest of the judge without the versions of the packages behind the rule."""
         return digest_of(_without_packages(self.judge))
 
     @property
     def judge_packages(self) -> Mapping[str, str]:
-        """The versions of the packages behind the rule judge, also of one within a cascade."""
+        """Return the versions of the packages behind the rule judge, also of one within a cascade."""
         return dict(_packages(self.judge))
 
     @property
     def whole_name(self) -> str:
-        """The model's path or name on the hub, as far as a result of another host tells it."""
+        """Return the model's path or name on the hub, if a result of another host tells it; else ''."""
         return str(mapping(self.block.get('run')).get('path', ''))
 
     @property
     def unjudged(self) -> int:
-        """Samples without a verdict; they count as incorrect."""
+        """Return samples without a verdict; they count as incorrect."""
         return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
 
     @cached_property
     def health(self) -> Health:
-        """How its samples came to their end."""
+        """Return how its samples came to their end."""
         return health_of(self.block)
 
     @property
     def unjudged_of_each(self) -> NDArray[np.int64]:
-        """Samples of each question without a verdict, shape (Q,)."""
+        """Return samples of each question without a verdict, shape (Q,)."""
         column = self.block['counts'].get('unjudged') or [0] * self.counts.size
         return np.asarray(column, dtype=np.int64)
 
     @property
     def in_doubt(self) -> NDArray[np.int64]:
-        """Samples of each question that are unjudged, or incorrect because the judge gave up; shape (Q,)."""
+        """Return how many samples of each question are unjudged or undecided; shape (Q,)."""
         columns = [self.block['counts'].get(name) or [0] * self.counts.size for name in DOUBTS]
         in_doubt: NDArray[np.int64] = np.array(columns, dtype=np.int64).sum(0)
         return in_doubt
 
     @property
     def signature(self) -> str:
-        """One line that says how the numbers came about."""
+        """Return one line that says how the numbers came about."""
         return str(self.block.get('signature', ''))
 
     def bounds(self, metric: str) -> tuple[float, float]:
-        """The mean of the metric with all samples in doubt wrong and with all of them right, from 0 to 1."""
+        """Return the mean of a metric with all samples in doubt wrong, and with all right; from 0 to 1."""
         table = value_table(kernel_of(metric), self.n)
         high = np.minimum(self.counts + self.in_doubt, self.n)
         return float(table[self.counts].mean()), float(table[high].mean())
 
     def rows_of(self, uids: Iterable[str]) -> list[int]:
-        """Where these questions stand, all of which it has: results need not have them in one order."""
+        """Return where these questions stand, all of which it has: results may have them in any order."""
         place = {uid: row for row, uid in enumerate(self.uids)}
         return [place[uid] for uid in uids]
 
     def values(self, metric: str) -> Floats:
-        """The metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
+        """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
 
         Raises:
             InputError: no such metric, or k > n.
@@ -235,11 +235,11 @@ class Result:
         return value_table(kernel_of(metric), self.n)[self.counts]
 
     def interval(self, metric: str, level: float = 0.95) -> Interval:
-        """The mean of the metric with its interval for new questions of the same kind."""
+        """Return the mean of the metric with its interval for new questions of the same kind."""
         return mean_interval(self.values(metric), self.problems, level)
 
     def group_interval(self, group: str, metric: str, level: float = 0.95) -> Interval | None:
-        """The same of the questions of one group; None where it has none."""
+        """Return the mean and interval for the questions of one group; None where it has none."""
         rows = self._group_rows.get(group)
         if rows is None:
             return None
@@ -252,7 +252,7 @@ class Result:
 
     @cached_property
     def _problems(self) -> NDArray[np.intp]:
-        """The number of each question's problem."""
+        """Return the number of each question's problem."""
         return cluster_numbers(self.problems)
 
 
@@ -278,6 +278,6 @@ def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
 
 
 def _settings(values: Mapping[str, Any]) -> Settings | None:
-    """Of a manifest; None where it does not say how long a response may be."""
+    """Return the settings in a manifest; None where it does not say how long a response may be."""
     known = {field.name: values[field.name] for field in fields(Settings) if field.name in values}
     return Settings(**known) if 'max_out_len' in known else None

@@ -289,7 +289,7 @@ def sound_sample_file(result: Path, block: Mapping[str, Any]) -> Path | None:
 
 @lru_cache(maxsize=4096)
 def warn_once(text: str) -> None:
-    """Warn; a command that reads a result twice says it once."""
+    """Warn, but only once a process: a command may read a result twice."""
     logger.warning(text)
 
 

@@ -112,7 +112,7 @@ def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
         for prompt, response, answer in zip(rows['prompt'], responses, rows['answer'], strict=True)
     ]
     predictions.write_text(json.dumps({str(number): row for number, row in enumerate(kept)}))
-    import_plugin('.seals').write_seal(predictions, predictions, '', {})
+    import_plugin('.predictions').write_seal(predictions, predictions, '', {})
     scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
         evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])

@@ -19,8 +19,8 @@ from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.results.health import Generation
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
-generations = import_plugin('.generations')
+seeds = import_plugin('.handover')
+generations = import_plugin('.handover')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 TELLING = [engine for engine in ENGINES if engine != 'huggingface']

@@ -14,8 +14,7 @@ from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
 from ...results.health import CUT_OFF, Generation
-from ..generations import GenerationsOfBatch
-from ..seeds import SeedsOfBatch
+from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}

@@ -10,8 +10,7 @@ from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
 from ...results.health import Generation
-from ..generations import GenerationsOfBatch
-from ..seeds import SeedsOfBatch
+from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown
 
 RULED = {'random_seed': SEED, 'seed': SEED, 'n': COUNT, 'max_new_tokens': LENGTH}

@@ -9,8 +9,7 @@ from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 
 from ...results.health import Generation
-from ..generations import GenerationsOfBatch, length_of
-from ..seeds import SeedsOfBatch
+from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {

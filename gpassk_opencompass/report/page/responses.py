@@ -33,7 +33,7 @@ class Responses(NamedTuple):
 
 
 def pack_responses(results: Sequence[Result], formulas: Formulas) -> Responses:
-    """The different answers of each question with how often each was given.
+    """Return the different answers of each question with how often each was given.
 
     Where all of them together exceed `BUDGET`, only the most frequent ones of each question stay, as many
     as fit, and no answers at all where not even one a question fits.
@@ -54,7 +54,7 @@ def pack_responses(results: Sequence[Result], formulas: Formulas) -> Responses:
 
 
 def pack(content: object) -> str:
-    """JSON, deflated, in base 64; the page inflates it with the browser's own DecompressionStream."""
+    """Return JSON, deflated, in base 64; the page inflates it with the browser's DecompressionStream."""
     text = json.dumps(content, separators=(',', ':'))
     return base64.b64encode(zlib.compress(text.encode('ascii'))).decode('ascii')
 
