@@ -239,7 +239,7 @@ def arrow_schema() -> pyarrow.Schema:
 
 
 def read_samples(path: Path, n: int) -> SampleTable:
-    """Read a sample file.
+    """Read a sample file; each column is read when it is asked for.
 
     Raises:
         InputError: it cannot be read, in one line.
@@ -247,17 +247,20 @@ def read_samples(path: Path, n: int) -> SampleTable:
     import pyarrow
     from pyarrow import parquet
 
+    damaged = (OSError, ValueError, pyarrow.ArrowException)
     try:
-        table = parquet.ParquetFile(path).read()
-        layout = (table.schema.metadata or {}).get(b'gpassk.samples', b'').decode()
-        if layout != str(LAYOUT):
-            raise InputError(f'{path} has layout {layout!r:.20}; this version reads {LAYOUT}')
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        layout = (parquet.read_schema(path).metadata or {}).get(b'gpassk.samples', b'').decode()
+    except damaged as error:
         raise InputError(f'{path} cannot be read: {error}') from error
+    if layout != str(LAYOUT):
+        raise InputError(f'{path} has layout {layout!r:.20}; this version reads {LAYOUT}')
 
-    @lru_cache
     def load(name: str) -> list[Any] | None:
-        column = table.column(name).combine_chunks()
+        try:
+            column = parquet.ParquetFile(path).read(columns=[name]).column(name).combine_chunks()
+        except damaged as error:
+            warn_once(f'{path} cannot be read: {error}')
+            return None
         return None if column.null_count == len(column) else _values(column)
 
     return SampleTable(n, load)
