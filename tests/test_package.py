@@ -180,10 +180,10 @@ ROOMS = {
         'scoring',
         'sweep',
     },
-    'question_sets': set(),
+    'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
-    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'sweep'},
+    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
         'errors',
         'files',
