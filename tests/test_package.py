@@ -110,7 +110,7 @@ ROOMS = {
     'judges': {'answers', 'errors', 'judges', 'keys'},
     'json_lines': {'errors'},
     'wilson': set(),
-    'agreement': {'agreement', 'answers', 'errors', 'json_lines', 'judges', 'results', 'wilson'},
+    'agreement': {'agreement', 'answers', 'errors', 'judges', 'results', 'sources', 'wilson'},
     'audit': {
         'agreement',
         'answers',

@@ -20,7 +20,7 @@ from ..results.read import read as read_result
 from ..times import utc_folder
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed, path
+from .options import Several, add_numbers, path, requested
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
 from .shown import printable
 
@@ -64,22 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, 'as for gpassk judge-agreement (default: rule)', 'the verdicts (default: <-o>/verdicts)'
     )
     add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
-    add(
-        '--k',
-        action=Several,
-        type=listed(int),
-        default=[],
-        metavar='K',
-        help='answers drawn (default: as the config has)',
-    )
-    add(
-        '--threshold',
-        action=Several,
-        type=listed(float),
-        default=list(DEFAULT_THRESHOLDS),
-        metavar='TAU',
-        help='τ (default: 0 0.25 0.5 0.75 1)',
-    )
+    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: as the config has)')
+    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: 0 0.25 0.5 0.75 1)', DEFAULT_THRESHOLDS)
     share = 'of samples that may stay unjudged (default: %(default)s)'
     add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
     add(
@@ -93,33 +79,21 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class RejudgeRequest:
-    """What `gpassk rejudge` is asked to do.
+    """What `gpassk rejudge` is asked to do."""
 
-    Args:
-        old: the old work directory, which is only read.
-        out: the folder of the new results.
-        check: only say what is there and what is wrong with it.
-        judge: as `build_judge` takes it.
-        questions: where the questions come from; None: from the prompts.
-        ks: of G-Pass@k; empty: those of the old config.
-        thresholds: τ.
-        unjudged_tolerance: the largest share of samples that may stay unjudged.
-        only: texts, one of which is in the name of each run that is rejudged; empty: all runs.
-    """
-
-    old: Path
-    out: Path
+    work_dir: Path
+    output: Path
     check: bool
     judge: Mapping[str, Any]
     questions: str | None
-    ks: Sequence[int]
-    thresholds: Sequence[float]
+    k: Sequence[int]
+    threshold: Sequence[float]
     unjudged_tolerance: float
     only: Sequence[str]
 
     def target(self, run: OldRun) -> Path:
         """Return where the new result of a run goes."""
-        return self.out / run.folder / f'{run.dataset}.json'
+        return self.output / run.folder / f'{run.dataset}.json'
 
 
 def run(arguments: Namespace) -> int:
@@ -131,40 +105,30 @@ def run(arguments: Namespace) -> int:
     from ..sources.opencompass import find_runs
 
     request = _request(arguments)
-    found = find_runs(request.old)
+    found = find_runs(request.work_dir)
     runs = _chosen(found, request)
     if not request.check:
         _check_places(request, runs)
         _check_targets(request, runs)
-    print(described(request.old, found, runs))
+    print(described(request.work_dir, found, runs))
     failures: dict[str, GPassKError] = {}
     outcomes = list(_each(request, runs, failures))
     if done := [one for one in outcomes if one is not None]:
-        _finish(request.out, done)
+        _finish(request.output, done)
     return _told(failures, bool(outcomes))
 
 
 def _request(arguments: Namespace) -> RejudgeRequest:
     from ..judges.build import check_judge
 
-    ks = [as_whole('k', k, 1, 100_000) for k in arguments.k]
-    thresholds = [as_threshold(threshold) for threshold in arguments.threshold]
+    k = [as_whole('k', k, 1, 100_000) for k in arguments.k]
+    threshold = [as_threshold(threshold) for threshold in arguments.threshold]
     if not 0 <= arguments.unjudged_tolerance <= 1:
         raise InputError(f'--unjudged-tolerance {arguments.unjudged_tolerance}: expected a share from 0 to 1')
-    out = arguments.output or Path(f'{arguments.work_dir.resolve().name}.rejudged')
-    judge = chosen_judge(arguments, str(out / 'verdicts'))
+    output = arguments.output or Path(f'{arguments.work_dir.resolve().name}.rejudged')
+    judge = chosen_judge(arguments, str(output / 'verdicts'))
     check_judge(judge)
-    return RejudgeRequest(
-        arguments.work_dir,
-        out,
-        arguments.check,
-        judge,
-        arguments.questions,
-        ks,
-        thresholds,
-        arguments.unjudged_tolerance,
-        arguments.only,
-    )
+    return requested(RejudgeRequest, arguments, k=k, threshold=threshold, output=output, judge=judge)
 
 
 def _each(
@@ -207,7 +171,7 @@ def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
     _put_aside_if_damaged(target)
     with closing(build_judge(dict(request.judge))) as judge:
         _check_same_judge(target, judge.identity(), asked=False)
-        record = rejudged(read, judge, request.ks, request.thresholds, request.unjudged_tolerance)
+        record = rejudged(read, judge, request.k, request.threshold, request.unjudged_tolerance)
         _check_same_judge(target, judge.identity(), asked=True)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
@@ -216,8 +180,8 @@ def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
 
 def _check_places(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:
     """Raise InputError if anything would be written into the old work directory."""
-    places = [request.out, *map(request.target, runs), *_stores(request.judge)]
-    inside = [place for place in places if place.resolve().is_relative_to(request.old.resolve())]
+    places = [request.output, *map(request.target, runs), *_stores(request.judge)]
+    inside = [place for place in places if place.resolve().is_relative_to(request.work_dir.resolve())]
     if inside:
         raise InputError(
             f'{inside[0]} is in the old work directory, which is only read; give another -o (or --store)'
@@ -239,8 +203,8 @@ def _stores(config: Mapping[str, Any]) -> Iterator[Path]:
 
 def _check_targets(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:
     """Raise InputError unless each result gets a file of its own."""
-    if request.out.exists() and not request.out.is_dir():
-        raise InputError(f'-o {request.out} is no folder; expected one for the new results')
+    if request.output.exists() and not request.output.is_dir():
+        raise InputError(f'-o {request.output} is no folder; expected one for the new results')
     taken: dict[Path, OldRun] = {}
     for run in runs:
         other = taken.setdefault(request.target(run), run)
@@ -289,7 +253,7 @@ def _chosen(found: Found, request: RejudgeRequest) -> list[OldRun]:
         names = ', '.join(run.name for run in found.runs[:10])
         raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     others = '\n'.join(f'  {name}: {why}' for name, why in found.left_alone.items())
-    raise InputError(f'{request.old} holds no LiveMathBench run of OpenCompass:\n{others}')
+    raise InputError(f'{request.work_dir} holds no LiveMathBench run of OpenCompass:\n{others}')
 
 
 def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:

@@ -17,7 +17,7 @@ from ..sources.rows import KINDS
 from ..sources.source import SOURCES, Reading, Run, Selection, read_runs
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed, path
+from .options import Several, add_numbers, path, requested
 from .score_table import described, scores_table
 from .shown import printable
 
@@ -71,31 +71,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
-    add, taus = parser.add_argument, list(SHOWN_THRESHOLDS)
-    add(
-        '--k',
-        action=Several,
-        type=listed(int),
-        metavar='K',
-        help='answers drawn (default: 4 8 16, or those of a result)',
-    )
-    add(
-        '--threshold',
-        action=Several,
-        type=listed(float),
-        default=taus,
-        metavar='TAU',
-        help='τ (default: %(default)s)',
-    )
+    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: 4 8 16, or those of a result)')
+    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: %(default)s)', SHOWN_THRESHOLDS)
+    add_numbers(parser, '--majority', int, 'M', 'maj@M and the stability of it')
+    add = parser.add_argument
     add('--also', action=Several, choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
-    add(
-        '--majority',
-        action=Several,
-        type=listed(int),
-        default=[],
-        metavar='M',
-        help='maj@M and the stability of it',
-    )
 
 
 def _add_choice(parser: ArgumentParser) -> None:
@@ -129,19 +109,7 @@ def _add_choice(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What `gpassk score` is asked to do.
-
-    Args:
-        file: as it was given, for messages.
-        source: one of `SOURCES`, or None: that which recognises the file.
-        reading: what is asked of the source.
-        only: texts, one of which is in the name of each run that is scored; empty: all runs.
-        choices: what of a run is scored, and how.
-        judge: of responses, as `build_judge` takes it.
-        judge_options: those that were given.
-        output: where to write, if anywhere.
-        labelled_by, model, dataset: names to write, where they were given.
-    """
+    """What `gpassk score` is asked to do; `judge_options` are those that were given."""
 
     file: str
     source: str | None
@@ -152,13 +120,13 @@ class ScoreRequest:
     judge_options: Sequence[str]
     output: Path | None
     labelled_by: str | None
-    model: str | None
+    name: str | None
     dataset: str | None
 
     def names(self, run: Run) -> dict[str, str]:
         """Return what model and data set of a run are called in a record."""
         return {
-            'model': self.model or run.model or Path(self.file).name.split('.')[0],
+            'model': self.name or run.model or Path(self.file).name.split('.')[0],
             'dataset': self.dataset or run.dataset or 'samples',
         }
 
@@ -185,7 +153,7 @@ def run(arguments: Namespace) -> int:
 
 def _request(arguments: Namespace) -> ScoreRequest:
     """Return what is asked for; what can be refused before the file is opened is refused here."""
-    for name, values in (('k', arguments.k or ()), ('--majority', arguments.majority)):
+    for name, values in (('k', arguments.k), ('--majority', arguments.majority)):
         for value in values:
             as_whole(name, value, 1, 100_000)
     for name in ('first', 'n'):
@@ -195,18 +163,15 @@ def _request(arguments: Namespace) -> ScoreRequest:
         as_threshold(threshold)
     choices = _choices(arguments)
     _check_output(arguments.output, arguments.file, choices)
-    return ScoreRequest(
-        arguments.file,
-        arguments.source,
-        Reading(arguments.kind, dict(arguments.field), choices.selection.takes),
-        arguments.only,
-        choices,
-        chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts'),
-        [f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)],
-        arguments.output,
-        arguments.labelled_by,
-        arguments.name,
-        arguments.dataset,
+    return requested(
+        ScoreRequest,
+        arguments,
+        reading=Reading(arguments.kind, dict(arguments.field), choices.selection.takes),
+        choices=choices,
+        judge=chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts'),
+        judge_options=[
+            f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)
+        ],
     )
 
 
@@ -216,7 +181,7 @@ def _choices(arguments: Namespace) -> Choices:
     from ..sources.tally import Unjudged
 
     settings = Settings(
-        tuple(sorted(set(arguments.k or ()))),
+        tuple(sorted(set(arguments.k))),
         tuple(dict.fromkeys(arguments.threshold)),
         arguments.n,
         frozenset(arguments.also),

@@ -49,63 +49,63 @@ class OldRun:
 
     @property
     def name(self) -> str:
-        """`<model>/<data set>`, for messages."""
+        """Return `<model>/<data set>`, for messages."""
         return f'{self.model}/{self.dataset}'
 
     @property
     def folder(self) -> Path:
-        """Where its result goes, below the folder of all results."""
+        """Return where its result goes, below the folder of all results."""
         return self.place / 'results' / self.model.replace('/', '_')
 
     @property
     def wanted(self) -> Wanted:
-        """What `TimeDir` is asked for its files."""
+        """Return what `TimeDir` is asked for its files."""
         return Wanted(self.model, self.dataset, None, None)
 
     @property
     def result(self) -> Path:
-        """What the old evaluation wrote, if it came to its end."""
+        """Return what the old evaluation wrote, if it came to its end."""
         return self.time_dir.result(self.wanted)
 
     @property
     def replies(self) -> Path:
-        """Where the built-in evaluator kept the judge's replies."""
+        """Return where the built-in evaluator kept the judge's replies."""
         return self.result.with_suffix('') / 'tmp_judge.json'
 
     @property
     def n(self) -> int:
-        """Samples a question, as the config has it."""
+        """Return the samples a question, as the config has it."""
         return _whole('n', self.config.get('n', 1))
 
     @property
     def ks(self) -> list[int]:
-        """The k of G-Pass@k, as the config has them."""
+        """Return the k of G-Pass@k, as the config has them."""
         given = self.config.get('k', 1)
         return [_whole('k', k) for k in (given if isinstance(given, (list, tuple)) else [given])]
 
     @property
     def version(self) -> str:
-        """The version of LiveMathBench."""
+        """Return the version of LiveMathBench."""
         return str(self.config.get('version', '202412'))
 
     @property
     def splits(self) -> list[str]:
-        """The splits that were asked, in order."""
+        """Return the splits that were asked, in order."""
         return _texts('dataset_splits', self.config.get('dataset_splits', STANDARD_SPLITS))
 
     @property
     def languages(self) -> list[str]:
-        """The languages of each split, in order."""
+        """Return the languages of each split, in order."""
         return _texts('dataset_languages', self.config.get('dataset_languages', STANDARD_LANGUAGES))
 
     @property
     def evaluator(self) -> Mapping[str, Any]:
-        """The old evaluator's config."""
+        """Return the old evaluator's config."""
         return mapping(mapping(self.config.get('eval_cfg')).get('evaluator'))
 
     @property
     def evaluator_class(self) -> str:
-        """The name of the old evaluator's class; that of LiveMathBench is the built-in one."""
+        """Return the name of the old evaluator's class; that of LiveMathBench is the built-in one."""
         return _class_of(self.evaluator)
 
     @property
@@ -116,7 +116,7 @@ class OldRun:
 
     @property
     def postprocessors(self) -> list[str]:
-        """What the old evaluation made of each response before it judged it, by name."""
+        """Return what the old evaluation made of each response before it judged it, by name."""
         holders = (self.model_config, mapping(self.config.get('eval_cfg')), self.evaluator)
         found = [mapping(holder.get('pred_postprocessor')) for holder in holders]
         return [_class_of(one) for one in found if one]

@@ -73,7 +73,7 @@ class Read:
 
     @property
     def n(self) -> int:
-        """Samples a question."""
+        """Return the samples a question."""
         return len(self.questions.rows[0].responses)
 
 

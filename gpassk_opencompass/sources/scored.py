@@ -66,7 +66,7 @@ class Scored:
 
     @property
     def judge(self) -> Mapping[str, Any]:
-        """The identity of who judged; {} where the files do not say."""
+        """Return the identity of who judged; {} where the files do not say."""
         return self.judged.judge.identity() if self.judged else self.run.judge
 
     def record(self, names: Mapping[str, str], labelled_by: str | None) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class About(NamedTuple):
 
     @property
     def group(self) -> str:
-        """`{split}_{language}`, one of them where the other is missing, or 'all'."""
+        """Return `{split}_{language}`, one of them where the other is missing, or 'all'."""
         if self.split and self.language:
             return f'{self.split}_{self.language}'
         return self.split or self.language or 'all'
@@ -186,12 +186,12 @@ class Place:
 
     @cached_property
     def first(self) -> Row | None:
-        """The first JSON object of a file; None of a folder, and of a file that does not begin with one."""
+        """Return the first JSON object of a file; None where there is none, as of a folder."""
         return self._first[1] if self._first else None
 
     @cached_property
     def only(self) -> Row | None:
-        """The JSON object of a file that holds one and no more, else None; then there are no `rows`."""
+        """Return the JSON object of a file that holds just one, else None; after it there are no `rows`."""
         return self.first if self.first is not None and next(self._items, None) is None else None
 
     def rows(self) -> Iterator[tuple[int, Row]]:
@@ -266,7 +266,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """`<model>/<data set>`, as far as they are known."""
+        """Return `<model>/<data set>`, as far as they are known."""
         return '/'.join(filter(None, (self.model, self.dataset)))
 
     def kind(self, wanted: str | None) -> str:

@@ -62,12 +62,12 @@ class Counts:
 
     @cached_property
     def weights(self) -> NDArray[np.int64]:
-        """Questions of each kind."""
+        """Return how many questions are of each kind."""
         return np.bincount(self.ids, minlength=len(self.kinds))
 
     @cached_property
     def clusters(self) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-        """The number 0, 1, … of each question's source problem (None: its own) and the sizes of problems."""
+        """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
         _, numbers, sizes = np.unique(self.problems, return_inverse=True, return_counts=True)
@@ -75,7 +75,7 @@ class Counts:
 
     @cached_property
     def sizes(self) -> Counter[int]:
-        """n as it counts → questions with it."""
+        """Return n, as `unjudged` has it → how many questions have so many samples."""
         sizes: Counter[int] = Counter()
         for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
             if weight:
@@ -84,17 +84,17 @@ class Counts:
 
     @property
     def groups(self) -> list[str]:
-        """The groups, in the order of their first question."""
+        """Return the groups, in the order of their first question."""
         return list(dict.fromkeys(kind.group for kind in self.kinds))
 
     @property
     def unjudged_samples(self) -> int:
-        """How many samples nobody judged."""
+        """Return how many samples nobody judged."""
         return int(self.weights @ np.array([kind.unjudged for kind in self.kinds]))
 
     @property
     def samples(self) -> int:
-        """How many samples there are, judged or not."""
+        """Return how many samples there are, judged or not."""
         return int(self.weights @ np.array([kind.n for kind in self.kinds]))
 
     def of(self, rows: NDArray[np.bool_]) -> Counts:

@@ -115,7 +115,7 @@ def _winner(votes: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=100_000)
 def _majority(right: Sizes, wrong: Sizes, blank: int, m: int) -> float:
-    """Sum over the winner's votes t, and over how many correct and wrong answers have as many."""
+    """Compute maj@m: summed over the winner's votes, and over how many answers of each kind have as many."""
     total = blank + sum(right) + sum(wrong)
     won = Fraction(0)
     for votes in range(1, min(m, max(right, default=0)) + 1):
