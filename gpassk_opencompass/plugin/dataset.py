@@ -18,9 +18,8 @@ from opencompass.utils.datasets_info import DATASETS_MAPPING
 
 from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from ..questions.benchmarks import benchmark_rows
+from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
 from ..questions.files import HUB_ERRORS, Listing, rows_of
-from ..questions.live_math_bench import live_math_bench_rows
 from ..scoring import name_failing_references
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
@@ -100,14 +99,15 @@ class LiveMathBenchDataset(ReplicatedDataset):
 
 @LOAD_DATASET.register_module(name='GPassKBenchmarkDataset')
 class BenchmarkDataset(ReplicatedDataset):
-    """MATH500-L5, AIME2024, AIME2025 or OlymMATH, n rows a question.
+    """MATH500-L5, AIME, OlymMATH or a benchmark of another package, n rows a question.
 
     Rows have the columns of `LiveMathBenchDataset`: question, answer, prompt (the protocol's, in the
-    question's language), `uid`, `problem` (one for both languages), split, language, source, and `replica`.
+    question's language, unless the benchmark has its own), `uid`, `problem`
+    (one for both languages), split, language, source, and `replica`.
     What a benchmark is called, its number of questions and its default source are in `question_sets`.
 
     Args:
-        benchmark: a name of `question_sets.QUESTION_SETS`, e.g. 'aime2024'.
+        benchmark: a name of `question_sets.BENCHMARKS`, e.g. 'aime2024'.
         path: a folder with the benchmark's files (`aime2024.jsonl`), such a file, a copy of a hub data set,
             or a hub name. A line is an object with question, problem, prompt or origin_prompt, and answer
             or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy
@@ -146,7 +146,15 @@ LOADERS = {path: _load_with_opencompass for path in OPENCOMPASS}
 
 
 def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
-    """Return the rows with the protocol's prompt in the question's language."""
+    """Return the rows with the protocol's prompt in the question's language, unless they have their own.
+
+    Raises:
+        InputError: `cot` is False for rows with prompts of their own, which it would not change.
+    """
+    if all('prompt' in row for row in rows):
+        if not cot:
+            raise InputError('cot = False is not for a benchmark that is asked in words of its own')
+        return Dataset.from_list(list(rows))
     prompts = {row['language']: protocol_prompt(row['language'], cot) for row in rows}
     return Dataset.from_list(
         [{**row, 'prompt': prompts[row['language']].replace('{question}', row['question'])} for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -20,7 +21,7 @@ from ..uncertainty import Interval, kernel_of, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
-from .samples import SampleTable, read_samples, table_of_details, warn_once
+from .samples import COLUMNS, SampleColumns, SampleTable, read_samples, table_of_details, warn_once
 
 Floats = NDArray[np.float64]
 
@@ -140,6 +141,18 @@ class Result:
                 warn_once(f'{error}; what the JSON beside it tells of the samples is used')
         undecided = mapping(self.block.get('undecided_reasons'))
         return table_of_details(self.n, mapping(self.record.get('details')), undecided)
+
+    def sample_columns(self, folder: Path) -> SampleColumns | None:
+        """Return what is known of its samples, for a result in a folder, from which `file` is seen then."""
+        if self.samples is None:
+            return None
+        known = {one.name: self.samples.column(one.name) for one in COLUMNS}
+        columns = {name: column for name, column in known.items() if column is not None}
+        if 'file' in columns:
+            here = self.path.parent
+            moved = {file: file and os.path.relpath(here / file, folder) for file in set(columns['file'])}
+            columns['file'] = [moved[file] for file in columns['file']]
+        return columns
 
     def _details(self, name: str) -> Sequence[Any]:
         column: Sequence[Any] = mapping(self.record.get('details')).get(name, ())
