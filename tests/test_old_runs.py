@@ -12,7 +12,7 @@ import old_work_dir as old
 import pytest
 
 from gpassk_opencompass.rejudging.old_runs import find_runs
-from gpassk_opencompass.runs.progress import step_of
+from gpassk_opencompass.runs.driver import step_of
 
 
 @pytest.fixture

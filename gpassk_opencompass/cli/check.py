@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
-from ..runs.plan import planned_runs
+from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
 from .files import utf8_output
 from .options import Several, path

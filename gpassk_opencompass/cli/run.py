@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..runs.command import read_options
-from ..runs.driver import Driver, Job
+from ..runs.driver import Driver, Job, step_of
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
-from ..runs.progress import step_of
 from ..runs.state import Finding, State
 from . import INTERRUPTED
 from .options import path, positive

@@ -12,8 +12,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..runs.config_file import dicts_of
-from ..runs.plan import Wanted
-from ..runs.work_dir import TimeDir
+from ..runs.work_dir import TimeDir, Wanted
 
 DATASET_CLASS = 'LiveMathBenchDataset'
 EVALUATOR_CLASS = 'LiveMathBenchEvaluator'

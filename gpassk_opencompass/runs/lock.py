@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..errors import IncompleteError
 from ..files import read_json
 from ..times import utc_now
-from .starts import NOTES
+from .work_dir import NOTES
 
 LOCK = 'lock'
 

@@ -308,7 +308,7 @@ print(time.process_time() - start, events)
 
 
 def test_importing_the_tasks_opens_nothing_and_is_quick() -> None:
-    """No network, no file but modules and what packages say they bring, under a second over Lighteval's own import."""
+    """No network, no file but modules and entry points, under a second over Lighteval's own import."""
     done = subprocess.run([sys.executable, '-c', IMPORT], capture_output=True, text=True, check=True)
     seconds, events = done.stdout.strip().splitlines()[-1].split(' ', 1)
     assert events == '[]'
