@@ -11,7 +11,7 @@ Number = TypeVar('Number', int, float)
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1, in plain digits.
+    """Read a whole number of at least 1, in plain digits.
 
     >>> positive('12')
     12
@@ -22,7 +22,7 @@ def positive(text: str) -> int:
 
 
 def path(text: str) -> Path:
-    """A file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it alone.
+    """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
 
     >>> path('outputs/') == path('outputs')
     True
@@ -36,7 +36,7 @@ def path(text: str) -> Path:
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
-    """Reads one of several numbers of an option, which stand with blanks between them.
+    """Return a reader of one of several numbers of an option, which have blanks between them.
 
     >>> listed(int)('4,8')
     Traceback (most recent call last):

@@ -43,7 +43,7 @@ class Options(NamedTuple):
     """How OpenCompass is to run."""
 
     passed: tuple[str, ...] = ()
-    """As given, without the number of workers."""
+    """All options as given, without the number of workers."""
     workers: int | None = None
     """--max-num-workers; None: OpenCompass's default."""
     mode: str = 'all'
@@ -55,7 +55,7 @@ class _Parser(ArgumentParser):
 
 
 def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
-    """Options for OpenCompass, checked as far as they matter here.
+    """Read options for OpenCompass, and check those that matter here.
 
     >>> read_options(['--max-num-workers', '8', '--retry', '0'], slurm='debug')
     Options(passed=('--retry', '0', '--slurm', '-p', 'debug'), workers=8, mode='all')
@@ -84,7 +84,7 @@ def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
 
 
 def program() -> str:
-    """The `opencompass` of this Python's environment, else the first one of $PATH.
+    """Return the `opencompass` of this Python's environment, else the first one of $PATH.
 
     Raises:
         MissingExtraError: there is none.
@@ -101,14 +101,14 @@ def program() -> str:
 def command(
     config: Path, work_dir: Path, options: Options, workers: int | None, time: str | None
 ) -> list[str]:
-    """`opencompass <config> -w <work_dir> …`, resuming `time` if it is given."""
+    """Return the words of `opencompass <config> -w <work_dir> …`, resuming `time` if it is given."""
     sharding = [] if workers is None else ['--max-num-workers', str(workers)]
     resuming = [] if time is None else ['-r', time]
     return [program(), str(config), '-w', str(work_dir), *options.passed, *sharding, *resuming]
 
 
 def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:
-    """The directory that OpenCompass runs in: one for each run.
+    """Prepare and return the directory that OpenCompass runs in, one for each run.
 
     OpenCompass writes `./tmp` and `./.cache` where it runs. There, two commands at once can read each
     other's half-written files, and sizes of data sets outlive the data. What the config names relative to
@@ -133,7 +133,7 @@ def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:
 
 
 def check_unquoted(path: str, what: str, way_out: str) -> None:
-    """OpenCompass starts its tasks by a line for the shell, in which no path is quoted.
+    """Refuse a path that a shell would have to see quoted: OpenCompass starts its tasks without quotes.
 
     Raises:
         InputError: that cannot work with this path.
@@ -163,7 +163,7 @@ def _seen_from(here: Path, path: str) -> str:
 
 
 def _stores(config: Path, here: Path) -> set[str]:
-    """The first parts of the relative verdict stores; they need not exist yet, so they are made."""
+    """Make the verdict stores with relative paths; return the first part of each path."""
     names = set()
     for store in stores_in(config):
         if Path(store).is_absolute():
@@ -184,7 +184,7 @@ def _stores(config: Path, here: Path) -> set[str]:
 
 
 def _relative_names(config: Path, here: Path) -> set[str]:
-    """The first parts of all paths in the config that exist relative to `here`."""
+    """Return the first part of each path in the config that exists relative to `here`."""
     names = set()
     for text in texts_in(config):
         first = _first_part(text)

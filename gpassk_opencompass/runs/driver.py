@@ -42,16 +42,16 @@ class Job:
 
 
 class Watcher(Protocol):
-    """Who is told what happens."""
+    """An observer that is told what happens."""
 
     def started(self, run: Planned, what: str) -> None:
-        """A command was started for a run; `what` says how."""
+        """Take note that a command was started for a run; `what` says how."""
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
-        """This is the state of a run; None seconds if no command was started for it."""
+        """Take note of the state of a run; `seconds` is None if no command was started for it."""
 
     def working(self, jobs: Sequence[Job]) -> None:
-        """Called several times a second."""
+        """Take note of the commands at work, several times a second."""
 
 
 class Driver:
@@ -154,7 +154,7 @@ class Driver:
     def _spawn(
         self, line: Sequence[str], directory: Path, log: IO[bytes], lock: WorkDirLock
     ) -> subprocess.Popen[bytes]:
-        """In a session of its own, so that Ctrl-C reaches this process alone; it keeps the lock alive."""
+        """Start a command in its own session, so that Ctrl-C reaches this process alone; it locks too."""
         return subprocess.Popen(
             line,
             cwd=directory,
@@ -187,7 +187,7 @@ def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:
 
 
 def step_of(work_dir: Path, started: float) -> str:
-    """As far as the logs of OpenCompass's tasks tell, in steps of 5 %.
+    """Return what a run is doing, as far as the logs of its tasks tell, in steps of 5 %.
 
     Args:
         work_dir: of the run.

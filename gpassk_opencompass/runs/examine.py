@@ -40,7 +40,7 @@ _JUDGES_WITHIN = ('first', 'second')
 
 
 def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
-    """The state of a run; nothing is written.
+    """Return the state of a run; nothing is written.
 
     The newest time directory with a complete result counts. Without one it is the newest whose samples are
     of the config as it is now, else the newest, and the detail names the others.
@@ -73,7 +73,7 @@ def _at_work(finding: Finding) -> Finding:
 
 
 def _before_time_dir(run: Planned, work_dir: Path, start: Start) -> Finding:
-    """OpenCompass was started and has not come as far as its time directory."""
+    """Return the state of a run whose last command made no time directory."""
     failure = _failure_in(work_dir, [], start)
     if failure is None:
         return Finding(run.name, State.MISSING, 'stopped before anything was sampled', work_dir)
@@ -183,7 +183,7 @@ def _sampling_of(run: Planned, time_dir: TimeDir, kept: list[str]) -> str | None
 
 
 def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Change) -> tuple[State, str]:
-    """Complete, or what speaks against that.
+    """Return that a result is complete, or what speaks against that.
 
     What the result says of itself goes before what the configs say: a directory can be resumed with a
     changed config, which leaves a finished result as it is.
@@ -227,7 +227,7 @@ def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[
 
 
 def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
-    """The settings of our own evaluator for a data set; empty for any other one."""
+    """Return the settings of this package's evaluator for a data set; {} for another evaluator."""
     for entry in dicts_of(config, 'datasets'):
         evaluator = mapping(entry.get('eval_cfg')).get('evaluator')
         if entry.get('abbr') == dataset and isinstance(evaluator, dict):
@@ -236,7 +236,7 @@ def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
 
 
 def _judge(evaluator: Mapping[str, Any]) -> list[str] | None:
-    """Models of the LLM judges asked for; None if something judges that may say anything of itself."""
+    """Return the models of the LLM judges asked for; None where another package's judge is."""
     if not evaluator or evaluator.get('evaluator') is not None:
         return None
     name, judge = evaluator.get('model_name'), evaluator.get('judge')
@@ -253,7 +253,7 @@ def _is_built_in(judge: Any) -> bool:
 
 
 def _models(judge: Any) -> list[str]:
-    """Of a judge and of those within it."""
+    """Return the models of a judge and of those within it."""
     if not isinstance(judge, dict):
         return []
     own = judge.get('model')
@@ -269,7 +269,7 @@ class Failure(NamedTuple):
 
 
 def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Failure | None:
-    """Why there is no result; None if everything was stopped or killed before it could fail.
+    """Return why there is no result; None if all was stopped or killed before it could fail.
 
     Args:
         logs: of the tasks that have not done what they should.
@@ -288,7 +288,7 @@ def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Fa
 
 
 def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
-    """The log with an error in it, else the end of the newest log of a task, else that of the command."""
+    """Return the log with an error in it, else the end of a task's newest log, else of the command's."""
     own = work_dir / LOG
     said = last_lines(own)
     tasks = [(log, lines) for log in sorted(logs, key=changed_at, reverse=True) if (lines := last_lines(log))]
@@ -313,7 +313,7 @@ def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:
 
 
 def _error_in(lines: Sequence[str]) -> str:
-    """The line with the exception of the last traceback; '' without one, and for a Ctrl-C."""
+    """Return the line with the exception of the last traceback; '' without one, and for a Ctrl-C."""
     places = [place for place, line in enumerate(lines) if line == _TRACEBACK]
     if not places:
         return ''

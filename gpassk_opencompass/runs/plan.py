@@ -21,7 +21,7 @@ class Planned:
     """One run: a config, and what it should leave."""
 
     name: str
-    """Of the config file without `.py`, and of the work directory."""
+    """The name of the config file without `.py`, and of the work directory."""
     wanted: tuple[Wanted, ...] = ()
     """Empty where the config computes them: what OpenCompass keeps of it tells then."""
     signature: str | None = None
@@ -31,7 +31,7 @@ class Planned:
     sha256: str | None = None
 
     def values(self) -> Config | None:
-        """The variables of the config; None if it is not there (any more), or computes them."""
+        """Return the variables of the config; None if it is not there (any more), or computes them."""
         try:
             return None if self.config is None else read_config(self.config)
         except InputError:
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
 
 
 def planned_runs(paths: Sequence[Path]) -> Plan:
-    """A run for each config.
+    """Return a run for each config.
 
     Args:
         paths: configs, or folders of configs. A config that the manifest of its folder calls stale is left
@@ -101,7 +101,7 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
 
 
 def _refuse_template(config: Path, values: Config | None) -> None:
-    """Without models there is nothing to run, and OpenCompass says so in a way that helps nobody."""
+    """Refuse a config without models or data sets, of which OpenCompass says nothing helpful."""
     if 'llm_infos' in assigned_in(config):
         raise InputError(f'{config} is a template; expand it first with gpassk expand, and run its configs')
     missing = [] if values is None else [name for name in ('models', 'datasets') if not values.get(name)]
@@ -120,7 +120,7 @@ class Discovered(NamedTuple):
 
 
 def discovered_runs(outputs: Path) -> Discovered:
-    """The runs below a folder, or of the work directory itself.
+    """Return the runs of the work directories in a folder, or of a work directory.
 
     What a run should be is told by the config that `gpassk run` was given, if it is still there, else by
     what OpenCompass keeps in the time directories.

@@ -28,13 +28,13 @@ NOTES = '.gpassk'
 """The folder of the notes in a work directory."""
 
 LOG = f'{NOTES}/opencompass.log'
-"""In a work directory: what the latest command that `gpassk run` started there has said."""
+"""The output of the latest command that `gpassk run` started, in a work directory."""
 
 DIRECTORY = f'{NOTES}/cwd'
-"""In a work directory: where that command ran."""
+"""The directory in which that command ran, in a work directory."""
 
 SIZES = '.cache/dataset_size.json'
-"""Where OpenCompass keeps the number of rows of each data set, relative to where it runs."""
+"""The file with the number of rows of each data set, relative to where OpenCompass runs."""
 
 LOG_BYTES = 64 * 1024
 
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
 
 
 def wanted_by(config: Config) -> tuple[Wanted, ...]:
-    """The results of all models × data sets of a config that have an abbreviation."""
+    """Return the results of all models × data sets of a config that have an abbreviation."""
     models, datasets = (
         [entry for entry in dicts_of(config, name) if isinstance(entry.get('abbr'), str)]
         for name in ('models', 'datasets')
@@ -80,14 +80,14 @@ class Start:
     """One `opencompass` command."""
 
     started: str
-    """In the form of the time directories, see `utc`."""
+    """When, in the form of the names of time directories, see `utc`."""
     resumes: str | None
     """The time directory given with -r; None: OpenCompass made one soon after `started`."""
     workers: int | None
     """--max-num-workers; None: it was not given."""
     config: str
     sha256: str
-    """Of the config's bytes."""
+    """The SHA-256 of the config."""
     mode: str = 'all'
     """-m: 'all', 'infer' or 'eval'."""
     options: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class Start:
     code: int | None = None
     """Exit code, negative for a signal; None while it runs, and after a kill of `gpassk run` itself."""
     stopped: bool = False
-    """By Ctrl-C in `gpassk run`."""
+    """Whether Ctrl-C in `gpassk run` ended it."""
     utc: bool = False
     """Whether `started`, and the time directory that it made, are named in UTC and not in local time."""
 
@@ -110,11 +110,11 @@ class Starts:
 
     @property
     def last(self) -> Start | None:
-        """The latest one."""
+        """Return the latest command; None if there is none."""
         return self._starts[-1] if self._starts else None
 
     def made(self, time: str) -> Start | None:
-        """The command that made a time directory; None for one that `gpassk run` did not start.
+        """Return the command that made a time directory; None if `gpassk run` did not start it.
 
         A command makes one directory, the first one from its start on, and before the next command starts.
         """
@@ -131,7 +131,7 @@ class Starts:
         return None
 
     def last_of(self, time: str) -> Start | None:
-        """The latest command that worked in a time directory."""
+        """Return the latest command that worked in a time directory."""
         maker = self.made(time)
         own = [start for start in self._starts if start is maker or start.resumes == time]
         return own[-1] if own else None
@@ -157,7 +157,7 @@ class Starts:
 
 
 def times_in(work_dir: Path) -> list[str]:
-    """The names of its time directories."""
+    """Return the names of the time directories."""
     try:
         return [path.name for path in work_dir.iterdir() if _TIME_NAME.fullmatch(path.name) and path.is_dir()]
     except OSError:
@@ -171,7 +171,7 @@ def _is_between(time: str, start: Start, following: Start | None) -> bool:
 
 
 def _read_starts(path: Path) -> list[Start]:
-    """A line that was torn by a kill is left out; the end of a command takes the place of its start."""
+    """Read the notes; leave out a line torn by a kill; the end of a command replaces its start."""
     starts: list[Start] = []
     try:
         lines = path.read_text(encoding='utf-8', errors='replace').splitlines()
@@ -222,7 +222,7 @@ class TimeDir:
 
     @property
     def begun(self) -> float:
-        """When its first sample was drawn, in seconds since 1970; before that, what its name says."""
+        """Return when its first sample was drawn, in seconds since 1970; before that, what its name says."""
         told = []
         for path in self.path.glob(f'predictions/**/{PROVENANCE}'):
             with suppress(OSError, ValueError):
@@ -234,11 +234,11 @@ class TimeDir:
 
     @cached_property
     def configs(self) -> tuple[Config, ...]:
-        """What OpenCompass was started with here, each time; without those that cannot be read."""
+        """Return the configs of each start in this directory, without those that cannot be read."""
         return tuple(_readable(sorted(self.path.glob('configs/*.py'))))
 
     def result(self, wanted: Wanted) -> Path:
-        """Where a result is, or would be."""
+        """Return where a result is, or would be."""
         return self.path / 'results' / wanted.model / f'{wanted.dataset}.json'
 
     def predictions(self, wanted: Wanted) -> Predictions:
@@ -259,7 +259,7 @@ class TimeDir:
         )
 
     def logs(self, stage: str, wanted: Wanted) -> list[Path]:
-        """Of the tasks of a stage, 'infer' or 'eval', for one result."""
+        """Return the logs of the tasks of a stage, 'infer' or 'eval', for one result."""
         return sorted(_shards(self.path / 'logs' / stage / wanted.model, wanted.dataset, '.out'))
 
 
@@ -272,7 +272,7 @@ def time_dirs(work_dir: Path) -> list[TimeDir]:
 
 
 def rows_of(work_dir: Path, dataset: str) -> int | None:
-    """How many samples OpenCompass counted when `gpassk run` last started it."""
+    """Return how many samples OpenCompass counted when `gpassk run` last started it."""
     try:
         sizes = read_json(work_dir / DIRECTORY / SIZES)
     except (OSError, ValueError):
@@ -282,7 +282,7 @@ def rows_of(work_dir: Path, dataset: str) -> int | None:
 
 
 def changed_at(path: Path) -> float:
-    """When a file was last written to, in seconds since the epoch; 0 if it cannot be told."""
+    """Return when a file was last written to, in seconds since the epoch; 0 if it cannot be told."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -290,7 +290,7 @@ def changed_at(path: Path) -> float:
 
 
 def last_lines(path: Path) -> list[str]:
-    """The end of a log, of a progress bar only what stood there last; nothing if it cannot be read."""
+    """Return the last lines of a log, a progress bar as it last was; none if it cannot be read."""
     try:
         with path.open('rb') as file:
             file.seek(max(0, path.stat().st_size - LOG_BYTES))
@@ -312,7 +312,7 @@ def _readable(paths: Iterable[Path]) -> Iterator[Config]:
 
 
 def _shards(folder: Path, stem: str, suffix: str) -> Iterator[Path]:
-    """The file of a data set and those of its shards, `<stem>_0`, `<stem>_1`, …"""
+    """Yield the file of a data set and those of its shards, `<stem>_0`, `<stem>_1`, …"""
     shard = re.compile(re.escape(stem) + r'(_\d+)?' + re.escape(suffix))
     try:
         yield from (path for path in folder.iterdir() if shard.fullmatch(path.name))

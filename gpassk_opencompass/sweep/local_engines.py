@@ -29,7 +29,7 @@ TURBOMIND_FIELDS = words("""
     node_rank num_tokens_per_iter outer_dp_size quant_policy revision rope_scaling_factor session_len tp
     use_logn_attn
 """)
-"""Those of `TurbomindEngineConfig`."""
+"""The fields of `TurbomindEngineConfig`."""
 
 PYTORCH_FIELDS = words("""
     adapters attn_tp_size block_size cache_max_entry_count cudagraph_capture_batch_sizes
@@ -43,10 +43,10 @@ PYTORCH_FIELDS = words("""
     prefix_cache_decode_state_interval prefix_cache_state_budget quant_policy revision role session_len
     thread_safe tp
 """)
-"""Those of `PytorchEngineConfig`."""
+"""The fields of `PytorchEngineConfig`."""
 
 STARTING_MODEL = 'Qwen/Qwen2.5-7B-Instruct'
-"""That of a first template, for engines that load what is on the hub."""
+"""The model of a first template, for engines that load what is on the hub."""
 
 INSTALL = 'pip install "gpassk_opencompass[{}]"'.format
 ENTRIES = 'path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.'

@@ -31,7 +31,7 @@ NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
 """OpenAISDK leaves the temperature out for a model whose path contains one of these."""
 
 REASONING_HOSTS = ('openai.com', 'azure.com')
-"""Who refuses a temperature for these models."""
+"""The hosts that refuse a temperature for these models."""
 
 PROMPT_ROOM = 8192
 """Tokens beside the response in the default context of an API model; with fewer it is shortened."""
@@ -45,7 +45,7 @@ REQUEST_FIELDS = words("""
     session_id skip_special_tokens spaces_between_special_tokens stop stream stream_options temperature
     tool_choice tools top_k top_logprobs top_p user
 """)
-"""Those of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
+"""The fields of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
 
 SEEDS = frozenset({'seed', 'random_seed', 'n'})
 AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})

@@ -23,7 +23,7 @@ KEY_FIELDS = frozenset(
         *('token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization'),
     }
 )
-"""As they are named in Python; headers have `-` for `_`. Not every token: pad_token='<pad>' is no key."""
+"""Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
 TEXTS = frozenset({'dataset_path', 'eval_model_name', 'version'})
@@ -142,7 +142,7 @@ def _check_value(value: Any, allowed: frozenset[str], where: str = '') -> None:
 
 
 def _check_text(text: str, allowed: frozenset[str], where: str) -> None:
-    """Literal keys would land in every config, log and work directory; the message does not repeat them."""
+    """Refuse a literal key, which would land in every config, log and work directory; never repeat it."""
     if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
         raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
     if text not in allowed and _looks_secret(text, where):
