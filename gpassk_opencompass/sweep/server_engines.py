@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .axes import POSITIVE, Number
+from .axes import POSITIVE, Number, words
 from .engines import (
     Engine,
     Starter,
@@ -19,7 +19,7 @@ from .engines import (
     refuse_unknown_keys,
     with_home,
 )
-from .local_engines import LMDEPLOY, words
+from .local_engines import LMDEPLOY
 from .models import Llm
 
 NO_KEYS = frozenset({'ENV', 'EMPTY'})
@@ -49,9 +49,7 @@ REQUEST_FIELDS = words("""
 
 SEEDS = frozenset({'seed', 'random_seed', 'n'})
 AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})
-OWN = frozenset(
-    {'max_tokens', 'max_completion_tokens', 'messages', 'model', 'stream', 'input_ids', 'session_id'}
-)
+OWN = words('max_tokens max_completion_tokens messages model stream input_ids session_id')
 
 
 def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:

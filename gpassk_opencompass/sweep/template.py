@@ -12,17 +12,15 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
-from .axes import unknown, with_lines
+from .axes import unknown, with_lines, words
 from .configs import check_size
 from .engines import usable_engines
 from .grid import VARIABLES
 
-KEY_FIELDS = frozenset(
-    {
-        *('key', 'api_key', 'openai_api_key', 'x_api_key', 'access_key', 'secret_key', 'secret', 'password'),
-        *('token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization'),
-    }
-)
+KEY_FIELDS = words("""
+    key api_key openai_api_key x_api_key access_key secret_key secret password
+    token hf_token api_token access_token auth_token authorization
+""")
 """Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
