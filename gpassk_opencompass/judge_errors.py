@@ -26,12 +26,10 @@ from .errors import InputError
 from .metrics import (
     DEFAULT_THRESHOLDS,
     Counts,
-    g_pass_name,
-    metric_names,
+    Kind,
+    Metric,
     metric_table,
-    mg_pass_name,
-    pass_name,
-    required_correct,
+    metrics_of,
 )
 from .tails import Floats, tail
 
@@ -232,11 +230,16 @@ def _reported(
     table = {'accuracy': accuracy * (1 - missed) + (1 - accuracy) * accepted}
     for k, drawn in columns.items():
         judged = reported_draws(drawn, rates, together=together)
-        table[pass_name(k)] = judged[..., 1]
-        for threshold in thresholds:
-            table[g_pass_name(k, threshold)] = judged[..., required_correct(k, threshold)]
-        table[mg_pass_name(k)] = judged[..., (k + 1) // 2 + 1 :].sum(-1) * (2 / k)
+        for metric in metrics_of(k, thresholds, pass_at=True):
+            table[metric.name] = _drawn_score(metric, judged)
     return table
+
+
+def _drawn_score(metric: Metric, judged: Floats) -> Floats:
+    """Return the expected score of k draws from P[at least m of them are judged correct]."""
+    if metric.kind is Kind.MG_PASS:
+        return np.asarray(judged[..., (metric.k + 1) // 2 + 1 :].sum(-1) * metric.rise)
+    return np.asarray(judged[..., metric.steps[0]])
 
 
 def _together(drawn: Floats, missed: float, accepted: float) -> Floats:
@@ -283,5 +286,5 @@ def _checked(rates: ErrorRates) -> ErrorRates:
 
 def _ks(k_list: int | Sequence[int], thresholds: Sequence[float]) -> list[int]:
     ks = [as_whole('k', k, 1, LARGEST_K) for k in as_list(k_list)]
-    metric_names(ks, thresholds)  # refuses an empty list and repetitions
+    metrics_of(ks, thresholds)  # refuses an empty list and repetitions
     return ks

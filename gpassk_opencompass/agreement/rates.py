@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..wilson import wilson
+from ..uncertainty.intervals import wilson
 
 FEWEST = 10
 """Effective pairs below which no interval is given: it would say next to nothing."""

@@ -15,7 +15,7 @@ from ..answers import normal_form
 from ..errors import InputError
 from ..files import mapping
 from ..judges.protocol import Pair
-from ..metrics import metric_table, mg_pass_name
+from ..metrics import Metric, metric_table
 from ..results.record import digest_of
 
 Floats = NDArray[np.float64]
@@ -196,5 +196,5 @@ def _table(place: str, block: Mapping[str, Any]) -> dict[str, Floats]:
         metrics = dict(metric_table(n, ks, thresholds)) if n > 1 else {}
     except TypeError as error:
         raise InputError(f'{place} is damaged: thresholds = {thresholds!r:.60}: {error}') from error
-    metrics.pop(mg_pass_name(1), None)
+    metrics.pop(Metric.mg_pass_at(1).name, None)
     return {'accuracy': np.arange(n + 1) / n, **metrics}

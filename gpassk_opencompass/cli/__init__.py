@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare_output(lasting=name in COMMANDS and name not in LISTS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
-        from .shown import printable  # only what fails needs it: the error may quote a file
+        from ..unseen import printable  # only what fails needs it: the error may quote a file
 
         shown = printable(error, keep='\n')
         print(f'gpassk {name}: {shown}', file=sys.stderr)
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _barred(name: str, error: OSError) -> int:
     """One line for what the system refuses: a path, or, where none is named, standard output or `getcwd`."""
-    from .shown import printable
+    from ..unseen import printable
 
     if error.filename is not None:
         what = printable(error.filename)

@@ -11,14 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ..agreement.rates import FEWEST
+from ..agreement.tables import Cells, cells_of, shown_table
 from ..errors import InputError
 from ..judges.protocol import Verdict
-from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
+from ..tables import csv_text
+from ..unseen import printable
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, path
-from .shown import printable
 
 _EPILOG = """\
 examples:
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
     """
     _check(arguments)
     cells, about, disagreements = (_stores if arguments.stores else _labels)(arguments)
-    print(as_markdown(cells))
+    print(shown_table(cells).to_terminal() if cells else 'no pairs in common')
     _say(cells, about)
     if arguments.output:
         _write_table(arguments.output, cells, about)
@@ -155,7 +155,7 @@ def _stores(arguments: Namespace) -> Compared:
 
 
 def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
-    """What the table does not: time, what was left out, and where an interval was refused."""
+    """Print what the table does not tell: the time, and what was left out."""
     for judges in about.get('judges', ()):
         first, second = printable(judges['first']), printable(judges['second'])
         print(
@@ -164,10 +164,6 @@ def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
         )
     if 'seconds' in about:
         _say_of_run(cells[-1], about)
-    if any(row[name] is not None and row[f'{name}_low'] is None for row in cells for name in (*RATES, KAPPA)):
-        print(
-            f'[–]: no interval: fewer than {FEWEST} pairs that are worth independent ones, or κ of one label'
-        )
 
 
 def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
@@ -189,11 +185,8 @@ def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
 
 
 def _write_table(path: Path, cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
-    from ..report.table import Table
-
     if path.suffix == '.json':
         content = {**about, 'rows': cells}
         write_file(path, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')
     else:
-        headers = list(cells[0]) if cells else []
-        write_file(path, Table(headers, [list(row.values()) for row in cells]).to_csv())
+        write_file(path, csv_text([list(cells[0]) if cells else [], *(row.values() for row in cells)]))

@@ -12,9 +12,9 @@ from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
 from ..runs.plan import planned_runs
 from ..runs.state import Finding, State
+from ..unseen import printable
 from .files import utf8_output
 from .options import Several, path
-from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
 LOG_LINES = 5

@@ -12,9 +12,9 @@ from ..sweep.cli import expand_template
 from ..sweep.engines import ENGINES
 from ..sweep.grid import DEFAULT_ENGINE
 from ..sweep.starter import shipped_templates, starter_template
+from ..unseen import printable
 from .files import write_file
 from .options import Several, path
-from .shown import printable
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..arguments import as_whole
 from ..errors import InputError
+from ..metrics import Metric
+from ..tables import Cell, Column, Table
 from .options import Several, listed, path
 
 if TYPE_CHECKING:
-    from ..uncertainty import Kernel, Population
+    from ..uncertainty import Population
     from ..uncertainty.planning import Plan
 
 _EPILOG = """\
@@ -59,26 +62,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the table; the exit code is 0."""
-    from ..uncertainty import kernel_of, plan
+    from ..uncertainty import plan
 
     _check(arguments)
-    kernel = kernel_of(arguments.metric or f'mG-Pass@{arguments.k}')
-    if not kernel.steps:
-        raise InputError(f'{kernel.name} is 0 for every model; take k of at least 2')
+    metric = Metric.parse(arguments.metric or f'mG-Pass@{arguments.k}')
+    if not metric.steps:
+        raise InputError(f'{metric.name} is 0 for every model; take k of at least 2')
     population, questions = _population(arguments)
     questions = arguments.questions or questions
-    ns = sorted(set(arguments.n or [multiple * kernel.k for multiple in MULTIPLES]))
+    ns = sorted(set(arguments.n or [multiple * metric.k for multiple in MULTIPLES]))
     wanted = arguments.half_width / 100
-    plans = plan(population, kernel, wanted, ns, questions, arguments.level)
-    twice = plan(population, kernel, wanted, ns, questions and 2 * questions, arguments.level)
-    mean = population.moments(kernel, kernel.k)[0]
+    plans = plan(population, metric, wanted, ns, questions, arguments.level)
+    twice = plan(population, metric, wanted, ns, questions and 2 * questions, arguments.level)
+    mean = population.moments(metric, metric.k)[0]
     print(
-        f'{kernel.name}, expected {100 * mean:.1f} %, for ±{arguments.half_width:g} points at '
+        f'{metric.name}, expected {100 * mean:.1f} %, for ±{arguments.half_width:g} points at '
         f'{100 * arguments.level:g} %:\n'
     )
-    _print(plans, twice, questions)
+    print(_table(plans, twice, questions).to_terminal())
     _say_what_is_refused(plans, arguments.half_width, questions)
-    _say_what_helps(population, kernel, questions, arguments.level)
+    _say_what_helps(population, metric, questions, arguments.level)
     return 0
 
 
@@ -119,23 +122,24 @@ def _population(arguments: Namespace) -> tuple[Population, int | None]:
     return found, questions
 
 
-def _print(plans: list[Plan], twice: list[Plan], questions: int | None) -> None:
-    from tabulate import tabulate
+def _table(plans: Sequence[Plan], twice: Sequence[Plan], questions: int | None) -> Table:
+    """Return a row a number of samples; half-widths stand in it where there is a number of questions."""
+    names = ['samples a question', 'questions', 'samples in all', 'more samples could remove']
+    halves = [f'± with {questions} questions', f'± with {2 * questions}'] if questions else []
+    table = Table('plan', [Column(name, 'right') for name in (*names, *halves)])
+    for row, doubled in zip(plans, twice, strict=True):
+        table.add(
+            row.n,
+            f'{row.questions} *' if row.raised else row.questions,
+            row.samples,
+            f'{100 * row.within_share:.1f} %',
+            *(_half_width(one) for one in (row, doubled) if questions),
+        )
+    return table
 
-    columns = {
-        'samples a question': [str(row.n) for row in plans],
-        'questions': [f'{row.questions} *' if row.raised else str(row.questions) for row in plans],
-        'samples in all': [str(row.samples) for row in plans],
-        'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
-    }
-    if questions:
-        columns[f'± with {questions} questions'] = _half_widths(plans)
-        columns[f'± with {2 * questions}'] = _half_widths(twice)
-    print(tabulate(columns, headers='keys', tablefmt='github', disable_numparse=True, stralign='right'))
 
-
-def _half_widths(plans: list[Plan]) -> list[str]:
-    return ['none' if row.refused else f'{100 * row.half_width:.2f}' for row in plans]
+def _half_width(row: Plan) -> Cell:
+    return Cell('', refused=row.refused) if row.refused else Cell(100 * row.half_width)
 
 
 def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | None) -> None:
@@ -151,7 +155,7 @@ def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | 
         print(f'\nWith {questions} questions{where} no interval would be printed: {refused[-1].refused}.')
 
 
-def _say_what_helps(population: Population, kernel: Kernel, questions: int | None, level: float) -> None:
+def _say_what_helps(population: Population, metric: Metric, questions: int | None, level: float) -> None:
     """What is left when nothing more can be won by samples."""
     from ..uncertainty.planning import expected_refusal, half_width_of
 
@@ -162,7 +166,7 @@ def _say_what_helps(population: Population, kernel: Kernel, questions: int | Non
     )
     if questions is None:
         return
-    problems, variance = questions // population.translations, population.true_variance(kernel)
-    if not expected_refusal(population.moments(kernel, kernel.k)[0], variance, problems):
+    problems, variance = questions // population.translations, population.true_variance(metric)
+    if not expected_refusal(population.moments(metric, metric.k)[0], variance, problems):
         floor = half_width_of(variance, problems, level)
         print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')

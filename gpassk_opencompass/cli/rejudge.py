@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
 from ..files import put_aside
+from ..rejudging.tables import Outcome, comparison, described, findings_of, outcome
 from ..results.read import read as read_result
 from ..times import utc_folder
+from ..unseen import printable
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, listed, path
-from .rejudge_table import Outcome, comparison, described, findings_of, outcome
-from .shown import printable
 
 if TYPE_CHECKING:
     from ..rejudging.old_runs import Found, OldRun

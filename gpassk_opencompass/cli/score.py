@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
-from ..report.table import SHOWN_THRESHOLDS
+from ..metrics import SHOWN_THRESHOLDS
 from ..rescoring.fields import KINDS
+from ..unseen import printable
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, listed, path
-from .score_table import described, scores_table
-from .shown import printable
 
 if TYPE_CHECKING:
     from ..judges.protocol import Judge
@@ -128,6 +127,7 @@ def run(arguments: Namespace) -> int:
     from ..rescoring.fields import Naming
     from ..rescoring.source import open_source
     from ..rescoring.summary import summarise
+    from ..rescoring.tables import described, scores_table
 
     selection = _selection(arguments)
     with ExitStack() as stack:

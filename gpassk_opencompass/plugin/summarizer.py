@@ -14,8 +14,7 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
-from ..report.summary import summary_table
-from ..report.table import Run, breakdown_table, results_table
+from ..report.summary import Run, breakdown_table, results_table, summary_table
 from ..results.health import answer_warnings, self_test_notes, undecided_notes
 from ..results.read import read
 from ..times import utc_folder

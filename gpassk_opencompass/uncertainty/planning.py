@@ -12,9 +12,9 @@ from scipy.special import betaln
 
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
+from ..metrics import Metric
 from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
-from .kernels import Kernel, value_table
-from .rerun import beta_moments
+from .rerun import beta_moments, value_table
 
 Floats = NDArray[np.float64]
 
@@ -50,21 +50,21 @@ class Population:
                 'and a number from 0 to 1'
             )
 
-    def moments(self, kernel: Kernel, n: int) -> tuple[float, float, float]:
+    def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
         """Mean of the metric, variance between questions, and within them with n samples each."""
-        [mean], [between] = beta_moments(kernel, np.array([self.a]), np.array([self.b]))
-        values = value_table(kernel, n)
+        [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
+        values = value_table(metric, n)
         chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
         within = float(chances @ values**2) - float(chances @ values) ** 2 - between
         return float(mean), float(between), max(within, 0.0)
 
-    def variance(self, kernel: Kernel, n: int) -> float:
+    def variance(self, metric: Metric, n: int) -> float:
         """Of the mean over the translations of one source problem."""
-        return self.true_variance(kernel) + self.moments(kernel, n)[2] / self.translations
+        return self.true_variance(metric) + self.moments(metric, n)[2] / self.translations
 
-    def true_variance(self, kernel: Kernel) -> float:
+    def true_variance(self, metric: Metric) -> float:
         """The same with any number of samples: what is left when nothing comes from sampling."""
-        between = self.moments(kernel, kernel.k)[1]
+        between = self.moments(metric, metric.k)[1]
         return between * (1 + (self.translations - 1) * self.correlation) / self.translations
 
 
@@ -88,7 +88,7 @@ class Plan:
 
 def plan(
     population: Population,
-    kernel: Kernel,
+    metric: Metric,
     half_width: float,
     ns: Sequence[int],
     questions: int | None = None,
@@ -98,7 +98,7 @@ def plan(
 
     Args:
         population: how hard the questions are.
-        kernel: of the metric.
+        metric: of the metric.
         half_width: wanted, on the scale from 0 to 1.
         ns: numbers of samples a question to look at, each ≥ k.
         questions: at hand.
@@ -112,12 +112,12 @@ def plan(
         raise InputError(f'half_width = {half_width}: expected a number between 0 and 1 (2 points are 0.02)')
     if questions is not None and questions < 2 * population.translations:
         raise InputError(f'questions = {questions}: expected at least two source problems')
-    if not _LEAST_SHARE < (mean := population.moments(kernel, kernel.k)[0]) < 1 - _LEAST_SHARE:
+    if not _LEAST_SHARE < (mean := population.moments(metric, metric.k)[0]) < 1 - _LEAST_SHARE:
         raise InputError(
-            f'{kernel.name} is {100 * mean:.0f} % for Beta({population.a:g}, {population.b:g}): no interval '
+            f'{metric.name} is {100 * mean:.0f} % for Beta({population.a:g}, {population.b:g}): no interval '
             'would ever be printed; take another metric or another hardness'
         )
-    return [_plan(population, kernel, half_width, as_sizes(n, kernel.k)[0], questions, level) for n in ns]
+    return [_plan(population, metric, half_width, as_sizes(n, metric.k)[0], questions, level) for n in ns]
 
 
 def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: float = 1.0) -> Population:
@@ -175,10 +175,10 @@ def expected_effective(mean: float, variance: float, problems: int) -> float:
 
 
 def _plan(
-    population: Population, kernel: Kernel, half_width: float, n: int, questions: int | None, level: float
+    population: Population, metric: Metric, half_width: float, n: int, questions: int | None, level: float
 ) -> Plan:
-    mean, between, within = population.moments(kernel, n)
-    variance = population.variance(kernel, n)
+    mean, between, within = population.moments(metric, n)
+    variance = population.variance(metric, n)
     alone = _fewest(lambda problems: half_width_of(variance, problems, level) <= half_width, 2)
     at_least = max(alone, FEWEST_PROBLEMS)
     raised = expected_refusal(mean, variance, at_least) or expected_refusal(mean, variance, alone)

@@ -1,4 +1,4 @@
-"""What `gpassk rejudge` shows: what was found, and the old scores beside the new ones."""
+"""Old runs for a reader: what was found of each, and its old scores beside the new ones."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..report.table import SHOWN_THRESHOLDS, Table
+from ..metrics import SHOWN_THRESHOLDS, metric_names
 from ..results.health import undecided_notes
-from .shown import printable
+from ..tables import NOTHING, Table
+from ..unseen import printable
+from .findings import COPIES
+from .rejudged import changes, flips
 
 if TYPE_CHECKING:
-    from ..rejudging.old_runs import Found, OldRun
-    from ..rejudging.rejudged import Read
+    from ..tables.table import Value
+    from .old_runs import Found, OldRun
+    from .rejudged import Read
 
 
 class Outcome(NamedTuple):
     """What stays of a rejudged run when its responses are let go."""
 
-    rows: list[list[Any]]
+    rows: list[Sequence[Value]]
     """Of all metrics, as `_HEADERS` has them."""
     headline: set[str]
     """The metrics that are shown."""
@@ -52,9 +56,7 @@ def findings_of(read: Read) -> str:
 
 def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
     """Of one run and its new record."""
-    from ..rejudging.rejudged import changes
-
-    rows = [
+    rows: list[Sequence[Value]] = [
         [
             str(read.run.place / read.run.name),
             read.replicas.n,
@@ -72,22 +74,17 @@ def comparison(outcomes: Sequence[Outcome]) -> tuple[str, str]:
     """The headline metrics with notes, for people, and all metrics as CSV."""
     shown = [row for one in outcomes for row in one.rows if row[_HEADERS.index('metric')] in one.headline]
     notes = [note for one in outcomes for note in one.notes]
-    table = Table(_HEADERS, shown).to_markdown()
-    text = '\n'.join([table, '', *notes, 'percent; `-` where there was no old score'])
-    return f'{text}\n', Table(_HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
+    table = Table('old and new', _HEADERS, shown).to_terminal()
+    text = '\n'.join([table, '', *notes, f'percent; {NOTHING} where there was no old score'])
+    return f'{text}\n', Table('old and new', _HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
 
 
 def _headline(record: Mapping[str, Any]) -> set[str]:
-    from ..metrics import g_pass_name, mg_pass_name
-
     k = max(record['gpassk']['k'])
-    return {'accuracy', mg_pass_name(k), *(g_pass_name(k, threshold) for threshold in SHOWN_THRESHOLDS)}
+    return {'accuracy', *metric_names(k, SHOWN_THRESHOLDS)}
 
 
 def _notes(read: Read, record: Mapping[str, Any]) -> list[str]:
-    from ..rejudging.findings import COPIES
-    from ..rejudging.rejudged import flips
-
     name = printable(read.run.place / read.run.name)
     block = record['gpassk']
     notes = [f'{name}: {warning}' for warning in read.findings if warning.startswith(COPIES)]
