@@ -39,7 +39,7 @@ def pass_at_k(n: Integer, c: Integer, k: Integer) -> float: ...
 @overload
 def pass_at_k(n: Integer, c: Counts, k: Integer) -> Floats: ...
 def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> float | Floats:
-    """The probability that at least one of k answers drawn from the n is correct: 1 − C(n − c, k) / C(n, k).
+    """Return the chance that one or more of k answers drawn from n are correct: 1 − C(n − c, k) / C(n, k).
 
     It is G-Pass@k at τ = 0; arguments, result and errors are those of `g_pass_at_k`.
 
@@ -55,7 +55,7 @@ def g_pass_at_k(n: Integer, c: Integer, k: Integer, threshold: Threshold) -> flo
 @overload
 def g_pass_at_k(n: Integer, c: Counts, k: Integer, threshold: Threshold) -> Floats: ...
 def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> float | Floats:
-    """The probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
+    """Return the probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
 
     G-Pass@k_τ = Σ_{j ≥ max(1, ⌈k·τ⌉)} C(c, j)·C(n − c, k − j) / C(n, k), drawn without replacement: an
     unbiased estimate for every n ≥ k. Correctly rounded for n ≤ 1,024, within 1e-12 above.
@@ -93,7 +93,7 @@ def mg_pass_at_k(n: Integer, c: Counts, k: Integer, *, integral: Integral = 'pub
 def mg_pass_at_k(
     n: Integer, c: Integer | Counts, k: Integer, *, integral: Integral = 'published'
 ) -> float | Floats:
-    """The mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
+    """Return the mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
 
     'published' is the sum of the paper, (2/k)·Σ_{i = ⌈k/2⌉ + 1}^{k} G-Pass@k_{i/k}. For odd k it cannot reach
     1: a model that is always right gets (k − 1)/k, and k = 1 gives 0. 'exact' is 2·∫_{0.5}^{1} G-Pass@k_τ dτ,
@@ -112,7 +112,7 @@ def mg_pass_at_k(
 
 
 def required_correct(k: Integer, threshold: Threshold) -> int:
-    """How many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
+    """Return how many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
 
     k·τ is rounded to nine decimals first, so that 0.28, 7/25 and the thresholds that `numpy.arange` and
     `numpy.linspace` make all mean what they say. Errors are those of `g_pass_at_k`.
@@ -320,7 +320,7 @@ def metric_table(
     k_list: Integer | Iterable[Integer],
     thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
 ) -> dict[str, Floats]:
-    """Every metric as a read-only array over c = 0 … n: for each k, pass@k and the metrics of `metric_names`.
+    """Return each metric as a read-only array over c = 0 … n: of each k pass@k, then those of `metric_names`.
 
     `table[name][c]` gives the values of any questions, `metric_means(table, c)` the means. Errors are those
     of `metric_names` and `g_pass_at_k`.
@@ -337,7 +337,7 @@ def metric_table(
 
 
 def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
-    """The mean of each metric over the questions with counts `c`, at the cost of one pass over `c`.
+    """Return the mean of each metric over the questions with counts `c`, at the cost of one pass over `c`.
 
     Args:
         table: arrays over c = 0 … n, as `metric_table` makes them.

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from doc_pages import page
 from made_results import board_of, made_result, made_sweep, write_results
 
 import gpassk_opencompass
@@ -64,6 +65,7 @@ from gpassk_opencompass.report.figures.style import house_style
 
 pytestmark = pytest.mark.slow
 
+PAGE = page('extending')
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')
@@ -539,42 +541,44 @@ def test_both_families_of_greedy_runs_say_what_is_missing() -> None:
         assert isinstance(only(samples(board)), Drawing)
 
 
-@pytest.mark.slow
 def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -> None:
-    """Its entry point is found, its drawing stands among the others, and it can be asked for by name."""
-    info = tmp_path / 'path' / 'bars-1.0.dist-info'
+    """The one of docs/extending.md: it stands among the others, and can be asked for by name."""
+    [points] = [block.text for block in PAGE.blocks('toml') if '.figures' in block.text]
+    [code] = [block.text for block in PAGE.blocks('python') if 'report.figures' in block.text]
+    info = tmp_path / 'path' / 'theirs-1.0.dist-info'
     info.mkdir(parents=True)
-    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bars\nVersion: 1.0\n')
-    (info / 'entry_points.txt').write_text('[gpassk_opencompass.figures]\nbars = bars:bars\n')
-    (tmp_path / 'path' / 'bars.py').write_text(
-        'from gpassk_opencompass.report.figures import Drawing, LeftOut, Sheet\n'
-        'def bars(board):\n'
-        "    sheet = Sheet(1, 'Bars', board.title)\n"
-        "    yield Drawing('bars', 'Bars', 'A bar a run.', sheet.finish('run', 'percent'))\n"
-        "    yield LeftOut('more-bars', 'one is enough')\n"
+    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n')
+    (info / 'entry_points.txt').write_text(
+        points.replace("project.entry-points.'", '').replace("'", '').replace(']]', ']')
     )
+    (tmp_path / 'path' / 'theirs').mkdir()
+    (tmp_path / 'path' / 'theirs' / 'figures.py').write_text(code)
     write_results(made_sweep(['m'], temperatures=(1.0,), top_ps=(1.0,), questions=40), tmp_path / 'results')
-    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(tmp_path / 'results')]
-    options = ['-o', str(tmp_path / 'out'), '--only', 'figures', '--figures']
-    path = os.pathsep.join([str(tmp_path / 'path'), str(Path(gpassk_opencompass.__file__).parents[1])])
-    for names in (['bars'], ['gap', 'bars'], ['no-such-figure']):
-        done = subprocess.run(
-            [*line, *options, *names],
-            env={**os.environ, 'PYTHONPATH': path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if names == ['no-such-figure']:
-            assert done.returncode == 2
-            assert "figure 'no-such-figure': expected one of thresholds, draws," in done.stderr
-            assert 'bars' in done.stderr
-            return
+    folder = tmp_path / 'out' / 'figures'
+    for names in (['counts'], ['gap', 'counts']):
+        done = report_figures(tmp_path, *names)
         assert done.returncode == 0, done.stderr
-        index = json.loads((tmp_path / 'out' / 'figures' / 'figures.json').read_text())
+        index = json.loads((folder / 'figures.json').read_text())
         assert [one['figure'] for one in index['figures']] == names
-        assert [one['figure'] for one in index['left_out']] == ['more-bars']
-        assert (tmp_path / 'out' / 'figures' / 'LiveMathBench-vmade-bars.svg').is_file()
+        assert (folder / 'LiveMathBench-vmade-counts.svg').is_file()
+        assert (folder / 'LiveMathBench-vmade-gap.svg').is_file() == ('gap' in names)
+    done = report_figures(tmp_path, 'no-such-figure')
+    assert done.returncode == 2
+    assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
+    assert done.stderr.endswith(', gap, counts\n')
+
+
+def report_figures(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
+    """Run `gpassk report --figures` with what is installed in the folder `path`."""
+    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(folder / 'results')]
+    path = os.pathsep.join([str(folder / 'path'), str(Path(gpassk_opencompass.__file__).parents[1])])
+    return subprocess.run(
+        [*line, '-o', str(folder / 'out'), '--only', 'figures', '--figures', *names],
+        env={**os.environ, 'PYTHONPATH': path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_drawing_whose_name_is_no_name_of_a_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

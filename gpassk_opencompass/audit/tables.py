@@ -11,8 +11,7 @@ from ..unseen import printable
 if TYPE_CHECKING:
     from ..tables.table import Value
     from .findings import Findings
-    from .judged import Run
-    from .sheet import Sheet
+    from .sample import Run, Sheet
 
 
 def described(model: str, benchmark: str, judge: Mapping[str, Any], run: Run) -> str:

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import write_file
-from .options import path
+from .options import path, requested
 
 if TYPE_CHECKING:
     from ..report.compare import Pairing
@@ -128,15 +128,15 @@ def _request(arguments: Namespace) -> CompareRequest:
         )
     _check_options(arguments, beside_published=bool(ours) and not theirs.is_dir())
     assumptions = (arguments.n, arguments.between_translations, arguments.between_models, arguments.level)
-    return CompareRequest(
+    return requested(
+        CompareRequest,
+        arguments,
         ours=arguments.paths if theirs.is_dir() else ours,
         published=None if theirs.is_dir() else theirs,
         metric=measure_of(metric_name(arguments.metric)) if arguments.metric else None,
         names=_names(arguments.map),
         assumptions=Assumptions(*assumptions),
         every_pair=arguments.neighbours,
-        output=arguments.output,
-        strict=arguments.strict,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
 from ..unseen import printable
-from .options import Several, path
+from .options import Several, path, requested
 
 if TYPE_CHECKING:
     from ..report.leaderboard import Board
@@ -143,19 +143,14 @@ def _request(arguments: Namespace) -> ReportRequest:
         raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
     for name in arguments.figures or ():
         FIGURES[name]  # refuses a name that is unknown, and what cannot be imported
-    return ReportRequest(
-        folders=arguments.folders,
+    return requested(
+        ReportRequest,
+        arguments,
         files=arguments.file,
-        configs=arguments.configs,
         gates=[Gate.parse(text) for text in arguments.fail_on],
         published=read_published(arguments.published) if arguments.published else None,
-        output=arguments.output,
-        k=arguments.k,
-        level=arguments.level,
-        average=arguments.average,
         parts=[arguments.only] if arguments.only else PARTS,
         figures=arguments.figures and list(dict.fromkeys(arguments.figures)),
-        strict=arguments.strict,
     )
 
 

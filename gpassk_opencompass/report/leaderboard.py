@@ -200,12 +200,12 @@ def boards(
 
 
 def judge_line(result: Result) -> str:
-    """Who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
+    """Return who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
     return _judge_of(result.block.get('judge')) or 'not known'
 
 
 def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board | None, list[str]]:
-    """The board of the members, as `frame` says but for k and entries, and a line for each left out."""
+    """Return the board of the members, which is `frame` with k and entries, and a line for each left out."""
     alike, left_out = _same_questions(members)
     sampled = [result for result in alike if result.n > 1]
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
@@ -228,7 +228,7 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
 
 
 def _told_apart(results: Sequence[Result]) -> list[str]:
-    """For each result what tells it from others of its host and name, '' where there is none.
+    """Return for each result what tells it from others of its host and name, '' where there is none.
 
     Such are models of one name from two owners on the hub, and runs of one model with other k or n.
     """
@@ -245,7 +245,7 @@ def _told_apart(results: Sequence[Result]) -> list[str]:
 
 
 def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]:
-    """Those with the questions that most of them have, and a line for each of the others.
+    """Return those with the questions that most of them have, and a line for each of the others.
 
     They say that their questions are the same, by one hash; a damaged or edited file may still have others.
     """
@@ -260,7 +260,7 @@ def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]
 
 
 def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
-    """The host's greedy run of the same model with responses of the same length, else of the largest.
+    """Return the host's greedy run of the same model with responses of the same length, else of the largest.
 
     A sweep has one greedy run a model, with the largest max_out_len of its settings.
     """

@@ -172,7 +172,7 @@ def _score(
     rerun_error: float | None = None,
     ranks: tuple[int | None, int | None] = (None, None),
 ) -> Score:
-    """`result` is the entry's sampled run, or its greedy one."""
+    """Return one score; `result` is the entry's sampled run, or its greedy one."""
     bounds = None if group else result.bounds(metric if isinstance(metric, Metric) else ACCURACY)
     return Score(
         **_identity(board, entry, result),

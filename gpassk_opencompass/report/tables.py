@@ -35,7 +35,7 @@ _MISSING = 'no average: a benchmark is missing'
 def write_tables(
     boards: Sequence[Board], folder: Path, notes: Sequence[str] = (), average: bool = False
 ) -> list[Path]:
-    """`write_scored` for boards whose scores are not there yet."""
+    """Write what `write_scored` does for boards whose scores are not there yet."""
     return write_scored([(board, scores_of(board)) for board in boards], folder, notes, average)
 
 
@@ -255,7 +255,7 @@ def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
 
 
 def _file_names(boards: Iterable[Board]) -> list[str]:
-    """One a board, different ones for different boards also where capitals do not count."""
+    """Return a name a board, different ones for different boards also where capitals do not count."""
     names: list[str] = []
     for board in boards:
         # A character takes up to three bytes here, and a file name has 255.

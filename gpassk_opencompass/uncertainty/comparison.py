@@ -156,7 +156,7 @@ def rank_intervals(
 
 
 def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, seed: int) -> Bools:
-    """better[i, j]: run i is better than run j beyond doubt."""
+    """Return at [i, j] whether run i is better than run j beyond doubt."""
     if problems_refusal(sizes):
         return np.zeros((len(sums), len(sums)), dtype=bool)
     statistics = _statistics(sums, sizes)
@@ -168,7 +168,7 @@ def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, see
 
 
 def _statistics(sums: Floats, sizes: NDArray[np.intp]) -> Floats:
-    """t of run i − run j at [i, j] for i < j, shape (M, M); NaN where they cannot be compared.
+    """Return t of run i − run j at [i, j] for i < j, shape (M, M); NaN where they cannot be compared.
 
     From the residuals themselves: the sums of squares of `_critical` would cancel where all problems
     differ alike.
@@ -189,7 +189,7 @@ def _statistics(sums: Floats, sizes: NDArray[np.intp]) -> Floats:
 def _critical(
     sums: Floats, sizes: NDArray[np.intp], compared: Bools, level: float, draws: int, seed: int
 ) -> float:
-    """What the largest |t| of the compared pairs exceeds in a share 1 − level of the draws.
+    """Return what the largest |t| of the compared pairs exceeds in a share 1 − level of the draws.
 
     The data themselves count as one more draw, so the share holds for any number of draws.
     """
@@ -203,7 +203,7 @@ def _critical(
 
 
 def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
-    """A sign for each problem, a row a draw, in chunks."""
+    """Return a sign for each problem, a row a draw, in chunks."""
     generator = np.random.default_rng(seed)
     rows = max(1, _CHUNK // max(shape))
     for start in range(0, draws, rows):
@@ -212,7 +212,7 @@ def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
 
 
 def _largest(signs: Floats, sums: Floats, sizes: NDArray[np.intp], compared: Bools) -> Floats:
-    """The largest |t| of the compared pairs in each draw, shape (draws,)."""
+    """Return the largest |t| of the compared pairs in each draw, shape (draws,)."""
     count, total, squared = sizes.size, int(sizes.sum()), float(sizes @ sizes)
     flipped, weighed = signs @ sums.T, signs @ (sums * sizes).T
     largest = np.zeros(len(signs))

@@ -51,7 +51,7 @@ class Population:
             )
 
     def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
-        """Mean of the metric, variance between questions, and within them with n samples each."""
+        """Return the mean of the metric, the variance between questions, and within them with n samples each."""
         [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
         values = value_table(metric, n)
         chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
@@ -59,11 +59,11 @@ class Population:
         return float(mean), float(between), max(within, 0.0)
 
     def variance(self, metric: Metric, n: int) -> float:
-        """Of the mean over the translations of one source problem."""
+        """Return the variance of the mean over the translations of one source problem."""
         return self.true_variance(metric) + self.moments(metric, n)[2] / self.translations
 
     def true_variance(self, metric: Metric) -> float:
-        """The same with any number of samples: what is left when nothing comes from sampling."""
+        """Return the variance with any number of samples: what is left when nothing comes from sampling."""
         between = self.moments(metric, metric.k)[1]
         return between * (1 + (self.translations - 1) * self.correlation) / self.translations
 
@@ -94,7 +94,7 @@ def plan(
     questions: int | None = None,
     level: float = 0.95,
 ) -> list[Plan]:
-    """For each n: how many questions give the half-width, and which half-width the questions at hand give.
+    """Return for each n how many questions give the half-width, and which one the questions at hand give.
 
     Args:
         population: how hard the questions are.
@@ -121,7 +121,7 @@ def plan(
 
 
 def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: float = 1.0) -> Population:
-    """The Beta population under which the counts of a pilot run are most likely.
+    """Return the Beta population under which the counts of a pilot run are most likely.
 
     Args:
         c: correct answers of each question, 0 ≤ c ≤ n.
@@ -146,7 +146,7 @@ def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: flo
 
 
 def expected_refusal(mean: float, variance: float, problems: int) -> str:
-    """Why no interval is printed where so many problems score as expected, or ''.
+    """Return why no interval is printed where so many problems score as expected, or ''.
 
     The rules of `mean_interval`, with the moments of a problem's score in the place of observed sums; all
     problems have as many questions. About half of the runs at a border are refused.
@@ -170,7 +170,7 @@ def expected_refusal(mean: float, variance: float, problems: int) -> str:
 
 
 def expected_effective(mean: float, variance: float, problems: int) -> float:
-    """The `effective_number` of problems with such scores: J·E[x]²/E[x²]."""
+    """Return the `effective_number` of problems with such scores: J·E[x]²/E[x²]."""
     return problems * mean**2 / (mean**2 + variance)
 
 
@@ -193,7 +193,7 @@ def _plan(
 
 
 def _fewest(enough: Callable[[int], bool], least: int) -> int:
-    """The fewest problems, at least `least`, that are enough; more of them always are, too."""
+    """Return the fewest problems, at least `least`, that are enough; more of them always are, too."""
     low, high = least, least
     while not enough(high):
         low, high = high + 1, 2 * high
@@ -204,5 +204,5 @@ def _fewest(enough: Callable[[int], bool], least: int) -> int:
 
 
 def half_width_of(variance: float, problems: int, level: float) -> float:
-    """t·√(variance/problems), from the variance of a problem's score."""
+    """Return t·√(variance/problems), from the variance of a problem's score."""
     return quantile(level, problems - 1) * float(np.sqrt(variance / problems))

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def value_table(metric: Metric, n: int) -> Floats:
-    """The expected score of k answers drawn from n of which c are correct, for c = 0 … n.
+    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n.
 
     These are the values that a metric averages over the questions.
 
@@ -35,7 +35,7 @@ def value_table(metric: Metric, n: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def pair_table(metric: Metric, n: int) -> Floats:
-    """The expected product of the scores of two disjoint draws of k from n ≥ 2k, for c = 0 … n.
+    """Return the expected product of the scores of two disjoint draws of k from n ≥ 2k, for c = 0 … n.
 
     Two disjoint draws are independent given the question, so this estimates the square of the question's
     true value without bias (a U-statistic).
@@ -51,7 +51,7 @@ def pair_table(metric: Metric, n: int) -> Floats:
 
 @lru_cache(maxsize=256)
 def subset_squares(metric: Metric, n: int, m: int) -> Floats:
-    """The mean square of a question's value over all subsets of m of its n answers, for c = 0 … n.
+    """Return the mean square of a question's value over all subsets of m of its n answers, for c = 0 … n.
 
     It estimates the mean square of the value of m fresh answers without bias, for it is a mean over all
     that m of the n could have been (a U-statistic).
@@ -66,7 +66,7 @@ def subset_squares(metric: Metric, n: int, m: int) -> Floats:
 
 
 def rerun_interval(c: object, n: int, metric: Metric, level: float = 0.95) -> Interval:
-    """The score of these very questions with an interval for more samples of them.
+    """Return the score of these very questions with an interval for more samples of them.
 
     It says nothing about other questions; for those see `mean_interval`, whose error is wider. The standard
     error follows from `rerun_variance`.
@@ -100,7 +100,7 @@ def rerun_interval(c: object, n: int, metric: Metric, level: float = 0.95) -> In
 def rerun_variance(
     metric: Metric, n: int, questions: Floats | NDArray[np.intp], m: int | None = None
 ) -> float:
-    """The sum of the variances of the questions' values over reruns with m samples each.
+    """Return the sum of the variances of the questions' values over reruns with m samples each.
 
     A question's variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of
     another m samples (`expected_variances`). With n ≥ 2k there is an estimate from subsets and disjoint
@@ -120,7 +120,7 @@ def rerun_variance(
 
 @lru_cache(maxsize=256)
 def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
-    """E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), for c = 0 … n; without m, of n."""
+    """Return E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), c = 0 … n; without m, of n."""
     m = n if m is None else m
     alphas = np.arange(n + 1) + 0.5
     means, variances = beta_moments(metric, alphas, n + 1 - alphas)
@@ -129,7 +129,7 @@ def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
 
 
 def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance of a question's true value where its chance p is Beta(alpha, beta).
+    """Return mean and variance of a question's true value where its chance p is Beta(alpha, beta).
 
     The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
     """
@@ -140,12 +140,12 @@ def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, F
 
 
 def beta_mean(metric: Metric, alpha: Floats, beta: Floats) -> Floats:
-    """The mean of `beta_moments` alone, which is much sooner there than the variance."""
+    """Return the mean of `beta_moments` alone, which takes much less time than the variance."""
     return _beta_expectation(_log_ways(metric), alpha, beta)
 
 
 def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
+    """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
     s = np.arange(log_ways.size)
     alpha, beta = np.atleast_1d(alpha)[:, None], np.atleast_1d(beta)[:, None]
     terms = log_ways + betaln(alpha + s, beta + log_ways.size - 1 - s) - betaln(alpha, beta)
@@ -154,14 +154,14 @@ def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _log_ways(metric: Metric) -> Floats:
-    """log(score(a)·C(k, a)) for a = 0 … k; in logs, since C(k, k/2) overflows beyond k = 1,029."""
+    """Return log(score(a)·C(k, a)) for a = 0 … k; in logs, as C(k, k/2) overflows beyond k = 1,029."""
     k, a = metric.k, np.arange(metric.k + 1)
     with np.errstate(divide='ignore'):
         return np.asarray(np.log(metric.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
 
 
 def _log_convolve(first: Floats, second: Floats) -> Floats:
-    """log of the convolution of the exponentials."""
+    """Return log of the convolution of the exponentials."""
     result = np.full(first.size + second.size - 1, -np.inf)
     for shift, value in enumerate(first):
         if np.isfinite(value):

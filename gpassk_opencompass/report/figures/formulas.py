@@ -50,7 +50,7 @@ def formulas() -> Iterator[Drawing]:
 
 
 def _value(k: int, c: NDArray[np.int64], tau: float) -> Floats:
-    """G-Pass@k_τ in percent; with τ = 0 it is pass@k."""
+    """Return G-Pass@k_τ in percent; with τ = 0 it is pass@k."""
     return 100 * g_pass_at_k(SAMPLES, c, k, tau)
 
 

@@ -10,12 +10,11 @@ from ..metrics import SHOWN_THRESHOLDS, metric_names
 from ..results.health import undecided_notes
 from ..tables import NOTHING, Table
 from ..unseen import printable
-from .findings import COPIES
-from .rejudged import changes, flips
+from .rejudged import COPIES, changes, flips
 
 if TYPE_CHECKING:
     from ..tables.table import Value
-    from .old_runs import Found, OldRun
+    from .opencompass import Found, OldRun
     from .rejudged import Read
 
 
@@ -35,19 +34,19 @@ _HEADERS = ['run', 'n', 'metric', 'old', 'new', 'change']
 
 
 def described(old: Path, found: Found, runs: Sequence[OldRun]) -> str:
-    """How many runs there are, and what is left alone."""
+    """Return how many runs there are, and what is left alone."""
     lines = [f'{old}: {len(runs)} of {len(found.runs)} LiveMathBench runs']
     lines += [f'left alone: {printable(name)}: {printable(why)}' for name, why in found.left_alone.items()]
     return '\n'.join(lines)
 
 
 def findings_of(read: Read) -> str:
-    """One run: how much of it there is, and what is known to be wrong with it."""
+    """Return of one run how much of it there is, and what is known to be wrong with it."""
     run = read.run
     evaluator = run.evaluator_class
     judge = 'an LLM' if run.had_llm_judge else _JUDGES.get(evaluator) or printable(evaluator)
     head = (
-        f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.replicas.n}, '
+        f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.n}, '
         f'k = {", ".join(map(str, run.ks))}; judged by {judge}; questions from {read.data or "the prompts"}'
     )
     told = [printable(finding) for finding in read.findings] or ['nothing wrong was found']
@@ -55,11 +54,11 @@ def findings_of(read: Read) -> str:
 
 
 def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
-    """Of one run and its new record."""
+    """Return what stays of one run and its new record."""
     rows: list[Sequence[Value]] = [
         [
             str(read.run.place / read.run.name),
-            read.replicas.n,
+            read.n,
             change.metric,
             change.old,
             change.new,
@@ -71,7 +70,7 @@ def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
 
 
 def comparison(outcomes: Sequence[Outcome]) -> tuple[str, str]:
-    """The headline metrics with notes, for people, and all metrics as CSV."""
+    """Return the headline metrics with notes, for people, and all metrics as CSV."""
     shown = [row for one in outcomes for row in one.rows if row[_HEADERS.index('metric')] in one.headline]
     notes = [note for one in outcomes for note in one.notes]
     table = Table('old and new', _HEADERS, shown).to_terminal()
