@@ -14,6 +14,10 @@ PROVENANCE = 'run.provenance'
 """The file beside the predictions of a model that tells what they were drawn with, and since when."""
 
 
+SAMPLES = '.samples.parquet'
+"""What the name of a sample file ends in, in the place of the `.json` of its result."""
+
+
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.
 
@@ -48,7 +52,13 @@ def keep_mode(path: Path, draft: Path) -> None:
 
 
 def put_aside(path: Path, moment: str) -> Path:
-    """Rename a file that is in the way of a new one, so that nothing is lost; return its new name."""
+    """Rename a file that is in the way of a new one, so that nothing is lost; return its new name.
+
+    The sample file beside a result goes with it.
+    """
+    samples = path.with_name(path.name.removesuffix('.json') + SAMPLES)
+    if samples != path and samples.is_file():
+        samples.rename(samples.with_name(f'{samples.name}.{moment}.aside'))
     return path.rename(path.with_name(f'{path.name}.{moment}.aside'))
 
 

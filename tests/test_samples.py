@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 from gpassk_opencompass import InputError, LLMJudge, Samples, Verdict, VerdictStore
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.files import put_aside
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.results import samples as sample_files
@@ -249,6 +250,16 @@ def test_schema_1_is_rescored_into_schema_2(path: Path, tmp_path: Path) -> None:
     table = parquet.read_table(sample_file_of(out))
     flat = [answer for answers in old['details']['answers'] for answer in answers]
     assert table.column('answer').to_pylist() == flat
+
+
+def test_a_result_is_put_aside_with_its_samples(tmp_path: Path) -> None:
+    """Under names that nothing reads; what was there is not lost when the new ones are written."""
+    path = written(tmp_path / 'x.json')
+    contents = [path.read_bytes(), sample_file_of(path).read_bytes()]
+    put_aside(path, 'now')
+    names = ['x.json.now.aside', 'x.samples.parquet.now.aside']
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
+    assert [(tmp_path / name).read_bytes() for name in names] == contents
 
 
 def test_counts_have_no_samples(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..files import mapping, read_json
+from ..files import SAMPLES, mapping, read_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
 from ..times import seconds_of, seconds_of_folder
@@ -22,7 +22,7 @@ from . import lighteval
 from .check import check
 from .record import SCHEMA
 from .result import Result
-from .samples import SUFFIX, sound_sample_file
+from .samples import sound_sample_file
 
 
 class Collected(NamedTuple):
@@ -44,7 +44,7 @@ def read(path: Path) -> Result:
     Raises:
         InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
     """
-    if path.name.endswith(SUFFIX):
+    if path.name.endswith(SAMPLES):
         raise InputError(f'{path} has the samples of a result; give the .json beside it')
     return result_of(path, lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path))
 
@@ -221,7 +221,7 @@ def _results_of(model: Path, levels: int = 3) -> Iterator[Path]:
 
 def _is_result(name: str) -> bool:
     """Whether a file is a result by its name, wherever it lies; `results_*.json` alone may be anybody's."""
-    if name.endswith(SUFFIX):
+    if name.endswith(SAMPLES):
         return False
     return (
         name.endswith('.gpassk.json')

@@ -15,7 +15,7 @@ from loguru import logger
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import digest, replace_file
+from ..files import SAMPLES, digest, replace_file
 from ..judges.protocol import Judgement, Verdict
 from ..unseen import with_whole_characters
 from .health import UNKNOWN, Generation
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 LAYOUT = 1
 """Version of the columns of a sample file; raised when a reader would have to change."""
-
-SUFFIX = '.samples.parquet'
-"""What the name of a sample file ends in, in the place of the `.json` of its result."""
 
 TOLD = ('output_tokens', 'prompt_tokens', 'reply_key', 'response_characters')
 """Columns that Lighteval's rows have too, an entry a sample; those of which nothing is known are left out."""
@@ -179,7 +176,7 @@ def sample_file_of(result: Path) -> Path:
     >>> sample_file_of(Path('run.gpassk.json')).name
     'run.gpassk.samples.parquet'
     """
-    return result.with_name(result.name.removesuffix('.json') + SUFFIX)
+    return result.with_name(result.name.removesuffix('.json') + SAMPLES)
 
 
 def write_samples(result: Path, record: dict[str, Any], columns: SampleColumns) -> None:
