@@ -228,7 +228,7 @@ def _check_output(output: Path | None, file: str, choices: Choices) -> None:
 def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
     """Return the runs to score, each of which gets a file of its own."""
     runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
-    names = ', '.join(one.name for one in (runs or found)[:10])
+    names = ', '.join(one.name or 'one without a name' for one in (runs or found)[:10])
     if not runs:
         raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     targets = [request.target(one) for one in runs]

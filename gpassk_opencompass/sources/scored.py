@@ -116,7 +116,7 @@ def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge])
     counts = tally.counts(choices.unjudged)
     if judged is None:
         choices.selection.check(len(counts))
-    settings = _settings(choices.settings, () if judged else run.ks, counts)
+    settings = _settings(choices.settings, run.ks, counts)
     lines = summarise(counts, ballots, settings)
     whole = choices.selection.first is None
     return Scored(run, kind, counts, ballots, kept, settings, lines, judged, whole)
@@ -142,7 +142,7 @@ def _judged(run: Run, choices: Choices, make_judge: Callable[[], Judge]) -> Judg
             tally.add(question)
     choices.selection.check(len(asked))
     unjudged = tally.counts()
-    check_sizes(unjudged, _settings(choices.settings, (), unjudged))
+    check_sizes(unjudged, _settings(choices.settings, run.ks, unjudged))
     return judged_by(make_judge(), asked)
 
 

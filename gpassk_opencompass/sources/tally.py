@@ -70,8 +70,12 @@ class Counts:
         """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
-        _, numbers, sizes = np.unique(self.problems, return_inverse=True, return_counts=True)
-        return numbers.ravel(), sizes
+        _, first, numbers, sizes = np.unique(
+            self.problems, return_index=True, return_inverse=True, return_counts=True
+        )
+        # In order of appearance, not of the hashes, which another process has others of: sums round alike.
+        order = np.argsort(first)
+        return np.argsort(order)[numbers.ravel()], sizes[order]
 
     @cached_property
     def sizes(self) -> Counter[int]:
