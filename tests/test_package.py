@@ -171,10 +171,10 @@ ROOMS = {
         'sweep',
         'uncertainty',
     },
-    'question_sets': set(),
+    'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
-    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'sweep'},
+    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
         'errors',
         'files',

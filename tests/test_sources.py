@@ -23,7 +23,7 @@ from gpassk_opencompass.scoring import Samples, score
 from gpassk_opencompass.sources.source import SOURCES
 
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'extending.md'
-MODULE = 'quiz_for_gpassk'
+MODULE = 'theirs.quiz'
 
 
 class Exact(FunctionJudge):
@@ -53,17 +53,18 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     vars(SOURCES).pop('_places', None)
     yield folder
     vars(SOURCES).pop('_places', None)
-    sys.modules.pop(MODULE, None)
+    for name in ('theirs', MODULE):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
 def quiz(installed: Path, tmp_path: Path) -> Path:
     """The package of the docs, and a folder with two files of its program: 2 of 4 and 3 of 4 are right."""
-    text = PAGE.read_text(encoding='utf-8')
-    [code] = re.findall(r'```python\n(.+?)```', text, re.DOTALL)
-    (installed / f'{MODULE}.py').write_text(code, encoding='utf-8')
-    [name, value] = re.findall(r'^(\w+) = "([\w:]+)"$', text, re.MULTILINE)[0]
-    put_entry(installed, 'quiz', f'{name} = {value}')
+    section = PAGE.read_text(encoding='utf-8').partition('\n## A source\n')[2].partition('\n## ')[0]
+    [code] = re.findall(r'```python\n(.+?)```', section, re.DOTALL)
+    (installed / 'theirs').mkdir()
+    (installed / 'theirs' / 'quiz.py').write_text(code, encoding='utf-8')
+    put_entry(installed, 'theirs', f'quiz = {MODULE}:Quiz')
     logs = tmp_path / 'logs'
     logs.mkdir()
     said = {'algebra': [['2', '3'], ['3', '2']], 'sets': [['2', '2'], ['2', '4']]}

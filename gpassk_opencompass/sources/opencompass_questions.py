@@ -151,7 +151,7 @@ def _group_sizes(run: OldRun, languages: Sequence[str]) -> dict[tuple[str, str],
 
 
 def _from_data(run: OldRun, rows: Sequence[Row], data: str) -> list[Responded]:
-    from ..questions.live_math_bench import live_math_bench_rows
+    from ..questions.benchmarks import live_math_bench_rows
 
     known = live_math_bench_rows(data, run.version, run.splits, run.languages)
     _check_all_asked(run, rows, len(known))
