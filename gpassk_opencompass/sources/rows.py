@@ -62,7 +62,7 @@ class Rows:
         except InputError as error:
             raise InputError(f'{place.row(first[0])}: {error}') from error
         questions = _questions(place, chain([first], rows), naming, reading)
-        return [Run((str(naming.kind),), questions, place=place.row)]
+        return [Run((str(naming.kind),), questions, where=place.row)]
 
 
 def _questions(

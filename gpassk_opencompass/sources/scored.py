@@ -74,13 +74,13 @@ class Scored:
 
         Args:
             names: of the model and the data set.
-            labelled_by: who judged, where the files do not say.
+            labelled_by: who judged, where somebody says so.
         """
         [n] = {kind.n for kind in self.counts.kinds}
         return result_record(
             self.kept,
             Measures(n, self.settings.ks, self.settings.thresholds),
-            self.judge or {'name': labelled_by or self.kind},
+            {'name': labelled_by} if labelled_by else self.judge or {'name': self.kind},
             {**names, **({'settings': dict(self.run.settings)} if self.run.settings else {})},
             self.judged,
             self.run.undecided if self.whole else None,
