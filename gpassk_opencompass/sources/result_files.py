@@ -29,7 +29,6 @@ class ResultFile:
                 f'{place.name} is the result of an evaluation, which holds no {reading.kind}; leave out --as'
             )
         result = read_result(place)
-        undecided = result.block['counts'].get('undecided')
         return [
             Run(
                 (RESULT,),
@@ -40,7 +39,6 @@ class ResultFile:
                 tuple(result.block['k']),
                 record=result.record,
                 remarks=[f'health: {result.health.line}', *remarks_of(result.block)],
-                undecided=None if undecided is None else dict(zip(result.uids, undecided, strict=True)),
             )
         ]
 

@@ -23,7 +23,6 @@ from .written import result_record
 LANGUAGE = 'en'
 """Of a question whose row names none: the language in which a judge is asked."""
 
-
 USUAL_KS = (4, 8, 16)
 """The k of a run that was made for none, as far as its questions have as many samples."""
 
@@ -61,8 +60,6 @@ class Scored:
     lines: list[Line]
     judged: Judged | None
     """What became of each response."""
-    whole: bool
-    """Whether all samples of each question count."""
 
     @property
     def judge(self) -> Mapping[str, Any]:
@@ -83,7 +80,6 @@ class Scored:
             {'name': labelled_by} if labelled_by else self.judge or {'name': self.kind},
             {**names, **({'settings': dict(self.run.settings)} if self.run.settings else {})},
             self.judged,
-            self.run.undecided if self.whole else None,
             self.run.record,
         )
 
@@ -118,8 +114,7 @@ def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge])
         choices.selection.check(len(counts))
     settings = _settings(choices.settings, run.ks, counts)
     lines = summarise(counts, ballots, settings)
-    whole = choices.selection.first is None
-    return Scored(run, kind, counts, ballots, kept, settings, lines, judged, whole)
+    return Scored(run, kind, counts, ballots, kept, settings, lines, judged)
 
 
 def _settings(chosen: Settings, known: Sequence[int], counts: Counts) -> Settings:

@@ -249,7 +249,6 @@ class Run:
         where: tells where the question with a number (`About.number`) stands, for messages.
         record: the result record that was read, so that what it says of the samples is kept.
         remarks: sentences that a reader should know before quoting a score.
-        undecided: samples of each uid that the judge gave up on; None where that is not known.
     """
 
     kinds: tuple[str, ...]
@@ -262,7 +261,6 @@ class Run:
     where: Callable[[int], str] | None = None
     record: Mapping[str, Any] | None = None
     remarks: Sequence[str] = ()
-    undecided: Mapping[str, int] | None = None
 
     @property
     def name(self) -> str:

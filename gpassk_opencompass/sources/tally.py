@@ -81,10 +81,13 @@ class Counts:
     def sizes(self) -> Counter[int]:
         """Return n, as `unjudged` has it → how many questions have so many samples."""
         sizes: Counter[int] = Counter()
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                sizes[kind.counted(self.unjudged)[0]] += weight
+        for kind, weight in self._present:
+            sizes[kind.counted(self.unjudged)[0]] += weight
         return sizes
+
+    @property
+    def _present(self) -> list[tuple[Kind, int]]:
+        return [both for both in zip(self.kinds, self.weights.tolist(), strict=True) if both[1]]
 
     @property
     def groups(self) -> list[str]:
@@ -127,18 +130,16 @@ class Counts:
     def histograms(self) -> dict[int, Floats]:
         """Return n → how many questions have c = 0 … n."""
         found = {n: np.zeros(n + 1) for n in self.sizes}
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                n, c = kind.counted(self.unjudged)
-                found[n][c] += weight
+        for kind, weight in self._present:
+            n, c = kind.counted(self.unjudged)
+            found[n][c] += weight
         return found
 
     def check_sizes(self) -> None:
         """Raise InputError unless all questions have as many samples; it says which n there are."""
         sizes: Counter[int] = Counter()
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                sizes[kind.n] += weight
+        for kind, weight in self._present:
+            sizes[kind.n] += weight
         if len(sizes) > 1:
             rare, count = min(sizes.items(), key=lambda size: (size[1], size[0]))
             at = self.lines[np.array([kind.n == rare for kind in self.kinds])[self.ids]][0]
