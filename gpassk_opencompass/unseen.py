@@ -14,7 +14,7 @@ UNSEEN = re.compile(
 
 
 def escaped(text: str, keep: str = '') -> str:
-    r"""A text with escapes for `UNSEEN` characters, but for those that may stay.
+    r"""Return a text with escapes for `UNSEEN` characters, but for those that may stay.
 
     >>> escaped('2\x1b[2J\nis 二', keep='\n')
     '2\\x1b[2J\nis 二'

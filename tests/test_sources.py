@@ -13,6 +13,7 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
+from installed import install
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.function import FunctionJudge
@@ -36,12 +37,9 @@ class Exact(FunctionJudge):
 EXACT = ['--judge', f'{__name__}.Exact']
 
 
-def put_entry(folder: Path, package: str, *lines: str) -> None:
-    """The metadata of an installed package that brings sources."""
-    info = folder / f'{package}-1.0.dist-info'
-    info.mkdir(parents=True)
-    (info / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n')
-    (info / 'entry_points.txt').write_text('\n'.join(['[gpassk_opencompass.sources]', *lines]))
+def put_source(folder: Path, package: str, line: str, **files: str) -> None:
+    """Install a package that brings a source."""
+    install(folder, package, f'[gpassk_opencompass.sources]\n{line}\n', **files)
 
 
 @pytest.fixture
@@ -62,9 +60,7 @@ def quiz(installed: Path, tmp_path: Path) -> Path:
     """The package of the docs, and a folder with two files of its program: 2 of 4 and 3 of 4 are right."""
     section = PAGE.read_text(encoding='utf-8').partition('\n## A source\n')[2].partition('\n## ')[0]
     [code] = re.findall(r'```python\n(.+?)```', section, re.DOTALL)
-    (installed / 'theirs').mkdir()
-    (installed / 'theirs' / 'quiz.py').write_text(code, encoding='utf-8')
-    put_entry(installed, 'theirs', f'quiz = {MODULE}:Quiz')
+    put_source(installed, 'theirs', f'quiz = {MODULE}:Quiz', quiz=code)
     logs = tmp_path / 'logs'
     logs.mkdir()
     said = {'algebra': [['2', '3'], ['3', '2']], 'sets': [['2', '2'], ['2', '4']]}
@@ -178,7 +174,7 @@ def test_files_that_two_sources_recognise_need_a_choice(
     quiz: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both are named; with --source the file is scored."""
-    put_entry(installed, 'riddles', f'riddle = {MODULE}:Quiz')
+    put_source(installed, 'riddles', f'riddle = {MODULE}:Quiz')
     file = str(quiz / 'sets.quiz.jsonl')
     assert main(['score', file, '--as', 'labels']) == 2
     assert (
@@ -196,7 +192,7 @@ def test_rows_are_read_as_before_beside_another_source(quiz: Path, tmp_path: Pat
 
 def test_a_source_that_cannot_be_imported_is_named(installed: Path, tmp_path: Path) -> None:
     """Whether its files are meant cannot be told then; a choice of another source still works."""
-    put_entry(installed, 'broken', 'broken = no_such_package:Source')
+    put_source(installed, 'broken', 'broken = no_such_package:Source')
     file = tmp_path / 'counts.jsonl'
     file.write_text('{"n": 2, "c": 1}\n')
     assert main(['score', str(file)]) == 2
