@@ -212,7 +212,6 @@ ROOMS = {
         'cli',
         'errors',
         'files',
-        'json_lines',
         'judge_errors',
         'judges',
         'metrics',

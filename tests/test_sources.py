@@ -170,6 +170,33 @@ def test_errors_of_a_source_name_file_and_line(quiz: Path, capsys: pytest.Captur
     assert f'{file}:2: expected as many "right" as "said"' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ('change', 'kind', 'message'),
+    [
+        ("verdicts=verdicts)", 'labels', "'sets-0' has 3 verdicts and 2 responses"),
+        ("tuple(row['said']), verdicts=verdicts)", 'responses', "'sets-0' is a Sampled question in a run of"),
+    ],
+    ids=['verdicts', 'kind'],
+)  # fmt: skip
+def test_a_source_that_contradicts_itself_is_refused(
+    quiz: Path, installed: Path, change: str, kind: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No question is dropped, and none is scored by another one's verdicts."""
+    module = installed / 'theirs' / 'quiz.py'
+    text = module.read_text(encoding='utf-8')
+    assert change in text
+    if kind == 'labels':
+        text = text.replace(change, "verdicts=verdicts + '1')")
+    else:
+        text = text.replace('yield Responded(about,', 'yield Sampled(about, verdicts, None,')
+        text = text.replace(f", row['answer'], {change}", ", row['answer'])").replace(
+            'About,', 'About, Sampled,'
+        )
+    module.write_text(text, encoding='utf-8')
+    assert main(['score', str(quiz / 'sets.quiz.jsonl'), '--as', kind]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_files_that_two_sources_recognise_need_a_choice(
     quiz: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,9 +132,11 @@ def _judged(run: Run, choices: Choices, make_judge: Callable[[], Judge]) -> Judg
     tally = Tally()
     asked = []
     for question in choices.selection.of(run):
-        if isinstance(question, Responded):
-            asked.append(question)
-            tally.add(question)
+        if not isinstance(question, Responded):
+            kind = type(question).__name__
+            raise InputError(f'{question.about.uid!r:.60} is a {kind} question in a run of responses')
+        asked.append(question)
+        tally.add(question)
     choices.selection.check(len(asked))
     unjudged = tally.counts()
     check_sizes(unjudged, _settings(choices.settings, run.ks, unjudged))
@@ -212,7 +214,8 @@ def with_own_verdicts(question: Responded) -> Sampled:
     """
     verdicts = question.verdicts or '?' * len(question.responses)
     if len(verdicts) != len(question.responses):
-        raise InputError(f'{len(verdicts)} verdicts and {len(question.responses)} responses')
+        uid, count = question.about.uid, len(question.responses)
+        raise InputError(f'{uid!r:.60} has {len(verdicts)} verdicts and {count} responses')
     answers = tuple(final_answer(response).text for response in question.responses)
     return Sampled(question.about, verdicts, answers, question.question, question.reference)
 
