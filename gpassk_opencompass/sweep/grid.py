@@ -24,7 +24,7 @@ from .axes import (
     unknown,
     with_lines,
 )
-from .benchmarks import BENCHMARK_LINES, Benchmark, read_benchmarks
+from .benchmarks import BENCHMARK_LINES, TemplateBenchmark, read_benchmarks
 from .engines import DEFAULT_ENGINE, ENGINES, Engine, engine_of, model_config, usable_engines
 from .models import Llm, read_llms, read_option
 
@@ -133,13 +133,13 @@ def _runs_of(
                     )
 
 
-def _datasets(benchmark: Benchmark, name: DatasetName, max_out_len: int) -> list[dict[str, Any]]:
+def _datasets(benchmark: TemplateBenchmark, name: DatasetName, max_out_len: int) -> list[dict[str, Any]]:
     return [benchmark.config(name, max_out_len)]
 
 
 def _read_own(
     llm: Llm, engine: Engine, variables: Mapping[str, Any]
-) -> tuple[Sampling, list[Settings], Sequence[Benchmark]]:
+) -> tuple[Sampling, list[Settings], Sequence[TemplateBenchmark]]:
     """Return what the axes are for one model; an error says which, if it has lines of its own."""
     try:
         settings = read_settings(
