@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare_output(lasting=name in COMMANDS and name not in LISTS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
-        from .shown import printable  # only what fails needs it: the error may quote a file
+        from ..unseen import printable  # only what fails needs it: the error may quote a file
 
         shown = printable(error, keep='\n')
         print(f'gpassk {name}: {shown}', file=sys.stderr)
@@ -84,7 +84,7 @@ def _barred(name: str, error: OSError) -> int:
 
     An error without a path is about standard output, or about a working directory that was removed.
     """
-    from .shown import printable
+    from ..unseen import printable
 
     if error.filename is not None:
         what = printable(error.filename)

@@ -11,9 +11,9 @@ from ..errors import InputError
 from ..runs.examine import examine
 from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
+from ..unseen import printable
 from .files import utf8_output
 from .options import Several, path
-from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
 LOG_LINES = 5

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
 from ..naming.manifest import MANIFEST
-from ..report.table import Run, results_table
+from ..report.summary import Run, results_table
 from ..results.read import read
 from ..runs import examine, planned_runs
 from ..sweep.expansion import expand_template
@@ -83,7 +83,7 @@ def _table(folder: Path, configs: Path, seconds: float) -> None:
     runs = sorted(_results(folder, configs), key=lambda run: run.record['gpassk']['n'])
     file = folder / TABLE
     file.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
-    print(f'\n{results_table(runs).without("dataset").to_markdown()}\n')
+    print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
     print(f'{seconds:.0f} s. Every metric: {file}; the runs: {folder}/<config>/\n')
 
 

@@ -13,8 +13,8 @@ from ..judges.canaries import CANARIES
 from ..judges.ping import Health, Outcome, ping
 from ..judges.protocol import Verdict
 from ..judges.request import MAX_TOKENS
+from ..unseen import printable
 from .options import Several
-from .shown import printable
 
 
 def add_arguments(parser: ArgumentParser) -> None:

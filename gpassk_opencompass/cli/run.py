@@ -16,9 +16,9 @@ from ..runs.driver import Driver, Job, step_of
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
+from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
-from .shown import printable
 from .states import log_lines, states_table, summary
 
 LOG_LINES = 20

@@ -11,7 +11,7 @@ from typing import Any
 from tabulate import tabulate
 
 from ..runs.state import Finding, State
-from .shown import printable
+from ..unseen import printable
 
 HEAD, TAIL = 90, 50
 """Characters of the start and the end of a long detail: messages start with the fact and end in a way out."""
