@@ -13,12 +13,12 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
+from gpassk_opencompass.results.generation import Generation
 from installed import install
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.self_test import SelfTest
-from gpassk_opencompass.results.generation import Generation
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.scoring import Samples, score
 from gpassk_opencompass.sources.source import SOURCES
