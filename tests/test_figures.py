@@ -555,13 +555,13 @@ def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -
     (tmp_path / 'path' / 'theirs' / 'figures.py').write_text(code)
     write_results(made_sweep(['m'], temperatures=(1.0,), top_ps=(1.0,), questions=40), tmp_path / 'results')
     folder = tmp_path / 'out' / 'figures'
-    for names in (['counts'], ['gap', 'counts']):
+    for names in (['counts'], ['draws', 'counts']):
         done = report_figures(tmp_path, *names)
         assert done.returncode == 0, done.stderr
         index = json.loads((folder / 'figures.json').read_text())
         assert [one['figure'] for one in index['figures']] == names
         assert (folder / 'LiveMathBench-vmade-counts.svg').is_file()
-        assert (folder / 'LiveMathBench-vmade-gap.svg').is_file() == ('gap' in names)
+        assert (folder / 'LiveMathBench-vmade-draws.svg').is_file() == ('draws' in names)
     done = report_figures(tmp_path, 'no-such-figure')
     assert done.returncode == 2
     assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
