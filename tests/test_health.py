@@ -171,7 +171,6 @@ def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
     for line in (accepted, unfit):
         assert f'\n- {WELL}: {line}\n' in printed
         assert f'\n- {WELL}: {line}\n' in written
-    assert f'\n- {ILL}: 212 of 240 responses look cut off: max_out_len is short\n' in printed
     pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.leaderboard import boards
     from gpassk_opencompass.report.page import page_content
