@@ -79,7 +79,7 @@ class Plan:
     half_width: float
     """With the questions at hand; NaN if their number was not given, or where `refused`."""
     within_share: float
-    """Of the variance: what more samples could still remove."""
+    """The share of the variance that more samples a question could still remove."""
     refused: str = ''
     """Why no interval would be printed with the questions at hand."""
     raised: str = ''
