@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..files import mapping
 from ..replicas import describe_replicas
@@ -34,7 +35,6 @@ def result_record(
     judge: Mapping[str, Any],
     run: Mapping[str, Any],
     judged: Judged | None = None,
-    undecided: Mapping[str, int] | None = None,
     read: Mapping[str, Any] | None = None,
     known: SampleColumns | None = None,
 ) -> tuple[dict[str, Any], SampleColumns | None]:
@@ -48,7 +48,6 @@ def result_record(
         judge: the identity of who judged.
         run: what the model and the data set are called: `gpassk.run`.
         judged: of responses: what became of each; then the record lacks nothing.
-        undecided: how many samples of each uid the judge gave up on, if that is known.
         read: the record from which the questions were read. Where they are all of its questions with all of
             their samples, what it says of the samples stands in the new one, too.
         known: what is known of the samples of `read`.
@@ -62,8 +61,8 @@ def result_record(
     if judged is not None:
         return _of_judged(judged, columns, measures, more)
     counts = np.array([_counts(question) for question in questions])
-    gave_up = None if undecided is None else np.array([undecided[one.about.uid] for one in questions])
-    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, gave_up, **more)
+    undecided = _undecided(questions, measures.n, read['gpassk']) if read else None
+    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, undecided, **more)
     sampled = [question for question in questions if isinstance(question, Sampled)]
     samples: dict[str, Any] | None = None
     if len(sampled) == len(questions):
@@ -85,6 +84,17 @@ def result_record(
 def _of_same_samples(read: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     old, new = read['gpassk'], record['gpassk']
     return bool((old['n'], old['counts']['uid']) == (new['n'], new['counts']['uid']))
+
+
+def _undecided(
+    questions: Sequence[Counted | Sampled], n: int, read: Mapping[str, Any]
+) -> NDArray[np.int64] | None:
+    """Return how many samples of each question the judge gave up on; None where it is not known of all n."""
+    counts = read['counts']
+    if n != read['n'] or 'undecided' not in counts:
+        return None
+    known = dict(zip(counts['uid'], counts['undecided'], strict=True))
+    return np.array([known[one.about.uid] for one in questions])
 
 
 def _carry_over(read: Mapping[str, Any], record: dict[str, Any]) -> None:
