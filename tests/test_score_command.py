@@ -461,8 +461,8 @@ def test_where_no_interval_holds_the_reason_stands_below(
     file = tmp_path / 'table.csv'
     assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 1}] * 1), '-o', str(file)) == 0
     out = capsys.readouterr().out
-    assert '| none (1) ' in out
-    assert 'no interval (1): 1 problems, fewer than 20' in out
+    assert '| [a] ' in out
+    assert '[a] no interval: 1 problems, fewer than 20' in out
     assert table(file)['total', 'accuracy']['no interval'] == '1 problems, fewer than 20'
 
 

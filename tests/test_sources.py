@@ -13,14 +13,15 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
-from gpassk_opencompass.results.generation import Generation
 from installed import install
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.self_test import SelfTest
+from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import read
-from gpassk_opencompass.scoring import Samples, score
+from gpassk_opencompass.results.samples import write_samples
+from gpassk_opencompass.scoring import Samples, score_samples
 from gpassk_opencompass.sources.source import SOURCES
 
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'extending.md'
@@ -91,7 +92,7 @@ def test_a_source_of_another_package_is_found_and_scored(quiz: Path, tmp_path: P
         assert records[-1]['gpassk']['run'].pop('created')
     assert records[0] == records[1]
     assert records[0]['details']['verdicts'] == ['10', '01']
-    assert records[0]['details']['uid'] == ['algebra-0', 'algebra-1']
+    assert records[0]['gpassk']['counts']['uid'] == ['algebra-0', 'algebra-1']
     assert records[0]['gpassk']['run'] == {
         'model': 'theirs-7b',
         'dataset': 'algebra',
@@ -107,7 +108,7 @@ def test_a_folder_gives_a_record_a_run(
     assert main(['score', str(quiz), '--as', 'responses', *EXACT, '-o', str(tmp_path / 'records')]) == 0
     out = capsys.readouterr().out
     assert f'{quiz}: theirs-7b/algebra: responses; 2 questions, n = 2, 4 samples, judged by' in out
-    found = {path.name: read(path) for path in (tmp_path / 'records').iterdir()}
+    found = {path.name: read(path) for path in (tmp_path / 'records').glob('*.json')}
     assert {name: result.counts.tolist() for name, result in found.items()} == {
         'theirs-7b@algebra.gpassk.json': [1, 1],
         'theirs-7b@sets.gpassk.json': [2, 1],
@@ -234,7 +235,7 @@ def test_old_predictions_of_opencompass_are_a_source(tmp_path: Path) -> None:
     old.write(root, old.rows(), old.dataset(abbr='Other'))
     out = tmp_path / 'records'
     assert main(['score', str(root), *old.EXACT, '-o', str(out)]) == 0
-    found = {path.name: read(path) for path in out.iterdir()}
+    found = {path.name: read(path) for path in out.glob('*.json')}
     assert sorted(found) == [f'm@{name}.gpassk.json' for name in (old.NAME, 'Other')]
     result = found[f'm@{old.NAME}.gpassk.json']
     assert result.counts.tolist() == old.COUNTS
@@ -261,10 +262,11 @@ def evaluated(tmp_path: Path) -> Path:
         problem=[f'u{question}' for question, _ in rows],
         generation=[Generation('stop' if replica else 'length', 7, 10 + replica, 0.5) for _, replica in rows],
     )
-    record = score(samples, Exact(), n=4, k=[2, 4])
+    record, columns = score_samples(samples, Exact(), n=4, k=[2, 4])
     record['gpassk']['provenance'] = {'created': '2026-01-01T00:00:00+00:00', 'warnings': ['two checkpoints']}
     path = tmp_path / 'work' / 'results' / 'm' / 'd.json'
     path.parent.mkdir(parents=True)
+    write_samples(path, record, columns)
     path.write_text(json.dumps(record), encoding='utf-8')
     return path
 
@@ -287,8 +289,11 @@ def test_a_result_keeps_its_health_when_it_is_scored_again(evaluated: Path, tmp_
         'judge',
     ):
         assert after.block[name] == before.block[name]
-    for name in ('judged_by', 'judges', 'finish_reasons', 'finishes', 'output_tokens'):
+    for name in ('judged_by', 'judges'):
         assert after.record['details'][name] == before.record['details'][name]
+    rows = [(10 + replica, 'stop' if replica else 'length') for _ in range(20) for replica in range(4)]
+    told = after.sample_columns(tmp_path) or {}
+    assert list(zip(told['output_tokens'], told['finish_reason'], strict=True)) == rows
     assert after.block['provenance'] == {
         'warnings': ['two checkpoints']
     }  # as old as this file, not the samples
@@ -304,7 +309,8 @@ def test_a_part_of_a_result_has_not_the_health_of_all(
     assert main(['score', str(evaluated), *options, '--k', '2', '-o', 'part.json']) == 0
     part = read(tmp_path / 'part.json')
     assert (part.health.truncated, part.health.output_tokens) == (None, None)
-    assert not {'judged_by', 'finish_reasons', 'output_tokens'} & set(part.record['details'])
+    assert 'judged_by' not in part.record['details']
+    assert not {'finish_reason', 'output_tokens'} & set(part.sample_columns(tmp_path) or {})
     assert not {'origins', 'replicas', 'provenance', 'self_test'} & set(part.block)
 
 
