@@ -31,7 +31,7 @@ SAMPLE_FIELDS = ('uid', 'problem', 'question', 'reference', 'split', 'language')
 """What a metric of this package needs to know of a `Doc`, in its `specific`."""
 
 NAME = 'G-Pass@k'
-"""Of the metric; with an @ in it, Lighteval hands a task's parameters on."""
+"""The name of the metric; with an @ in it, Lighteval hands a task's parameters on."""
 
 FORGET = (
     'Delete the folder of this task from the cache (cache_dir of the model, by default '

@@ -252,7 +252,7 @@ class Predictions(NamedTuple):
     """(file, number in it) of each row."""
     files: list[Path]
     seals: dict[Path, Seal]
-    """Of the files that have one."""
+    """The seal of each file that has one."""
 
 
 def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:

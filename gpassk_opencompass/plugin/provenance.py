@@ -48,7 +48,7 @@ class Provenance:
     files: Mapping[str, Any]
     """Field of the model that names a path: the commit of the hub, or a digest of each file there."""
     versions: Mapping[str, str]
-    """Of the engine's packages; {} for a model behind a server."""
+    """Package of the engine → version; {} for a model behind a server."""
     created: str = ''
     """When the first task began, in UTC."""
 

@@ -40,7 +40,7 @@ class OldRun:
     model: str
     dataset: str
     config: Mapping[str, Any]
-    """Of the data set."""
+    """The config of the data set."""
     model_config: Mapping[str, Any]
     """{} where no config tells it."""
     parts: tuple[Path, ...]

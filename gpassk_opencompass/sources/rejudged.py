@@ -45,7 +45,7 @@ class OldScores:
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Metric → percent, of all questions; with the published names."""
     groups: Mapping[str, float] = field(default_factory=dict)
-    """The same of parts, as `<part>/<metric>`."""
+    """`<part>/<metric>` → percent, of parts of the questions."""
     verdicts: tuple[tuple[int, ...], ...] | None = None
     """1 or 0 for each of the n samples of each question; None where the file does not hold them."""
     problem: str = ''

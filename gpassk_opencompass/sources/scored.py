@@ -22,7 +22,7 @@ from .votes import Ballot, ballot_of
 from .written import result_record
 
 LANGUAGE = 'en'
-"""Of a question whose row names none: the language in which a judge is asked."""
+"""The language in which a judge is asked, for a question whose row names none."""
 
 USUAL_KS = (4, 8, 16)
 """The k of a run that was made for none, as far as its questions have as many samples."""
