@@ -174,7 +174,7 @@ def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
     pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.leaderboard import boards
     from gpassk_opencompass.report.page import page_content
-    from gpassk_opencompass.results.collect import collect
+    from gpassk_opencompass.results.read import collect
 
     [board] = page_content(boards(collect([outputs]).results)[0])['boards']
     warnings = {entry['name']: entry['warnings'] for entry in board['entries']}
