@@ -51,7 +51,7 @@ class Population:
             )
 
     def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
-        """Return mean and variance of the metric between questions, and its variance within them with n."""
+        """Return the mean of the metric and its variance between and within questions of n samples."""
         [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
         values = value_table(metric, n)
         chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
