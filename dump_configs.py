@@ -4,9 +4,9 @@ import sys
 
 if __name__ == '__main__':
     try:
-        from gpassk_opencompass.sweep import main
+        from gpassk_opencompass.cli.expand import dump_configs
 
-        sys.exit(main())
+        sys.exit(dump_configs())
     except KeyboardInterrupt:
         print('dump_configs.py: stopped', file=sys.stderr)
         sys.exit(130)

@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.rule import RuleJudge

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from gpassk_opencompass.sweep import main as dump_configs
+from gpassk_opencompass.cli.expand import dump_configs
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 

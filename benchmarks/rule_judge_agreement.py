@@ -18,9 +18,8 @@ from pathlib import Path
 
 from math_verify import parse, verify
 
-from gpassk_opencompass.agreement.labelled import LabelledPair, read_labelled
-from gpassk_opencompass.agreement.labels import content, grouped
-from gpassk_opencompass.agreement.rates import Agreement
+from gpassk_opencompass.agreement.comparisons import LabelledPair, read_labelled
+from gpassk_opencompass.agreement.rates import Agreement, content, grouped
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.rule import RuleJudge

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
 from itertools import product
@@ -20,6 +20,7 @@ from typing import Any
 
 from lighteval.tasks.lighteval_task import LightevalTaskConfig
 from lighteval.tasks.requests import Doc
+from loguru import logger
 
 import gpassk_opencompass
 from gpassk_opencompass import demo
@@ -27,9 +28,8 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.lighteval_metric import g_pass_at_k_metric
 from gpassk_opencompass.lighteval_settings import LENGTH_VARIABLE, QUESTIONS_VARIABLE
 from gpassk_opencompass.naming.names import LiveMathBenchName
-from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LIVE_MATH_BENCH_ROWS, QUESTION_SETS
-from gpassk_opencompass.questions.benchmarks import benchmark_rows
-from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
+from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LiveMathBenchRows, usable_benchmarks
+from gpassk_opencompass.questions.benchmarks import benchmark_rows, live_math_bench_rows
 from gpassk_opencompass.questions.wording import asked
 from gpassk_opencompass.scoring import name_failing_references
 
@@ -99,7 +99,7 @@ class Prompt:
     def _doc(self, question: dict[str, Any]) -> dict[str, Any]:
         kept = {name: question[name] for name in ('uid', 'problem', 'question', 'split', 'language')}
         return {
-            'query': asked(question['question'], question['language']),
+            'query': question.get('prompt') or asked(question['question'], question['language']),
             'choices': [question['answer']],
             'gold_index': 0,
             'specific': {**kept, 'reference': question['answer'], 'benchmark': self._benchmark},
@@ -143,23 +143,30 @@ def _live_math_bench(name: LiveMathBenchName, path: str = '') -> Rows:
     return live_math_bench_rows(path, name.version, name.splits, name.languages)
 
 
-def _live_math_bench_tasks() -> list[LightevalTaskConfig]:
-    tasks = []
-    for label, (version, splits, languages) in LIVE_MATH_BENCH_ROWS.items():
-        parts = {
-            f'livemathbench:v{version}_{split}_{language}': LiveMathBenchName(version, (split,), (language,))
-            for split, language in product(splits, languages)
-        }
-        parts[label.replace('-', '_')] = LiveMathBenchName(version, splits, languages)
-        tasks += [_task(task, str(name), partial(_live_math_bench, name)) for task, name in parts.items()]
-    return tasks
+def _live_math_bench_tasks(label: str, rows: LiveMathBenchRows) -> list[LightevalTaskConfig]:
+    version, splits, languages = rows
+    parts = {
+        f'livemathbench:v{version}_{split}_{language}': LiveMathBenchName(version, (split,), (language,))
+        for split, language in product(splits, languages)
+    }
+    parts[label.replace('-', '_')] = LiveMathBenchName(version, splits, languages)
+    return [_task(task, str(name), partial(_live_math_bench, name)) for task, name in parts.items()]
+
+
+def _tasks() -> Iterator[LightevalTaskConfig]:
+    for name, found in usable_benchmarks():
+        if isinstance(found, InputError):
+            logger.warning(f'{found}; it is no task')
+        elif isinstance(found, LiveMathBenchRows):
+            yield from _live_math_bench_tasks(name, found)
+        else:
+            yield _task(name, found.label, partial(_benchmark, name))
 
 
 _DEMO = LiveMathBenchName(demo.VERSION, demo.SPLITS, demo.LANGUAGES)
 
 TASKS_TABLE = [
-    *_live_math_bench_tasks(),
-    *(_task(name, questions.label, partial(_benchmark, name)) for name, questions in QUESTION_SETS.items()),
+    *_tasks(),
     _task('gpassk_demo', str(_DEMO), partial(_live_math_bench, _DEMO, demo.QUESTIONS), max_new_tokens=40),
 ]
 """What Lighteval looks for."""

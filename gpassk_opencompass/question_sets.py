@@ -1,28 +1,25 @@
 """The benchmarks: what each is called, how many questions it has, and where they come from.
 
-Pure data, so that the expander, the OpenCompass data sets and the importable configs agree.
+`BENCHMARKS` holds them all, also those of other packages; docs/extending.md says how to add one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .errors import InputError
+from .registry import Registry
 
 LIVE_MATH_BENCH = 'LiveMathBench'
 LIVE_MATH_BENCH_HUB = 'opencompass/LiveMathBench'
 
 STANDARD_SPLITS = ('CNMO', 'CCEE', 'AMC', 'WLPMC')
 STANDARD_LANGUAGES = ('cn', 'en')
-
-LIVE_MATH_BENCH_ROWS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    'livemathbench-v202412': ('202412', STANDARD_SPLITS, STANDARD_LANGUAGES),
-    'livemathbench-v202412-hard': ('202412', ('hard',), STANDARD_LANGUAGES),
-    'livemathbench-v202505': ('202505', ('all',), ('en',)),
-    'livemathbench-v202505-hard': ('202505', ('hard',), ('en',)),
-}
-"""Name: version, splits and languages of LiveMathBench."""
 
 _LIVE_MATH_BENCH_SIZES: Mapping[tuple[str, str, str], int] = {
     **{
@@ -35,14 +32,30 @@ _LIVE_MATH_BENCH_SIZES: Mapping[tuple[str, str, str], int] = {
 }
 """Questions by version, split and language: Table 4 and section F.1.5 of arXiv 2412.13147."""
 
+_LABEL = re.compile(
+    r'(?!LiveMathBench)(?!.*-nocot$)(?!.*-k[0-9_]+-[rn][0-9]+$)[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
+)
+
+
+class LiveMathBenchRows(NamedTuple):
+    """A part of LiveMathBench: all questions of these splits in these languages."""
+
+    version: str
+    splits: tuple[str, ...]
+    languages: tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class QuestionFile:
     """One list of questions.
 
-    `names` are the file names looked for in a folder, the first that is there is read; `questions` its
-    length; `subset` the hub's name for it; `language` 'en' or 'cn'. `splits` name equal runs of lines
-    (('I', 'II'): first and second half); with none, a question's split is its subject.
+    Args:
+        names: the file names looked for in a folder; the first that is there is read.
+        questions: its length; another length is refused.
+        splits: the groups for which scores are broken down, equal runs of lines: ('I', 'II') are the first
+            and the second half. With none, the group of a question is its field `subject`.
+        language: 'en' or 'cn'.
+        subset: the hub's name for it.
     """
 
     names: tuple[str, ...]
@@ -54,17 +67,27 @@ class QuestionFile:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """One benchmark beside LiveMathBench.
+    """A benchmark of question files.
+
+    A question is in the field question, problem, prompt or origin_prompt of a row, its answer in answer or
+    gold_answer.
 
     Args:
-        label: in abbreviations and file names; in lower case, the benchmark's name in a template.
+        label: what it is called in abbreviations and file names: letters, digits, `_`, `+`, `-`. In lower
+            case it is the benchmark's name in a template.
         series: begins the uid of its questions, so that a question has one uid (and its samples the same
             seeds) in every benchmark that contains it.
-        source: where the questions come from unless a path is given.
+        source: where the questions come from unless a path is given: a hub name, a folder or a file.
         files: read in this order.
-        level: only questions of this level.
+        questions: how many it has; another number is refused.
+        level: only questions whose field `level` says so.
         first: only the first questions of each file.
         whole_numbers: every answer is a whole number from 0 to 999, as AIME's are.
+        prompts: language → how a question is asked, `{question}` standing for it. With none it is asked as
+            LiveMathBench's are, with or without the request to reason step by step.
+
+    Raises:
+        InputError: a label that cannot stand in a name, or prompts that do not fit the languages.
     """
 
     label: str
@@ -75,48 +98,122 @@ class QuestionSet:
     level: int | None = None
     first: int | None = None
     whole_numbers: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _LABEL.fullmatch(self.label):
+            raise InputError(
+                f'label {self.label!r} of a benchmark: expected at most 64 letters, digits, "_", "+" and "-" '
+                'that neither begin with LiveMathBench nor end like the rest of a name (-nocot, -k4-r3)'
+            )
+        for language in {file.language for file in self.files} if self.prompts else ():
+            if '{question}' not in self.prompts.get(language, ''):
+                raise InputError(
+                    f'benchmark {self.label}: prompts[{language!r}] is {self.prompts.get(language)!r}; '
+                    'expected a text with {question} for every language of the files'
+                )
 
 
-def _olymmath(label: str, subsets: Iterable[str]) -> QuestionSet:
-    files = tuple(
-        QuestionFile(
-            (f'OlymMATH-{subset.upper()}.jsonl',),
-            100,
-            (subset[3:],),
-            {'en': 'en', 'zh': 'cn'}[subset[:2]],
-            subset,
-        )
-        for subset in subsets
-    )
-    return QuestionSet(label, 'OlymMATH', 'RUC-AIBOX/OlymMATH', files, 100 * len(files))
+Benchmark = LiveMathBenchRows | QuestionSet
 
+LIVEMATHBENCH_V202412 = LiveMathBenchRows('202412', STANDARD_SPLITS, STANDARD_LANGUAGES)
+LIVEMATHBENCH_V202412_HARD = LiveMathBenchRows('202412', ('hard',), STANDARD_LANGUAGES)
+LIVEMATHBENCH_V202505 = LiveMathBenchRows('202505', ('all',), ('en',))
+LIVEMATHBENCH_V202505_HARD = LiveMathBenchRows('202505', ('hard',), ('en',))
 
+_MATH500 = QuestionFile(('test.jsonl', 'math500.jsonl', 'test_prm800k_500.jsonl'), 500, ())
 _AIME2024 = QuestionFile(('aime2024.jsonl', 'aime.jsonl'), 30, ('AIME2024',))
 _AIME2025 = QuestionFile(('aime2025.jsonl',), 30, ('I', 'II'))
-_MATH500 = QuestionFile(('test.jsonl', 'math500.jsonl', 'test_prm800k_500.jsonl'), 500, ())
 
-QUESTION_SETS: Mapping[str, QuestionSet] = {
-    questions.label.lower(): questions
-    for questions in (
-        QuestionSet('MATH500-L5', 'MATH500', 'HuggingFaceH4/MATH-500', (_MATH500,), 134, level=5),
-        QuestionSet('AIME2024', 'AIME2024', 'opencompass/aime2024', (_AIME2024,), 30, whole_numbers=True),
-        QuestionSet('AIME2025', 'AIME2025', 'opencompass/aime2025', (_AIME2025,), 30, whole_numbers=True),
-        QuestionSet(
-            'AIME2025-I', 'AIME2025', 'opencompass/aime2025', (_AIME2025,), 15, first=15, whole_numbers=True
-        ),
-        *(
-            _olymmath(f'OlymMATH-{subset}', [subset])
-            for subset in ('en-easy', 'en-hard', 'zh-easy', 'zh-hard')
-        ),
-        _olymmath('OlymMATH-easy', ['en-easy', 'zh-easy']),
-        _olymmath('OlymMATH-hard', ['en-hard', 'zh-hard']),
+
+def _aime(label: str, file: QuestionFile, first: int | None = None) -> QuestionSet:
+    year = label[:8]
+    source, questions = f'opencompass/{year.lower()}', first or file.questions
+    return QuestionSet(label, year, source, (file,), questions, first=first, whole_numbers=True)
+
+
+def _olymmath(label: str, *subsets: str) -> QuestionSet:
+    files = tuple(
+        QuestionFile(
+            names=(f'OlymMATH-{subset.upper()}.jsonl',),
+            questions=100,
+            splits=(subset[3:],),
+            language='cn' if subset.startswith('zh') else 'en',
+            subset=subset,
+        )
+        for subset in subsets or (label,)
     )
-}
-"""Name in a template: the benchmark."""
+    return QuestionSet(f'OlymMATH-{label}', 'OlymMATH', 'RUC-AIBOX/OlymMATH', files, 100 * len(files))
+
+
+MATH500_L5 = QuestionSet('MATH500-L5', 'MATH500', 'HuggingFaceH4/MATH-500', (_MATH500,), 134, level=5)
+AIME2024 = _aime('AIME2024', _AIME2024)
+AIME2025 = _aime('AIME2025', _AIME2025)
+AIME2025_I = _aime('AIME2025-I', _AIME2025, first=15)
+OLYMMATH_EN_EASY = _olymmath('en-easy')
+OLYMMATH_EN_HARD = _olymmath('en-hard')
+OLYMMATH_ZH_EASY = _olymmath('zh-easy')
+OLYMMATH_ZH_HARD = _olymmath('zh-hard')
+OLYMMATH_EASY = _olymmath('easy', 'en-easy', 'zh-easy')
+OLYMMATH_HARD = _olymmath('hard', 'en-hard', 'zh-hard')
+
+_OWN = (
+    'livemathbench-v202412',
+    'livemathbench-v202412-hard',
+    'livemathbench-v202505',
+    'livemathbench-v202505-hard',
+    'math500-l5',
+    'aime2024',
+    'aime2025',
+    'aime2025-i',
+    'olymmath-en-easy',
+    'olymmath-en-hard',
+    'olymmath-zh-easy',
+    'olymmath-zh-hard',
+    'olymmath-easy',
+    'olymmath-hard',
+)
+
+
+class Benchmarks(Registry[Benchmark]):
+    """The benchmarks by their names in a template.
+
+    Raises:
+        InputError: on access, as a `Registry`, and for an object of another package that is no benchmark or
+            whose label in lower case is not its name.
+    """
+
+    def __getitem__(self, name: str) -> Benchmark:
+        found = super().__getitem__(name)
+        if isinstance(found, LiveMathBenchRows) or (
+            isinstance(found, QuestionSet) and found.label.lower() == name
+        ):
+            return found
+        raise InputError(
+            f'benchmark {name!r} ({self.place(name)}) is {found!r:.80}; expected a QuestionSet '
+            'whose label, in lower case, is this name'
+        )
+
+
+BENCHMARKS = Benchmarks(
+    'gpassk_opencompass.benchmarks',
+    'benchmark',
+    {name: f'{__name__}:{name.upper().replace("-", "_")}' for name in _OWN},
+)
+"""Name in a template: the benchmark, also those of other packages."""
+
+
+def usable_benchmarks() -> Iterator[tuple[str, Benchmark | InputError]]:
+    """Yield the name of each benchmark, and the benchmark or why it cannot be used."""
+    for name in BENCHMARKS:
+        try:
+            yield name, BENCHMARKS[name]
+        except InputError as error:
+            yield name, error
 
 
 def live_math_bench_questions(version: str, splits: Iterable[str], languages: Iterable[str]) -> int | None:
-    """The number of questions of LiveMathBench, None where it is not published.
+    """Return the number of questions of LiveMathBench, None where it is not published.
 
     >>> live_math_bench_questions('202412', STANDARD_SPLITS, STANDARD_LANGUAGES)
     238

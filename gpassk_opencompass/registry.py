@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from .errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar('T')
 
@@ -63,6 +65,8 @@ class Registry(Mapping[str, T], Generic[T]):
     @cached_property
     def _places(self) -> dict[str, list[str]]:
         """Name → where its object is; more than one place where packages disagree."""
+        from importlib.metadata import entry_points  # as slow to import as all of this package
+
         places = {name: [place] for name, place in self._own.items()}
         brought = sorted(entry_points(group=self.group), key=_order)
         for point in brought:

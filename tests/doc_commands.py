@@ -12,7 +12,7 @@ import pytest
 from doc_pages import ROOT
 
 from gpassk_opencompass.cli import COMMANDS, PASSES_ON, parser_for
-from gpassk_opencompass.sweep import cli as expander
+from gpassk_opencompass.cli.expand import dump_configs_parser
 
 FOREIGN_VARIABLES = {
     'CUDA_VISIBLE_DEVICES',
@@ -51,7 +51,7 @@ def known_variables() -> set[str]:
 def known_options() -> set[str]:
     """Of gpassk, of the expander and of OpenCompass."""
     own = {option for name in COMMANDS for option in options_of(name)}
-    sources = [ROOT / 'gpassk_opencompass' / 'sweep' / 'cli.py', *filter(None, [opencompass_cli()])]
+    sources = [ROOT / 'gpassk_opencompass' / 'cli' / 'expand.py', *filter(None, [opencompass_cli()])]
     return own.union(*(re.findall(r"'(--[\w-]+)'", path.read_text('utf-8')) for path in sources))
 
 
@@ -90,7 +90,7 @@ def check_python(arguments: list[str]) -> None:
     elif arguments[0] == '-c':
         compile(arguments[1], 'command', 'exec')
     elif arguments[0] == 'dump_configs.py':
-        expander._parse(arguments[1:])
+        dump_configs_parser().parse_args(arguments[1:])
     else:
         assert (ROOT / arguments[0]).exists(), 'no such file'
 

@@ -37,7 +37,7 @@ def gpassk(arguments: Sequence[str]) -> int:
 
 def dump_configs(arguments: Sequence[str]) -> int:
     """The command `dump_configs.py`."""
-    from gpassk_opencompass.sweep import main
+    from gpassk_opencompass.cli.expand import dump_configs as main
 
     return main(arguments)
 

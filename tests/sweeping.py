@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpassk_opencompass.sweep import main
+from gpassk_opencompass.cli.expand import dump_configs as main
 
 BASE = """
 engine = 'huggingface'

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,16 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import hypergeom
 
-from gpassk_opencompass.audit.drawing import Plan, allocate, draw, in_turn
 from gpassk_opencompass.audit.evidence import Seen, budget, costs, most_wrong
 from gpassk_opencompass.audit.extremes import PRECISION, Doubt, Extremes, Kinds
 from gpassk_opencompass.audit.findings import findings
-from gpassk_opencompass.audit.judged import Answer, Kind, Run, read_run
+from gpassk_opencompass.audit.sample import Answer, Kind, Plan, Run, allocate, draw, in_turn, read_run
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair
 from gpassk_opencompass.metrics import metric_table
-from gpassk_opencompass.results.record import Measures
+from gpassk_opencompass.results.read import result_of
+from gpassk_opencompass.results.record import Measures, data_of
+from gpassk_opencompass.results.result import Result
 
 YES, NO, NUMBER = Kind(True, 'string'), Kind(False, 'text'), Kind(True, 'number')
 
@@ -363,10 +365,10 @@ def test_a_plan_that_draws_nothing_is_refused(plan: Plan, message: str) -> None:
         draw(run_of([[(YES, 2), (NO, 2)]] * 6, 4), plan)
 
 
-def record_of(
+def result_of_samples(
     answers: list[list[str]], verdicts: list[str], judged_by: list[str], change: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """A record of questions with reference 2, of as many samples each."""
+) -> Result:
+    """The result of questions with reference 2, of as many samples each, as it is read; None leaves out."""
     n, c = len(verdicts[0]), [row.count('1') for row in verdicts]
     uids = [f'u{number}' for number in range(len(answers))]
     details = {
@@ -388,16 +390,16 @@ def record_of(
         },
     }
     counts = {'uid': uids, 'problem': uids, 'group': details['group'], 'c': c}
-    return {
-        'gpassk': {'n': n, 'k': [2], 'thresholds': [1.0], 'counts': counts},
-        'details': details | (change or {}),
-    }
+    counts['unjudged'] = [row.count('?') for row in verdicts]
+    data = data_of(uids, details['question'], details['reference'])
+    block = {'schema': 1, 'n': n, 'k': [2], 'thresholds': [1.0], 'data': data, 'counts': counts, 'judge': {}}
+    kept = {name: value for name, value in (details | (change or {})).items() if value is not None}
+    return result_of(Path('x'), {'gpassk': block, 'details': kept})
 
 
 def test_answers_of_one_normal_form_are_one() -> None:
     """The shortest spelling stands for them; lenient rules do not count; blanks are certain or in doubt."""
-    record = record_of([['2', '$2$', '2%', '7', '', '', '', '9']], ['11100?10'], ['aabcdfee'])
-    run = read_run('x', record)
+    run = read_run(result_of_samples([['2', '$2$', '2%', '7', '', '', '', '9']], ['11100?10'], ['aabcdfee']))
     assert [(one.pair.answer, one.kind, one.samples) for one in run.answers] == [
         ('2', Kind(True, 'string'), 2),
         ('2%', Kind(True, 'number'), 1),
@@ -410,8 +412,8 @@ def test_answers_of_one_normal_form_are_one() -> None:
 
 def test_unjudged_samples_are_bounded_as_in_the_record() -> None:
     """All verdicts checked: what is left is what `gpassk.bounds` has."""
-    record = record_of([['2', '2', '3', '4'], ['2', '5', '6', '6']], ['11?0', '1???'], ['aafc', 'afff'])
-    run = read_run('x', record)
+    answers = [['2', '2', '3', '4'], ['2', '5', '6', '6']]
+    run = read_run(result_of_samples(answers, ['11?0', '1???'], ['aafc', 'afff']))
     found = findings(run, draw(run, Plan('', 0, 9)), labels_of(run, set()))
     bounds = Measures(4, [2], [1.0]).bounds(np.array([2, 1]), np.array([1, 3]))
     assert {one.name: [100 * one.low, 100 * one.high] for one in found.metrics} == pytest.approx(bounds)
@@ -421,20 +423,17 @@ def test_unjudged_samples_are_bounded_as_in_the_record() -> None:
     ('change', 'message'),
     [
         ({'answers': None}, 'x does not say what was answered'),
-        ({'verdicts': ['11']}, 'x is damaged: details need'),
-        (
-            {'verdicts': ['11', '00']},
-            r'the details of u1 are not verdicts of n = 2 samples of which 1 are',
-        ),
-        ({'answers': [['2', '2'], ['2']]}, 'the details of u1 are not 2 answers'),
-        ({'verdicts': ['11', '1x']}, 'the details of u1 are not verdicts'),
-        ({'question': ['a', 3]}, 'the details of u1 are not verdicts'),
-        ({'judged_by': ['aa', 3]}, 'the details of u1 are not 2 answers and as many letters'),
-        ({'judged_by': ['aa', 'a']}, 'the details of u1 are not 2 answers and as many letters'),
+        ({'verdicts': ['11']}, 'x is damaged: details.verdicts has 1 entries; expected 2'),
+        ({'verdicts': ['11', '00']}, "details.verdicts of 'u1' are '00', but gpassk.counts.c is 1"),
+        ({'answers': [['2', '2'], ['2']]}, "details.answers of 'u1' has 1 samples; expected n = 2"),
+        ({'verdicts': ['11', '1x']}, r"details.verdicts\[1\] = '1x'; expected"),
+        ({'question': ['a', 3]}, r'details.question\[1\] = 3; expected a text'),
+        ({'judged_by': ['aa', 3]}, r'details.judged_by\[1\] = 3; expected a text'),
+        ({'judged_by': ['aa', 'a']}, "details.judged_by of 'u1' has 1 samples; expected n = 2"),
     ],
     ids=['none', 'rows', 'counts', 'answers', 'symbols', 'texts', 'no letters', 'letters'],
 )
 def test_a_result_that_says_something_else_is_refused(change: dict[str, Any], message: str) -> None:
     """With the question."""
     with pytest.raises(InputError, match=message):
-        read_run('x', record_of([['2', '2'], ['2', '3']], ['11', '10'], ['aa', 'ac'], change))
+        read_run(result_of_samples([['2', '2'], ['2', '3']], ['11', '10'], ['aa', 'ac'], change))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from judge_server import PROMPTS, JudgeServer
 
-from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.answers import normal_form
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.store import STORE_VARIABLE

@@ -17,9 +17,9 @@ from sweeping import BASE, dump, expanded
 
 import gpassk_opencompass.configs
 from gpassk_opencompass import InputError, TemplateError
-from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_ROWS, QUESTION_SETS
+from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 from gpassk_opencompass.sweep import RunName
-from gpassk_opencompass.sweep.benchmark import NAMES, read_benchmarks
+from gpassk_opencompass.sweep.benchmarks import benchmark_names, read_benchmarks
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +110,7 @@ def real(benchmark: str) -> Path:
 def test_each_benchmark_has_its_questions_n_times(benchmark: str, folder: Path) -> None:
     """n rows a question, with the columns that seeds, scoring and intervals need."""
     rows = build(benchmark, folder, n=3, k=[1, 3])
-    size = QUESTION_SETS[benchmark].questions
+    size = BENCHMARKS[benchmark].questions
     assert (len(rows), len(set(rows['uid']))) == (3 * size, size) == (3 * SIZES[benchmark], SIZES[benchmark])
     assert rows['replica'] == [0] * size + [1] * size + [2] * size
     columns = {
@@ -428,7 +428,7 @@ def importable(name: str) -> Any:
     return Config.fromfile(CONFIGS / 'datasets' / f'gpassk_{name}.py')
 
 
-@pytest.mark.parametrize('benchmark', NAMES[1:])
+@pytest.mark.parametrize('benchmark', BENCHMARKS)
 def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
     """The same but for max_out_len, which is the model's where the config does not say."""
     (one,) = read_benchmarks({'benchmarks': benchmark})
@@ -442,7 +442,7 @@ def test_an_importable_config_is_what_a_template_gives(benchmark: str) -> None:
 def test_every_config_is_of_a_benchmark() -> None:
     """None is forgotten, none left over."""
     files = {file.stem for file in (CONFIGS / 'datasets').glob('gpassk_*.py')}
-    names = {f'gpassk_{name.replace("-", "_")}' for name in (*LIVE_MATH_BENCH_ROWS, *QUESTION_SETS)}
+    names = {f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS}
     assert files == names | {'gpassk_protocol'}
 
 
@@ -516,9 +516,9 @@ def by_name(*names: str) -> list[Any]:
 
 def test_configs_are_found_by_name_on_the_command_line() -> None:
     """None is hidden by one of OpenCompass's own, and a collection brings each of its data sets once."""
-    names = [f'gpassk_{name.replace("-", "_")}' for name in NAMES[1:]]
+    names = [f'gpassk_{name.replace("-", "_")}' for name in BENCHMARKS]
     labels = [RunName.parse(f'm_l1@{dataset["abbr"]}').dataset.label for dataset in by_name(*names)]
-    read = read_benchmarks({'benchmarks': NAMES[1:]})
+    read = read_benchmarks({'benchmarks': list(BENCHMARKS)})
     assert labels == [benchmark.label for benchmark in read]
     assert len(by_name('gpassk_paper')) == 5
 
@@ -537,8 +537,11 @@ def test_the_page_on_data_holds(tmp_path: Path) -> None:
     outcome = doctest.testfile(str(PAGE), module_relative=False)
     assert (outcome.attempted, outcome.failed) == (3, 0)
     text = PAGE.read_text(encoding='utf-8')
-    assert [name for name in NAMES if f'`{name}`' not in text and not name.startswith('olymmath-')] == []
-    assert [questions.source for questions in QUESTION_SETS.values() if questions.source not in text] == []
+    assert [
+        name for name in benchmark_names() if f'`{name}`' not in text and not name.startswith('olymmath-')
+    ] == []
+    sources = {questions.source for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)}
+    assert [source for source in sources if source not in text] == []
     pytest.importorskip('mmengine', reason='mmengine is not installed in this environment')
     from mmengine.config import Config
 

@@ -13,7 +13,7 @@ from judge_server import PROMPTS, JudgeServer, fair
 from judging_run import pairs_of
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.store import STORE_VARIABLE, Line, VerdictStore, read_lines, verdict_key

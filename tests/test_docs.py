@@ -209,7 +209,7 @@ def assert_importable(module: str, names: list[str]) -> None:
 def assert_lines_of_a_template(block: Block, lines: dict[str, ast.expr]) -> None:
     """Or parts of a config."""
     engine = ast.literal_eval(lines['engine']) if 'engine' in lines else DEFAULT_ENGINE
-    unknown = set(lines) - VARIABLES - ENGINES[engine].options - PIECES
+    unknown = set(lines) - VARIABLES - set(ENGINES[engine].options) - PIECES
     assert not unknown, f'{block} is no template: {unknown}'
 
 

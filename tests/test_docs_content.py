@@ -22,7 +22,7 @@ from gpassk_opencompass.judges.build import judge_config
 from gpassk_opencompass.metrics import metric_means, metric_table
 from gpassk_opencompass.sweep import Entry
 from gpassk_opencompass.sweep.axes import MODEL_LINES
-from gpassk_opencompass.sweep.exclude import FIELDS
+from gpassk_opencompass.sweep.grid import EXCLUDE_FIELDS
 from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
 
 METRICS, JUDGING, REPORT, SWEEPS = page('metrics'), page('judging'), page('report'), page('sweeps')
@@ -195,7 +195,7 @@ def test_the_page_of_sweeps_lists_every_field() -> None:
     manifest = SWEEPS.section('What is in the folder')
     assert all(f'`{field.name}`' in manifest for field in fields(Entry))
     lines = SWEEPS.section('The lines')
-    assert all(f'`{name}' in lines for name in FIELDS)
+    assert all(f'`{name}' in lines for name in EXCLUDE_FIELDS)
     assert all(f'`{name}`' in lines for name in MODEL_LINES)
 
 

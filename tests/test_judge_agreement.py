@@ -14,10 +14,13 @@ import pytest
 from judge_server import PROMPTS, JudgeServer
 from scipy.stats import binomtest
 
-from gpassk_opencompass.agreement.labelled import LabelledPair, read_labelled
-from gpassk_opencompass.agreement.labels import against_labels
+from gpassk_opencompass.agreement.comparisons import (
+    LabelledPair,
+    against_labels,
+    between_stores,
+    read_labelled,
+)
 from gpassk_opencompass.agreement.rates import Agreement, Estimate, effective_pairs, measure
-from gpassk_opencompass.agreement.stores import between_stores
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.judge_options import chosen_judge
 from gpassk_opencompass.errors import InputError

@@ -8,9 +8,15 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.naming import names
-from gpassk_opencompass.naming.lengths import check_file_name
-from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
-from gpassk_opencompass.question_sets import QUESTION_SETS
+from gpassk_opencompass.naming.names import (
+    DatasetName,
+    LiveMathBenchName,
+    ModelName,
+    RunName,
+    Settings,
+    check_file_name,
+)
+from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 
 EXAMPLE = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
 
@@ -37,9 +43,9 @@ settings = st.builds(
 live_math_bench_names = st.builds(
     LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=8), axis, axis
 ) | st.builds(LiveMathBenchName, st.text('AZaz09_', min_size=1, max_size=80))
-labels = st.sampled_from([questions.label for questions in QUESTION_SETS.values()]) | (
-    live_math_bench_names.map(str)
-)
+labels = st.sampled_from(
+    [questions.label for questions in BENCHMARKS.values() if isinstance(questions, QuestionSet)]
+) | (live_math_bench_names.map(str))
 
 
 @st.composite

@@ -11,8 +11,8 @@ from typing import Any
 import old_work_dir as old
 import pytest
 
-from gpassk_opencompass.rejudging.old_runs import find_runs
 from gpassk_opencompass.runs.progress import step_of
+from gpassk_opencompass.sources.opencompass import find_runs
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from judge_server import PROMPTS, JudgeServer
 from result_files import block
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
+from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
 from gpassk_opencompass.results.collect import collect
 
 

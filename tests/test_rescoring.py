@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import required_correct
-from gpassk_opencompass.rescoring.alike import answer_entropy, distinct_answers, sizes_of, total_agreement
-from gpassk_opencompass.rescoring.ballots import ballot_of
-from gpassk_opencompass.rescoring.rows import About, Counted, Question, Sampled
-from gpassk_opencompass.rescoring.summary import (
+from gpassk_opencompass.sources.source import About, Counted, Question, Sampled
+from gpassk_opencompass.sources.summary import (
     Line,
     Settings,
     metric_keys,
@@ -27,8 +25,18 @@ from gpassk_opencompass.rescoring.summary import (
     subset_histograms,
     summarise,
 )
-from gpassk_opencompass.rescoring.tally import Tally, Unjudged
-from gpassk_opencompass.rescoring.votes import Ballot, ballot, group_majorities, majority
+from gpassk_opencompass.sources.tally import Tally, Unjudged
+from gpassk_opencompass.sources.votes import (
+    Ballot,
+    answer_entropy,
+    ballot,
+    ballot_of,
+    distinct_answers,
+    group_majorities,
+    majority,
+    sizes_of,
+    total_agreement,
+)
 from gpassk_opencompass.uncertainty import kernel_of, mean_interval, rerun_interval, value_table
 
 LETTERS = ['a', 'b', 'c', '']

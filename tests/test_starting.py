@@ -14,8 +14,8 @@ from sweeping import BASE, NAME, load
 
 from gpassk_opencompass import __version__
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.cli.expand import dump_configs
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
-from gpassk_opencompass.sweep import main as dump_configs
 from gpassk_opencompass.sweep.engines import ENGINES
 
 ROOT = Path(__file__).resolve().parents[1]

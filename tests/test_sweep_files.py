@@ -17,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweeping import BASE, NAME, dump, load, load_with_mmengine
 
+from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import TemplateError
-from gpassk_opencompass.sweep import main, read_manifest, signature
-from gpassk_opencompass.sweep.cli import expand_template
+from gpassk_opencompass.sweep import read_manifest, signature
+from gpassk_opencompass.sweep.configs import config_source
+from gpassk_opencompass.sweep.expansion import expand_template
 from gpassk_opencompass.sweep.grid import expand
-from gpassk_opencompass.sweep.source import config_source
 from gpassk_opencompass.sweep.template import read_template
 
 ROOT = Path(__file__).resolve().parents[1]

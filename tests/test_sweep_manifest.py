@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from sweeping import BASE, NAME, dump, load
 
+from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.sweep import Entry, main, read_manifest, signature
+from gpassk_opencompass.sweep import Entry, read_manifest, signature
 
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
 OTHER = NAME.replace('t0-3', 't0-7')

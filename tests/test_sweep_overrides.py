@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweeping import BASE, NAME, dump, expanded, load
 
-from gpassk_opencompass.sweep import main
-from gpassk_opencompass.sweep.overrides import read_overrides
+from gpassk_opencompass.cli.expand import dump_configs as main
+from gpassk_opencompass.sweep.template import read_overrides
 
 ENTRIES: dict[str, Any] = {
     'temperatures': [0.0, 0.7],

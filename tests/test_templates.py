@@ -13,8 +13,9 @@ import pytest
 from hosts import import_plugin, run_opencompass
 from sweeping import NOT_INSTALLED, load_with_mmengine
 
+from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, SPLITS
-from gpassk_opencompass.sweep import DatasetName, LiveMathBenchName, RunName, main
+from gpassk_opencompass.sweep import DatasetName, LiveMathBenchName, RunName
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 

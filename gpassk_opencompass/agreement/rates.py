@@ -16,11 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answers import final_answer, normal_form
 from ..errors import InputError
+from ..judges.protocol import Pair
 from ..wilson import wilson
 
 FEWEST = 10
 """Effective pairs below which no interval is given: it would say next to nothing."""
+
+TOTAL = 'all'
+"""What all groups together are called."""
 
 _DRAWS = 40_000
 
@@ -115,12 +120,60 @@ def measure(
     )
 
 
+class Row(NamedTuple):
+    """One line of the table."""
+
+    group: tuple[str, ...]
+    """What its pairs have in common."""
+    found: Agreement
+
+
+class Content(NamedTuple):
+    """What makes two pairs one question, and two answers copies of one another."""
+
+    question: Hashable
+    answer: str
+
+
+def content(pair: Pair) -> Content:
+    """Return the content of a pair: not how its answer is spelled, nor what stands before a final answer."""
+    asked = (pair.language, pair.question, '' if pair.question.strip() else pair.reference)
+    given = pair.answer.strip() or pair.tail.strip()
+    given = final_answer(given).text or given
+    return Content(asked, f'{pair.reference}\0{normal_form(given) or given}')
+
+
+def grouped(
+    groups: Sequence[tuple[str, ...]],
+    verdicts: Sequence[bool | None],
+    labels: Sequence[bool],
+    contents: Sequence[Content],
+) -> list[Row]:
+    """Return a row a group, in order of appearance, and, where there are several, one of all."""
+    kinds = list(dict.fromkeys(groups))
+    places = {kind: [place for place, group in enumerate(groups) if group == kind] for kind in kinds}
+    if len(kinds) != 1:
+        places[(TOTAL,) * (len(kinds[0]) if kinds else 1)] = list(range(len(groups)))
+    return [
+        Row(
+            kind,
+            measure(
+                [verdicts[place] for place in chosen],
+                [labels[place] for place in chosen],
+                [contents[place].question for place in chosen],
+                [contents[place].answer for place in chosen],
+            ),
+        )
+        for kind, chosen in places.items()
+    ]
+
+
 def _cells(said: Booleans, true: Booleans) -> Integers:
     return np.array([np.sum(cell) for cell in (said & true, said & ~true, ~said & true, ~said & ~true)])
 
 
 def proportion(hits: Booleans, clusters: Integers, copies: Integers) -> Estimate:
-    """The share of hits, with Wilson's interval for the effective number of trials.
+    """Return the share of hits, with Wilson's interval for the effective number of trials.
 
     Args:
         hits: one entry a trial.
@@ -138,7 +191,7 @@ def proportion(hits: Booleans, clusters: Integers, copies: Integers) -> Estimate
 
 
 def effective_pairs(hits: Booleans, clusters: Integers, copies: Integers) -> float:
-    """How many independent trials would say as much: the number of trials over the design effect.
+    """Return how many independent trials would say as much: the number of trials over the design effect.
 
     The design effect is what the spread between clusters makes of the variance, at least that of copies
     which hit or miss together, and at least 1. Where every trial hits, or none, the spread says nothing, and
@@ -166,7 +219,7 @@ def effective_pairs(hits: Booleans, clusters: Integers, copies: Integers) -> flo
 
 
 def _kappa(said: Booleans, true: Booleans, clusters: Integers, copies: Integers) -> Estimate:
-    """κ = 1 − observed / expected disagreement, with a posterior interval.
+    """Return κ = 1 − observed / expected disagreement, with a posterior interval.
 
     The large-sample standard error has no width at κ = 1, and for judges, who are close to it, covers 40 to
     80 % of the time. The interval here holds the middle 95 % of the posterior under Jeffreys' prior (half a

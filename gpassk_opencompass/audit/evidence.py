@@ -46,12 +46,12 @@ class Seen(NamedTuple):
 
     @property
     def labelled(self) -> int:
-        """Answers with a label."""
+        """Return answers with a label."""
         return self.asked - self.open
 
     @property
     def unknown(self) -> int:
-        """Answers without a label, asked or not."""
+        """Return answers without a label, asked or not."""
         return self.answers - self.labelled
 
 

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .evidence import Seen, budget, costs, most_wrong
 from .extremes import Doubt, Extremes, Kinds
-from .judged import Answer, Floats, Integers, Kind, Run
-
-Labels = Mapping[str, bool]
-"""Name of an answer → whether it is correct."""
+from .sample import Answer, Floats, Integers, Kind, Labels, Run
 
 
 class KindFound(NamedTuple):
@@ -61,7 +58,7 @@ def findings(
 
     Args:
         run: the verdicts.
-        drawn: of each kind that is not trusted, the sample in its order (`drawing.draw`).
+        drawn: of each kind that is not trusted, the sample in its order (`sample.draw`).
         labels: of answers in `drawn`.
         level: above 0 and below 1; half of what is left goes to false acceptances, half to false rejections.
 

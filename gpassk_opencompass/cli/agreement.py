@@ -8,8 +8,9 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..agreement.rates import FEWEST
 from ..errors import InputError
@@ -17,7 +18,7 @@ from ..judges.protocol import Verdict
 from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, path
+from .options import Several, path, requested
 from .shown import printable
 
 _EPILOG = """\
@@ -34,7 +35,7 @@ false positives are percentages, κ is a number up to 1; in [brackets] the 95 % 
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Those of the subcommand."""
+    """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument('pairs', nargs='?', metavar='PAIRS', help='labelled pairs, a JSON object a line')
@@ -70,71 +71,91 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True)
+class AgreementRequest:
+    """What `gpassk judge-agreement` is asked to do: with `pairs`, or with `stores`."""
+
+    pairs: str | None
+    stores: Sequence[str]
+    responses: bool
+    judge: Mapping[str, Any]
+    only: Sequence[str]
+    disagreements: Path | None
+    output: Path | None
+
+
+class Compared(NamedTuple):
+    """What is shown and written."""
+
+    cells: list[Cells]
+    """The rows of the table."""
+    about: dict[str, Any]
+    """What is said below it."""
+    disagreements: list[dict[str, Any]]
+
+
 def run(arguments: Namespace) -> int:
     """Compare, print the table, write what was asked for.
 
     Returns:
         The exit code: 0, or 1 where nothing could be compared.
     """
-    _check(arguments)
-    cells, about, disagreements = (_stores if arguments.stores else _labels)(arguments)
-    print(as_markdown(cells))
-    _say(cells, about)
-    if arguments.output:
-        _write_table(arguments.output, cells, about)
-    if arguments.disagreements:
-        lines = [json.dumps(one, ensure_ascii=False) + '\n' for one in disagreements]
-        write_file(arguments.disagreements, ''.join(lines))
-    return 0 if any(row['agreement'] is not None for row in cells) else 1
+    request = _request(arguments)
+    compared = _with_labels(request, request.pairs) if request.pairs else _stores(request)
+    print(as_markdown(compared.cells))
+    _say(compared.cells, compared.about)
+    if request.output:
+        _write_table(request.output, compared)
+    if request.disagreements:
+        lines = [json.dumps(one, ensure_ascii=False) + '\n' for one in compared.disagreements]
+        write_file(request.disagreements, ''.join(lines))
+    return 0 if any(row['agreement'] is not None for row in compared.cells) else 1
 
 
-Compared = tuple[list[Cells], dict[str, Any], list[dict[str, Any]]]
-"""The rows of the table, what is said below it, and the disagreements."""
-
-
-def _check(arguments: Namespace) -> None:
-    """Everything that can be refused before anybody is asked."""
-    if bool(arguments.pairs) == bool(arguments.stores):
+def _request(arguments: Namespace) -> AgreementRequest:
+    """Return what is asked for; all that can be refused before anybody is asked is refused here."""
+    pairs, stores = arguments.pairs, arguments.stores
+    if bool(pairs) == bool(stores):
         raise InputError('give either a file of labelled pairs or --stores with verdict stores')
-    ours = ('judge', 'model', 'url', 'store', 'responses') if arguments.stores else ('only',)
+    ours = ('judge', 'model', 'url', 'store', 'responses') if stores else ('only',)
     if useless := [f'--{name}' for name in ours if getattr(arguments, name)]:
-        raise InputError(
-            f'{", ".join(useless)} does not go with {"--stores" if arguments.stores else "PAIRS"}'
-        )
+        raise InputError(f'{", ".join(useless)} does not go with {"--stores" if stores else "PAIRS"}')
     check_table_name(arguments.output)
     for file in (arguments.output, arguments.disagreements):
         if file and not file.parent.is_dir():
             raise InputError(f'there is no folder {file.parent} to write {file.name} to')
+    judge = {} if stores else chosen_judge(arguments, f'{Path(pairs).stem}.verdicts')
+    return requested(AgreementRequest, arguments, stores=stores or (), judge=judge)
 
 
-def _labels(arguments: Namespace) -> Compared:
-    from ..agreement.labelled import read_labelled
-    from ..agreement.labels import against_labels
+def _with_labels(request: AgreementRequest, pairs: str) -> Compared:
+    from ..agreement.comparisons import against_labels, read_labelled
     from ..judges.build import build_judge
 
-    config = chosen_judge(arguments, f'{Path(arguments.pairs).stem}.verdicts')
-    labelled = read_labelled(arguments.pairs, responses=arguments.responses)
+    labelled = read_labelled(pairs, responses=request.responses)
     start = time.perf_counter()
-    with closing(build_judge(config)) as judge:
+    with closing(build_judge(dict(request.judge))) as judge:
         compared = against_labels(labelled, judge)
         statistics, identity = dict(judge.statistics()), dict(judge.identity())
     unjudged = [one for one in compared.disagreements if one['verdict'] == Verdict.UNJUDGED.value]
     about = {
-        'pairs': arguments.pairs,
+        'pairs': pairs,
         'judge': {**identity, 'statistics': statistics},
         'unjudged_reasons': dict(Counter(one['reason'] or one['origin'] for one in unjudged)),
         'unanswered': sum(bool(one.pair.tail) for one in labelled),
         'seconds': round(time.perf_counter() - start, 3),
     }
-    headers = ('source', 'language')
-    cells = [cells_of(dict(zip(headers, row.group, strict=True)), row.found) for row in compared.rows]
-    return cells, about, compared.disagreements
+    cells = [
+        cells_of(dict(zip(('source', 'language'), row.group, strict=True)), row.found)
+        for row in compared.rows
+    ]
+    return Compared(cells, about, compared.disagreements)
 
 
-def _stores(arguments: Namespace) -> Compared:
-    from ..agreement.stores import between_stores
+def _stores(request: AgreementRequest) -> Compared:
+    from ..agreement.comparisons import between_stores
 
-    duels = between_stores(arguments.stores, arguments.only)
+    duels = between_stores(request.stores, request.only)
     cells = [
         cells_of({'first': duel.first, 'second': duel.second, 'language': row.group[0]}, row.found)
         for duel in duels
@@ -151,11 +172,11 @@ def _stores(arguments: Namespace) -> Compared:
         for duel in duels
     ]
     disagreements = [one for duel in duels for one in duel.disagreements]
-    return cells, {'stores': arguments.stores, 'judges': counts}, disagreements
+    return Compared(cells, {'stores': request.stores, 'judges': counts}, disagreements)
 
 
 def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
-    """What the table does not: time, what was left out, and where an interval was refused."""
+    """Print what the table does not say: time, what was left out, where an interval was refused."""
     for judges in about.get('judges', ()):
         first, second = printable(judges['first']), printable(judges['second'])
         print(
@@ -188,11 +209,12 @@ def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
         )
 
 
-def _write_table(path: Path, cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
+def _write_table(path: Path, compared: Compared) -> None:
     from ..report.table import Table
 
+    cells = compared.cells
     if path.suffix == '.json':
-        content = {**about, 'rows': cells}
+        content = {**compared.about, 'rows': cells}
         write_file(path, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')
     else:
         headers = list(cells[0]) if cells else []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +16,11 @@ from .audit_asking import ask, save
 from .audit_table import described, kinds_table, metrics_table, notes
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, path, positive
+from .options import Several, path, positive, requested
 
 if TYPE_CHECKING:
     from ..audit.findings import Findings
-    from ..audit.judged import Run
-    from ..audit.sheet import Sheet
+    from ..audit.sample import Run, Sheet
     from ..results.result import Result
 
 DEFAULT_PAIRS = 200
@@ -39,7 +40,7 @@ sets of wrong verdicts that the labels do not rule out; docs/audit.md says how.
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Those of the subcommand."""
+    """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
@@ -93,33 +94,71 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True)
+class AuditRequest:
+    """What `gpassk audit` is asked to do; `judge` is asked in the place of a person."""
+
+    run_file: Path
+    labels: Path | None
+    ask: bool
+    judge: Mapping[str, Any] | None
+    pairs: int
+    seed: int
+    trust: tuple[str, ...]
+    level: float
+    write: Path | None
+    output: Path | None
+
+
 def run(arguments: Namespace) -> int:
     """Draw, ask or read, print the tables and write what was asked for; returns the exit code 0."""
-    _check(arguments)
-    from ..audit.findings import check_level, findings
-    from ..audit.judged import read_run
+    from ..audit.findings import findings
+    from ..audit.sample import read_run
 
-    check_level(arguments.level)
-    result = _result(arguments.run_file)
-    judged = read_run(str(result.path), result.record)
+    request = _request(arguments)
+    result = _result(request.run_file)
+    judged = read_run(result)
     print(described(result.model, result.benchmark, result.judge, judged))
-    sheet, asked = _sheet(arguments, result, judged)
+    sheet, asked = _sheet(request, result, judged)
     planned = not sheet.labels and asked is None
-    labels = _agreeing(sheet) if planned else sheet.labels
-    found = findings(judged, sheet.drawn, labels, arguments.level)
+    labels = {one.name: one.kind.accepted for one in sheet.unlabelled} if planned else sheet.labels
+    found = findings(judged, sheet.drawn, labels, request.level)
     metrics = metrics_table(found)
     shown = metrics.without('as audited') if planned else metrics
     print(f'\n{kinds_table(found, planned).to_markdown()}\n\n{shown.to_markdown()}\n')
-    for note in notes(found, sheet, arguments.level, planned):
+    for note in notes(found, sheet, request.level, planned):
         print(note)
-    if arguments.output:
-        _write(arguments, found, sheet, {'result': str(result.path), 'asked': asked})
+    if request.output and request.output.suffix == '.csv':
+        write_file(request.output, metrics.to_csv())
+    elif request.output:
+        content = {'result': str(result.path), 'asked': asked, **_content(request.level, found, sheet)}
+        write_file(request.output, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')
     return 0
 
 
-def _check(arguments: Namespace) -> None:
-    """Refuse what can be refused before anything is read."""
+def _request(arguments: Namespace) -> AuditRequest:
+    """Return what is asked for; what can be refused before anything is read is refused here."""
+    from ..audit.findings import check_level
+
     check_table_name(arguments.output)
+    _check_judge(arguments)
+    _check_files(arguments)
+    check_level(arguments.level)
+    judge = chosen_judge(arguments, f'{arguments.run_file.stem}.verdicts') if arguments.judge else None
+    if judge and judge['type'] == 'llm':
+        judge.setdefault('accept_equal', False)  # whether equal spellings are equal answers is asked, too
+    return requested(
+        AuditRequest,
+        arguments,
+        judge=judge,
+        pairs=arguments.pairs or DEFAULT_PAIRS,
+        seed=arguments.seed or 0,
+        trust=tuple(sorted(set(arguments.trust))),
+    )
+
+
+def _check_judge(arguments: Namespace) -> None:
+    """Refuse options that do not say clearly who is asked."""
     if arguments.ask and not arguments.labels:
         raise InputError('--ask keeps each answer at once: give --labels FILE, a new file or one of before')
     if arguments.labels and (arguments.judge or arguments.model or arguments.url or arguments.store):
@@ -130,7 +169,6 @@ def _check(arguments: Namespace) -> None:
         raise InputError(
             f'--judge {arguments.judge}: a rule would accept its own errors; give llm, or a judge as JSON'
         )
-    _check_files(arguments)
 
 
 def _check_files(arguments: Namespace) -> None:
@@ -154,7 +192,7 @@ def _check_files(arguments: Namespace) -> None:
 
 
 def _result(place: Path) -> Result:
-    """Return the one result that is meant."""
+    """Return the result in a file, or the only one in a folder."""
     from ..results.collect import collect
     from ..results.read import read
 
@@ -170,39 +208,33 @@ def _result(place: Path) -> Result:
     raise InputError(f'{place} holds {len(found.results)} results; give one of the files: {names}')
 
 
-def _sheet(arguments: Namespace, result: Result, judged: Run) -> tuple[Sheet, Any]:
+def _sheet(request: AuditRequest, result: Result, judged: Run) -> tuple[Sheet, Any]:
     """Return the sample with its labels, and who was asked: the identity of a judge, a file, or None."""
-    from ..audit.drawing import Plan
-    from ..audit.sheet import new_sheet, read_sheet
+    from ..audit.sample import Plan, new_sheet, read_sheet
 
-    file: Path | None = arguments.labels
-    if file and (file.exists() or not arguments.ask):
+    file = request.labels
+    if file and (file.exists() or not request.ask):
         sheet = read_sheet(file, judged)
     else:
-        pairs = DEFAULT_PAIRS if arguments.pairs is None else arguments.pairs
-        plan = Plan(judged.digest, arguments.seed or 0, pairs, tuple(sorted(set(arguments.trust))))
-        sheet = new_sheet(judged, plan)
+        sheet = new_sheet(judged, Plan(judged.digest, request.seed, request.pairs, request.trust))
     if file:
-        return ask(file, sheet) if arguments.ask else sheet, str(file)
+        return ask(file, sheet) if request.ask else sheet, str(file)
     asked = None
-    if arguments.judge:
-        sheet, asked = _judged(arguments, result, sheet)
-    if arguments.write:
-        save(arguments.write, sheet)
-        print(f'wrote {arguments.write}')
+    if request.judge:
+        sheet, asked = _judged(request.judge, result, sheet)
+    if request.write:
+        save(request.write, sheet)
+        print(f'wrote {request.write}')
     return sheet, asked
 
 
-def _judged(arguments: Namespace, result: Result, sheet: Sheet) -> tuple[Sheet, dict[str, Any]]:
-    """Return the sample with a judge's labels, and its identity; what it leaves open has none."""
+def _judged(config: Mapping[str, Any], result: Result, sheet: Sheet) -> tuple[Sheet, dict[str, Any]]:
+    """Return the sample with a judge's labels, none for what it leaves open, and the judge's identity."""
     from ..judges.build import build_judge
     from ..judges.protocol import Verdict
 
-    config = chosen_judge(arguments, f'{arguments.run_file.stem}.verdicts')
-    if config['type'] == 'llm':
-        config.setdefault('accept_equal', False)  # whether equal spellings are equal answers is asked, too
     answers = sheet.unlabelled
-    with closing(build_judge(config)) as judge:
+    with closing(build_judge(dict(config))) as judge:
         if digest_of(judge.identity()) == result.judge_digest:
             raise InputError(
                 'the judge that is asked is the one that judged the run, and would agree with itself'
@@ -217,24 +249,15 @@ def _judged(arguments: Namespace, result: Result, sheet: Sheet) -> tuple[Sheet, 
     return sheet._replace(labels=labels), identity
 
 
-def _agreeing(sheet: Sheet) -> dict[str, bool]:
-    return {answer.name: answer.kind.accepted for answer in sheet.unlabelled}
-
-
-def _write(arguments: Namespace, found: Findings, sheet: Sheet, about: dict[str, Any]) -> None:
-    if arguments.output.suffix == '.csv':
-        write_file(arguments.output, metrics_table(found).to_csv())
-        return
-    plan = sheet.plan
-    drawn = {'run': plan.run, 'seed': plan.seed, 'pairs': plan.pairs, 'trust': list(plan.trusted)}
-    content = {
-        **about,
-        'level': arguments.level,
-        'draw': drawn,
+def _content(level: float, found: Findings, sheet: Sheet) -> dict[str, Any]:
+    """Return what is written as JSON, beside the result and who was asked."""
+    kinds = [{**one.kind._asdict(), **one._asdict()} for one in found.kinds]
+    for kind in kinds:
+        del kind['kind']
+    return {
+        'level': level,
+        'draw': sheet.plan.as_json(),
         'labels': len(sheet.labels),
-        'kinds': [{**one.kind._asdict(), **one._asdict()} for one in found.kinds],
+        'kinds': kinds,
         'metrics': [one._asdict() for one in found.metrics],
     }
-    for kind in content['kinds']:
-        del kind['kind']
-    write_file(arguments.output, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')

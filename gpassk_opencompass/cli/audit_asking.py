@@ -11,8 +11,7 @@ from ..files import replace_file
 from .shown import printable
 
 if TYPE_CHECKING:
-    from ..audit.judged import Answer
-    from ..audit.sheet import Sheet
+    from ..audit.sample import Answer, Sheet
 
 _KEYS = 'y correct, n incorrect, s skip, b back, q quit'
 _LABELS = {'y': True, 'n': False}

@@ -10,8 +10,7 @@ from .shown import printable
 
 if TYPE_CHECKING:
     from ..audit.findings import Findings
-    from ..audit.judged import Run
-    from ..audit.sheet import Sheet
+    from ..audit.sample import Run, Sheet
 
 
 def described(model: str, benchmark: str, judge: Mapping[str, Any], run: Run) -> str:

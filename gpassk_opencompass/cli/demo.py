@@ -15,7 +15,7 @@ from ..naming.manifest import MANIFEST
 from ..report.table import Run, results_table
 from ..results.read import read
 from ..runs import examine, planned_runs
-from ..sweep.cli import expand_template
+from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates
 from . import main as gpassk
 from .options import path

@@ -1,25 +1,49 @@
-"""`gpassk expand`: a template in, one OpenCompass config a run out; what dump_configs.py does."""
+"""`gpassk expand` and `python dump_configs.py`: a template in, one OpenCompass config a run out."""
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from ..errors import GPassKError, InputError
-from ..sweep.cli import add_options, expand_as_told
+from ..sweep.expansion import Changes, apply, changes, estimate_table, expand_template
 from .options import path
+from .output import drop_output, prepare_output
+
+NAMED = 20
+"""Files that a message names before it only counts them."""
+
+
+@dataclass(frozen=True)
+class ExpandRequest:
+    """What is to be done with a template.
+
+    `listing` only returns the paths of the configs, `dry_run` says what would be written and what it costs;
+    neither writes anything. `prune` removes stale configs that nobody has edited.
+    """
+
+    template: Path
+    folder: Path
+    overrides: Sequence[str] = ()
+    listing: bool = False
+    dry_run: bool = False
+    prune: bool = False
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which template, and the options of dump_configs.py."""
+    """Add the template, and the options of dump_configs.py."""
     parser.usage = f'{parser.prog} TEMPLATE [--output_dir FOLDER] [--override NAME=VALUE] [--dry_run] …'
     parser.add_argument(
         'template', nargs='?', type=path, metavar='TEMPLATE', help='a Python file with the settings'
     )
-    add_options(parser, template_required=False)
+    _add_options(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Expand it and say how many configs there are; 0.
+    """Expand a template and say how many configs there are; return 0.
 
     Raises:
         InputError: not one template is given, or it cannot be expanded; then no file was written or removed.
@@ -31,8 +55,115 @@ def run(arguments: Namespace) -> int:
             'of gpassk init'
         )
     try:
-        lines = expand_as_told(given[0], arguments)
+        lines = expanded(_request(given[0], arguments))
     except GPassKError as error:
         raise InputError(f'{given[0]}: {error}') from error
     print(*lines, sep='\n')
     return 0
+
+
+def dump_configs(argv: Sequence[str] | None = None) -> int:
+    """Do what `python dump_configs.py` is asked for.
+
+    Returns:
+        The exit code: 0; 1 if not all could be printed; 2 with one message on stderr if the template cannot
+        be expanded. Then no file was written or removed.
+    """
+    arguments = dump_configs_parser().parse_args(argv)
+    template: Path = arguments.config_template_file
+    try:
+        lines = expanded(_request(template, arguments))
+    except GPassKError as error:
+        print(f'{template}: {error}', file=sys.stderr)
+        return 2
+    prepare_output(lasting=False)
+    try:
+        print(*lines, sep='\n', flush=True)
+    except OSError as error:
+        drop_output()
+        if not isinstance(error, BrokenPipeError):  # dump_configs.py … --list | head
+            print(f'dump_configs.py: cannot write all of the output: {error.strerror}', file=sys.stderr)
+            return 1
+    return 0
+
+
+def dump_configs_parser() -> ArgumentParser:
+    """Return the parser of dump_configs.py."""
+    description = 'Write one OpenCompass config for each combination of a template.'
+    parser = ArgumentParser(prog='dump_configs.py', description=description)
+    _add_options(parser, required=True)
+    return parser
+
+
+def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
+    add = parser.add_argument
+    template = 'a Python file with the settings, such as one of config_templates/'
+    add('-tc', '--config_template_file', type=path, required=required, metavar='TEMPLATE', help=template)
+    folder = Path('opencompass_configs')
+    where = 'for the configs (default: %(default)s)'
+    add('--output_dir', type=path, default=folder, metavar='FOLDER', help=where)
+    line = 'a line in place of that of the template, e.g. temperatures=[0.3,0.7]; repeatable'
+    add('--override', action='append', default=[], metavar='NAME=VALUE', help=line)
+    add('--dry_run', action='store_true', help='say what would be written and what it costs, write nothing')
+    add('--list', action='store_true', help='print the path of each config, write nothing')
+    stale = 'remove the configs of an earlier expansion that the template no longer gives, unless edited'
+    add('--prune', action='store_true', help=stale)
+
+
+def _request(template: Path, arguments: Namespace) -> ExpandRequest:
+    return ExpandRequest(
+        template=template,
+        folder=arguments.output_dir,
+        overrides=arguments.override,
+        listing=arguments.list,
+        dry_run=arguments.dry_run,
+        prune=arguments.prune,
+    )
+
+
+def expanded(request: ExpandRequest) -> list[str]:
+    """Do with a template what is requested; return the lines to print.
+
+    Raises:
+        InputError: the template cannot be expanded, or the folder not be written to.
+        MissingExtraError: the template needs an optional package.
+    """
+    expansion = expand_template(request.template, request.overrides)
+    if request.listing:
+        return [str(request.folder / name) for name in expansion.texts]
+    found = changes(request.folder, expansion, request.template.name)
+    said = _said(request, len(expansion.runs), found)
+    if request.dry_run:
+        return [estimate_table(expansion.runs), '', *said]
+    apply(request.folder, expansion.texts, found, request.prune)
+    return said
+
+
+def _said(request: ExpandRequest, count: int, found: Changes) -> list[str]:
+    new, same, template = len(found.written), count - len(found.written), request.template.name
+    if request.dry_run:
+        line = f'for {request.folder}: {new} to write, {same} unchanged (dry run: nothing written)'
+    else:
+        line = f'in {request.folder}: {new} written, {same} unchanged'
+    removed = 'would be removed' if request.dry_run else 'removed'
+    stale = removed if request.prune else 'still there, --prune removes them'
+    notes = {
+        'overwriting a file that was not as an expansion had left it': found.replaced,
+        f'of an earlier expansion of {template}, {stale}': found.stale,
+        f'of an earlier expansion of {template}, but edited since, so --prune leaves them': found.edited,
+    }
+    return [
+        f'{_configs(count)} {line}',
+        *(part for note, names in notes.items() for part in _named(note, names)),
+    ]
+
+
+def _named(note: str, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    rest = [f'  … and {len(names) - NAMED} more'] if len(names) > NAMED else []
+    return [f'{_configs(len(names))} {note}:', *(f'  {name}' for name in names[:NAMED]), *rest]
+
+
+def _configs(count: int) -> str:
+    return f'{count} config{"" if count == 1 else "s"}'

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import InputError
-from ..sweep.cli import expand_template
-from ..sweep.engines import ENGINES
-from ..sweep.grid import DEFAULT_ENGINE
+from ..sweep.engines import DEFAULT_ENGINE, ENGINES
+from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates, starter_template
 from .files import write_file
 from .options import Several, path
 from .shown import printable
 
 
+@dataclass(frozen=True)
+class InitRequest:
+    """Which template to write where: a shipped one by name, or one for an engine and its models."""
+
+    output: Path
+    shipped: str | None = None
+    engine: str | None = None
+    models: Sequence[str] = ()
+    force: bool = False
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which engine and model, or which shipped template, and where to write it."""
+    """Add which engine and model, or which shipped template, and where to write it."""
     add = parser.add_argument
     add('--engine', choices=list(ENGINES), help=f'who runs the models (default: {DEFAULT_ENGINE})')
     models = 'what the engine loads: a name of the hub, a folder, or the name that a server knows'
@@ -31,30 +43,37 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write it, say what to type next; 0.
+    """Write a first template and say what to type next; return 0.
 
     Raises:
         InputError: the file is there, cannot be written, or would not expand.
     """
-    name = arguments.template
-    output: Path = arguments.output or Path(f'{name or "template"}.py')
-    if name and (arguments.engine or arguments.model):
-        raise InputError(f'--template {name} has its own engine and models: leave out --engine and --model')
-    if output.is_file() and not arguments.force:
-        raise InputError(f'{output} is there already: name another file with -o, or replace it with --force')
-    text = (
-        shipped_templates()[name].read_text(encoding='utf-8')
-        if name
-        else _checked(starter_template(arguments.engine or DEFAULT_ENGINE, arguments.model))
+    request = InitRequest(
+        output=arguments.output or Path(f'{arguments.template or "template"}.py'),
+        shipped=arguments.template,
+        engine=arguments.engine,
+        models=arguments.model,
+        force=arguments.force,
     )
-    write_file(output, text)
-    quoted = printable(shlex.quote(str(output)))
+    write_file(request.output, _text(request))
+    quoted = printable(shlex.quote(str(request.output)))
     print(f'next: edit it, then\n  gpassk expand {quoted} --dry_run\n  gpassk expand {quoted}')
     return 0
 
 
+def _text(request: InitRequest) -> str:
+    name, output = request.shipped, request.output
+    if name and (request.engine or request.models):
+        raise InputError(f'--template {name} has its own engine and models: leave out --engine and --model')
+    if output.is_file() and not request.force:
+        raise InputError(f'{output} is there already: name another file with -o, or replace it with --force')
+    if name:
+        return shipped_templates()[name].read_text(encoding='utf-8')
+    return _checked(starter_template(request.engine or DEFAULT_ENGINE, request.models))
+
+
 def _checked(text: str) -> str:
-    """The text of a template, if it expands: a model may be none that the engine takes."""
+    """Return the text of a template if it expands: a model may be none that the engine takes."""
     with TemporaryDirectory() as folder:
         template = Path(folder, 'template.py')
         template.write_text(text, encoding='utf-8', errors='surrogatepass')

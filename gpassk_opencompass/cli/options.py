@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 Number = TypeVar('Number', int, float)
+Request = TypeVar('Request')
 
 
 def positive(text: str) -> int:
@@ -71,3 +73,28 @@ class Several(Action):
         """Add the values to those before."""
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
+
+
+def add_numbers(
+    parser: ArgumentParser,
+    name: str,
+    kind: Callable[[str], Number],
+    metavar: str,
+    meaning: str,
+    default: Sequence[Number] = (),
+) -> None:
+    """Add an option that takes several numbers."""
+    parser.add_argument(
+        name, action=Several, type=listed(kind), metavar=metavar, help=meaning, default=list(default)
+    )
+
+
+def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -> Request:
+    """Return a request, a dataclass: its fields are the arguments of their names.
+
+    Args:
+        kind: the dataclass.
+        made: fields that are made of arguments.
+    """
+    names = {field.name for field in fields(kind)}.difference(made)  # type: ignore[arg-type]
+    return kind(**{name: getattr(arguments, name) for name in names}, **made)

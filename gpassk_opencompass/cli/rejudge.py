@@ -8,23 +8,25 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import GPassKError, IncompleteError, InputError
 from ..files import put_aside
+from ..metrics import DEFAULT_THRESHOLDS
 from ..results.read import read as read_result
 from ..times import utc_folder
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed, path
+from .options import Several, add_numbers, path, requested
 from .rejudge_table import Outcome, comparison, described, findings_of, outcome
 from .shown import printable
 
 if TYPE_CHECKING:
-    from ..rejudging.old_runs import Found, OldRun
-    from ..rejudging.rejudged import Choices, Read
+    from ..sources.opencompass import Found, OldRun
+    from ..sources.rejudged import Read
 
 _EPILOG = """\
 examples:
@@ -40,7 +42,7 @@ _NOT_BEGUN = 'not begun, as the judge failed in the run before it; type the same
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Those of the subcommand."""
+    """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument(
@@ -62,21 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, 'as for gpassk judge-agreement (default: rule)', 'the verdicts (default: <-o>/verdicts)'
     )
     add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
-    add(
-        '--k',
-        action=Several,
-        type=listed(int),
-        default=[],
-        metavar='K',
-        help='answers drawn (default: as the config has)',
-    )
-    add(
-        '--threshold',
-        action=Several,
-        type=listed(float),
-        metavar='TAU',
-        help='τ (default: 0 0.25 0.5 0.75 1)',
-    )
+    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: as the config has)')
+    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: 0 0.25 0.5 0.75 1)', DEFAULT_THRESHOLDS)
     share = 'of samples that may stay unjudged (default: %(default)s)'
     add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
     add(
@@ -88,50 +77,76 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True)
+class RejudgeRequest:
+    """What `gpassk rejudge` is asked to do."""
+
+    work_dir: Path
+    output: Path
+    check: bool
+    judge: Mapping[str, Any]
+    questions: str | None
+    k: Sequence[int]
+    threshold: Sequence[float]
+    unjudged_tolerance: float
+    only: Sequence[str]
+
+    def target(self, run: OldRun) -> Path:
+        """Return where the new result of a run goes."""
+        return self.output / run.folder / f'{run.dataset}.json'
+
+
 def run(arguments: Namespace) -> int:
     """Find, read, judge, write and compare.
 
     Returns:
         The exit code: 0, or 1 where a run could not be rejudged.
     """
-    from ..rejudging.old_runs import find_runs
+    from ..sources.opencompass import find_runs
 
-    choices, config = _choices(arguments), _judge_config(arguments)
-    old, out = arguments.work_dir, _output(arguments)
-    found = find_runs(old)
-    runs = _chosen(found, arguments)
-    if not arguments.check:
-        _check_places(old, [out, *(_target(out, run) for run in runs), *_stores(config)])
-        _check_targets(out, runs)
-    print(described(old, found, runs))
+    request = _request(arguments)
+    found = find_runs(request.work_dir)
+    runs = _chosen(found, request)
+    if not request.check:
+        _check_places(request, runs)
+        _check_targets(request, runs)
+    print(described(request.work_dir, found, runs))
     failures: dict[str, GPassKError] = {}
-    outcomes = list(_each(runs, arguments, out, config, choices, failures))
+    outcomes = list(_each(request, runs, failures))
     if done := [one for one in outcomes if one is not None]:
-        _finish(out, done)
+        _finish(request.output, done)
     return _told(failures, bool(outcomes))
 
 
+def _request(arguments: Namespace) -> RejudgeRequest:
+    from ..judges.build import check_judge
+
+    k = [as_whole('k', k, 1, 100_000) for k in arguments.k]
+    threshold = [as_threshold(threshold) for threshold in arguments.threshold]
+    if not 0 <= arguments.unjudged_tolerance <= 1:
+        raise InputError(f'--unjudged-tolerance {arguments.unjudged_tolerance}: expected a share from 0 to 1')
+    output = arguments.output or Path(f'{arguments.work_dir.resolve().name}.rejudged')
+    judge = chosen_judge(arguments, str(output / 'verdicts'))
+    check_judge(judge)
+    return requested(RejudgeRequest, arguments, k=k, threshold=threshold, output=output, judge=judge)
+
+
 def _each(
-    runs: Sequence[OldRun],
-    arguments: Namespace,
-    out: Path,
-    config: Mapping[str, Any],
-    choices: Choices,
-    failures: dict[str, GPassKError],
+    request: RejudgeRequest, runs: Sequence[OldRun], failures: dict[str, GPassKError]
 ) -> Iterator[Outcome | None]:
-    """Of each run that can be read and judged, None where none is judged; the others go to `failures`."""
-    from ..rejudging.rejudged import read_run
+    """Yield the outcome of each run that can be read and judged, None with --check; fill `failures`."""
+    from ..sources.rejudged import read_run
 
     for place, run in enumerate(runs):
         judging = False
         try:
-            read = read_run(run, arguments.questions)
+            read = read_run(run, request.questions)
             print(findings_of(read), flush=True)
-            judging = not arguments.check
-            record = _judged(read, out, config, choices) if judging else None
+            judging = not request.check
+            record = _judged(request, read) if judging else None
         except (InputError, IncompleteError) as error:
             failures[f'{run.place / run.name}'] = error
-            if judging and isinstance(error, IncompleteError) and config['type'] != 'rule':
+            if judging and isinstance(error, IncompleteError) and request.judge['type'] != 'rule':
                 # The servers of the judge would be waited for at each run again.
                 failures |= {
                     f'{left.place / left.name}': IncompleteError(_NOT_BEGUN) for left in runs[place + 1 :]
@@ -141,53 +156,40 @@ def _each(
             yield outcome(read, record) if record else None
 
 
-def _judged(read: Read, out: Path, config: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
+def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
+    """Judge a run and write its record."""
     from ..judges.build import build_judge
-    from ..rejudging.rejudged import rejudged
+    from ..sources.rejudged import rejudged
 
-    _check_questions(read, config)
-    target = _target(out, read.run)
+    without = sum(not row.question for row in read.questions.rows)
+    if without and request.judge['type'] != 'rule':
+        raise InputError(
+            f'{without} questions are not in the prediction files, and the judge reads them; give them with '
+            '--questions FOLDER (<version>/<SPLIT>_<language>.jsonl) or a hub name, or judge by the rule'
+        )
+    target = request.target(read.run)
     _put_aside_if_damaged(target)
-    with closing(build_judge(config)) as judge:
+    with closing(build_judge(dict(request.judge))) as judge:
         _check_same_judge(target, judge.identity(), asked=False)
-        record = rejudged(read, judge, choices)
+        record = rejudged(read, judge, request.k, request.threshold, request.unjudged_tolerance)
         _check_same_judge(target, judge.identity(), asked=True)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record
 
 
-def _choices(arguments: Namespace) -> Choices:
-    from ..metrics import DEFAULT_THRESHOLDS
-    from ..rejudging.rejudged import Choices
-
-    ks = [as_whole('k', k, 1, 100_000) for k in arguments.k]
-    thresholds = [as_threshold(threshold) for threshold in arguments.threshold or DEFAULT_THRESHOLDS]
-    if not 0 <= arguments.unjudged_tolerance <= 1:
-        raise InputError(f'--unjudged-tolerance {arguments.unjudged_tolerance}: expected a share from 0 to 1')
-    return Choices(ks, thresholds, arguments.unjudged_tolerance)
-
-
-def _judge_config(arguments: Namespace) -> dict[str, Any]:
-    """The judge that was asked for, its verdicts kept beside the new results."""
-    from ..judges.build import check_judge
-
-    config = chosen_judge(arguments, str(_output(arguments) / 'verdicts'))
-    check_judge(config)
-    return config
-
-
-def _output(arguments: Namespace) -> Path:
-    given: Path | None = arguments.output
-    return given or Path(f'{arguments.work_dir.resolve().name}.rejudged')
-
-
-def _target(out: Path, run: OldRun) -> Path:
-    return out / run.folder / f'{run.dataset}.json'
+def _check_places(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:
+    """Raise InputError if anything would be written into the old work directory."""
+    places = [request.output, *map(request.target, runs), *_stores(request.judge)]
+    inside = [place for place in places if place.resolve().is_relative_to(request.work_dir.resolve())]
+    if inside:
+        raise InputError(
+            f'{inside[0]} is in the old work directory, which is only read; give another -o (or --store)'
+        )
 
 
 def _stores(config: Mapping[str, Any]) -> Iterator[Path]:
-    """Where verdicts go: the judge's stores, and the one that goes before them."""
+    """Yield where verdicts go: the judge's stores, and the one that goes before them."""
     from ..judges.store import STORE_VARIABLE, store_folder
 
     if os.environ.get(STORE_VARIABLE):
@@ -199,35 +201,18 @@ def _stores(config: Mapping[str, Any]) -> Iterator[Path]:
             yield from _stores(part)
 
 
-def _check_places(old: Path, places: Sequence[Path]) -> None:
-    inside = [place for place in places if place.resolve().is_relative_to(old.resolve())]
-    if inside:
-        raise InputError(
-            f'{inside[0]} is in the old work directory, which is only read; give another -o (or --store)'
-        )
-
-
-def _check_targets(out: Path, runs: Sequence[OldRun]) -> None:
-    """That each result gets a file of its own."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f'-o {out} is no folder; expected one for the new results')
+def _check_targets(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:
+    """Raise InputError unless each result gets a file of its own."""
+    if request.output.exists() and not request.output.is_dir():
+        raise InputError(f'-o {request.output} is no folder; expected one for the new results')
     taken: dict[Path, OldRun] = {}
     for run in runs:
-        other = taken.setdefault(_target(out, run), run)
+        other = taken.setdefault(request.target(run), run)
         if other is not run:
             raise InputError(
                 f'{other.place / other.name} and {run.place / run.name} would both be written to '
-                f'{_target(out, run)}; choose one with --only, and give the other another -o'
+                f'{request.target(run)}; choose one with --only, and give the other another -o'
             )
-
-
-def _check_questions(read: Read, config: Mapping[str, Any]) -> None:
-    without = sum(not row.text for row in read.questions.rows)
-    if without and config['type'] != 'rule':
-        raise InputError(
-            f'{without} questions are not in the prediction files, and the judge reads them; give them with '
-            '--questions FOLDER (<version>/<SPLIT>_<language>.jsonl) or a hub name, or judge by the rule'
-        )
 
 
 def _put_aside_if_damaged(target: Path) -> None:
@@ -241,7 +226,11 @@ def _put_aside_if_damaged(target: Path) -> None:
 
 
 def _check_same_judge(target: Path, identity: Mapping[str, object], asked: bool) -> None:
-    """That no result of another judge is lost. What is served under its name is known once it was asked."""
+    """Raise InputError if the result of another judge would be lost.
+
+    Args:
+        asked: whether the judge was asked; before, what is served under its name is not known.
+    """
     if not target.exists():
         return
     had = read_result(target).judge
@@ -256,17 +245,15 @@ def _without_served(identity: Any) -> Any:
     return {name: _without_served(value) for name, value in identity.items() if name != 'served'}
 
 
-def _chosen(found: Found, arguments: Namespace) -> list[OldRun]:
-    runs = [
-        run for run in found.runs if not arguments.only or any(text in run.name for text in arguments.only)
-    ]
+def _chosen(found: Found, request: RejudgeRequest) -> list[OldRun]:
+    runs = [run for run in found.runs if not request.only or any(text in run.name for text in request.only)]
     if runs:
         return runs
     if found.runs:
         names = ', '.join(run.name for run in found.runs[:10])
-        raise InputError(f'no run has one of --only {arguments.only} in its name; there are {names}')
+        raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     others = '\n'.join(f'  {name}: {why}' for name, why in found.left_alone.items())
-    raise InputError(f'{arguments.work_dir} holds no LiveMathBench run of OpenCompass:\n{others}')
+    raise InputError(f'{request.work_dir} holds no LiveMathBench run of OpenCompass:\n{others}')
 
 
 def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:
@@ -279,7 +266,7 @@ def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:
 
 
 def _told(failures: Mapping[str, GPassKError], some: bool) -> int:
-    """Say what failed; the exit code. Where nothing else was done, the first failure is the answer."""
+    """Say what failed and return the exit code; raise the first failure where nothing else was done."""
     for name, error in failures.items():
         if not some:
             raise type(error)(f'{name}: {error}')

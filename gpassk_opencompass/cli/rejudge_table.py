@@ -11,8 +11,8 @@ from ..results.health import undecided_notes
 from .shown import printable
 
 if TYPE_CHECKING:
-    from ..rejudging.old_runs import Found, OldRun
-    from ..rejudging.rejudged import Read
+    from ..sources.opencompass import Found, OldRun
+    from ..sources.rejudged import Read
 
 
 class Outcome(NamedTuple):
@@ -43,7 +43,7 @@ def findings_of(read: Read) -> str:
     evaluator = run.evaluator_class
     judge = 'an LLM' if run.had_llm_judge else _JUDGES.get(evaluator) or printable(evaluator)
     head = (
-        f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.replicas.n}, '
+        f'\n{printable(run.place / run.name)}: {len(read.questions.rows)} questions, n = {read.n}, '
         f'k = {", ".join(map(str, run.ks))}; judged by {judge}; questions from {read.data or "the prompts"}'
     )
     told = [printable(finding) for finding in read.findings] or ['nothing wrong was found']
@@ -52,12 +52,12 @@ def findings_of(read: Read) -> str:
 
 def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
     """Of one run and its new record."""
-    from ..rejudging.rejudged import changes
+    from ..sources.rejudged import changes
 
     rows = [
         [
             str(read.run.place / read.run.name),
-            read.replicas.n,
+            read.n,
             change.metric,
             change.old,
             change.new,
@@ -85,8 +85,7 @@ def _headline(record: Mapping[str, Any]) -> set[str]:
 
 
 def _notes(read: Read, record: Mapping[str, Any]) -> list[str]:
-    from ..rejudging.findings import COPIES
-    from ..rejudging.rejudged import flips
+    from ..sources.rejudged import COPIES, flips
 
     name = printable(read.run.place / read.run.name)
     block = record['gpassk']

@@ -6,28 +6,23 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
 from ..report.table import SHOWN_THRESHOLDS
-from ..rescoring.fields import KINDS
+from ..sources.rows import KINDS
+from ..sources.source import SOURCES, Reading, Run, Selection, read_runs
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, listed, path
+from .options import Several, add_numbers, path, requested
 from .score_table import described, scores_table
 from .shown import printable
 
 if TYPE_CHECKING:
-    from ..judges.protocol import Judge
-    from ..rescoring.rows import Question
-    from ..rescoring.selection import Selection
-    from ..rescoring.source import Source
-    from ..rescoring.summary import Settings
-    from ..rescoring.tally import Counts
-    from ..rescoring.votes import Ballot
+    from ..sources.scored import Choices, Scored
 
 _EPILOG = """\
 examples:
@@ -36,6 +31,7 @@ examples:
   gpassk score labels.jsonl --k 4 8 16 --threshold 0.5 0.75 1  somebody else's verdicts
   gpassk score counts.jsonl.gz --also pass^k                   c of n, up to millions of questions
   gpassk score outputs/…/results/<model>/<dataset>.json --k 2 --first 24
+  gpassk score outputs/old -o scores                           all old LiveMathBench runs of OpenCompass
 
 A row is a question, a JSON object a line:
   responses  {"question": "1 + 1?", "answer": "2", "responses": ["It is \\\\boxed{2}.", …]}
@@ -45,16 +41,17 @@ each perhaps with uid, split, language and problem (what the translations of one
 Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
-_DEFAULT_KS = (4, 8, 16)
 _POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
 _ALSO = ('pass^k', 'avg@n', 'agreement')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Those of the subcommand."""
+    """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument('file', metavar='FILE', help='JSON lines, also .gz, or a result file')
+    parser.add_argument(
+        'file', metavar='FILE', help='JSON lines, also .gz, a result file, or files of --source'
+    )
     _add_metrics(parser)
     _add_choice(parser)
     add_judge_options(
@@ -66,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--output',
         type=path,
         metavar='OUT',
-        help='write a result record to OUT.json, or the table to OUT.csv',
+        help='write a result record to OUT.json, the table to OUT.csv, or a record a run into a folder OUT',
     )
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
     add('--name', metavar='MODEL', help='of -o: what the model is called (default: as FILE)')
@@ -74,35 +71,23 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
-    add, taus = parser.add_argument, list(SHOWN_THRESHOLDS)
-    add(
-        '--k',
-        action=Several,
-        type=listed(int),
-        metavar='K',
-        help='answers drawn (default: 4 8 16, or those of a result)',
-    )
-    add(
-        '--threshold',
-        action=Several,
-        type=listed(float),
-        default=taus,
-        metavar='TAU',
-        help='τ (default: %(default)s)',
-    )
+    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: 4 8 16, or those of a result)')
+    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: %(default)s)', SHOWN_THRESHOLDS)
+    add_numbers(parser, '--majority', int, 'M', 'maj@M and the stability of it')
+    add = parser.add_argument
     add('--also', action=Several, choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
-    add(
-        '--majority',
-        action=Several,
-        type=listed(int),
-        default=[],
-        metavar='M',
-        help='maj@M and the stability of it',
-    )
 
 
 def _add_choice(parser: ArgumentParser) -> None:
     add = parser.add_argument
+    add('--source', choices=list(SOURCES), help='what wrote FILE (default: as the file itself tells)')
+    add(
+        '--only',
+        action=Several,
+        default=[],
+        metavar='TEXT',
+        help='runs with one of these in <model>/<data set>',
+    )
     add('--as', dest='kind', choices=list(KINDS), help='what the rows are (default: by their fields)')
     add(
         '--field',
@@ -122,42 +107,53 @@ def _add_choice(parser: ArgumentParser) -> None:
     add('--unjudged', choices=_POLICIES, default='wrong', help=meaning)
 
 
-def run(arguments: Namespace) -> int:
-    """Score, print the table, write what was asked for; returns the exit code 0."""
-    _check(arguments)
-    from ..rescoring.fields import Naming
-    from ..rescoring.source import open_source
-    from ..rescoring.summary import summarise
+@dataclass(frozen=True)
+class ScoreRequest:
+    """What `gpassk score` is asked to do; `judge_options` are those that were given."""
 
-    selection = _selection(arguments)
-    with ExitStack() as stack:
-        naming = Naming(dict(arguments.field), arguments.kind)
-        kept: list[Question] = []
-        try:
-            judge = partial(_judge, arguments, stack)
-            source = open_source(arguments.file, naming, selection, judge)
-            _check_kind(arguments, source.kind)
-            counts, ballots = _read(arguments, source, kept)
-            selection.check(len(counts))
-            settings = _settings(arguments, source.ks, counts)
-            lines = summarise(counts, ballots, settings)
-        except InputError as error:
-            raise _in_file(arguments.file, error) from error
-        print(f'{_described(arguments.file, source, counts)}\n')
-        for text in described(lines, counts, ballots, settings):
-            print(text)
-        for text in source.remarks:
-            print(printable(text))
-        if arguments.output:
-            csv = scores_table(lines).to_csv() if arguments.output.suffix == '.csv' else None
-            text = csv or _record(arguments, source, kept, settings, counts)
-            write_file(arguments.output, text, make_folder=True)
+    file: str
+    source: str | None
+    reading: Reading
+    only: Sequence[str]
+    choices: Choices
+    judge: Mapping[str, Any]
+    judge_options: Sequence[str]
+    output: Path | None
+    labelled_by: str | None
+    name: str | None
+    dataset: str | None
+
+    def names(self, run: Run) -> dict[str, str]:
+        """Return what model and data set of a run are called in a record."""
+        return {
+            'model': self.name or run.model or Path(self.file).name.split('.')[0],
+            'dataset': self.dataset or run.dataset or 'samples',
+        }
+
+    def target(self, run: Run) -> Path | None:
+        """Return where a run is written to."""
+        if self.output is None or self.output.suffix:
+            return self.output
+        return self.output / f'{"@".join(self.names(run).values())}.gpassk.json'.replace('/', '_')
+
+
+def run(arguments: Namespace) -> int:
+    """Score, print the tables, write what was asked for; returns the exit code 0."""
+    request = _request(arguments)
+    try:
+        found = read_runs(request.file, request.reading, request.source)
+        for number, one in enumerate(_chosen(found, request)):
+            print(end='\n' if number else '')
+            _score(request, one, f'{printable(one.name)}: ' if len(found) > 1 else '')
+    except InputError as error:
+        named = str(error).startswith(request.file)
+        raise error if named else InputError(f'{request.file}: {error}') from error
     return 0
 
 
-def _check(arguments: Namespace) -> None:
-    """What can be refused before the file is opened."""
-    for name, values in (('k', arguments.k or ()), ('--majority', arguments.majority)):
+def _request(arguments: Namespace) -> ScoreRequest:
+    """Return what is asked for; what can be refused before the file is opened is refused here."""
+    for name, values in (('k', arguments.k), ('--majority', arguments.majority)):
         for value in values:
             as_whole(name, value, 1, 100_000)
     for name in ('first', 'n'):
@@ -165,129 +161,125 @@ def _check(arguments: Namespace) -> None:
             as_whole(f'--{name}', getattr(arguments, name), 1, 1_000_000)
     for threshold in arguments.threshold:
         as_threshold(threshold)
-    if arguments.output:
-        _check_output(arguments, arguments.output)
+    choices = _choices(arguments)
+    _check_output(arguments.output, arguments.file, choices)
+    return requested(
+        ScoreRequest,
+        arguments,
+        reading=Reading(arguments.kind, dict(arguments.field), choices.selection.takes),
+        choices=choices,
+        judge=chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts'),
+        judge_options=[
+            f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)
+        ],
+    )
 
 
-def _check_output(arguments: Namespace, output: Path) -> None:
-    if output.suffix not in {'.json', '.csv'}:
-        raise InputError(f'-o {output}: expected a name that ends in .json (a record) or .csv (the table)')
-    if output.is_dir():
-        raise InputError(f'-o {output} is a folder; give the name of a file')
-    if output.resolve() == Path(arguments.file).resolve():
-        raise InputError(f'-o {output} would overwrite what is to be scored; give another name')
-    if output.suffix == '.json' and arguments.n is not None:
-        raise InputError('-o OUT.json with --n: a record holds whole counts; use --first or no --n')
-    if output.suffix == '.json' and arguments.unjudged in {'right', 'leave-out'}:
-        raise InputError(
-            f'-o OUT.json with --unjudged {arguments.unjudged}: a record counts unjudged samples as '
-            'wrong and gives bounds'
-        )
+def _choices(arguments: Namespace) -> Choices:
+    from ..sources.scored import Choices
+    from ..sources.summary import Settings
+    from ..sources.tally import Unjudged
 
-
-def _check_kind(arguments: Namespace, kind: str) -> None:
-    if kind != 'responses' and (
-        useless := [f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)]
-    ):
-        raise InputError(f'{useless[0]} goes with responses; {arguments.file} holds {kind}')
-    if kind not in {'labels', 'counts'} and arguments.labelled_by:
-        raise InputError(f'--labelled-by goes with labels and counts; {arguments.file} holds {kind}')
-
-
-def _selection(arguments: Namespace) -> Selection:
-    from ..rescoring.selection import Selection
-
-    uids = None
-    if arguments.uid:
-        try:
-            lines = arguments.uid.read_text(encoding='utf-8-sig').splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f'--uid: cannot read {arguments.uid}: {error}') from error
-        uids = {line.strip() for line in lines if line.strip()}
-        if not uids:
-            raise InputError(f'--uid: {arguments.uid} is empty; expected a uid a line')
-    return Selection(set(arguments.split), set(arguments.language), uids, arguments.first)
-
-
-def _judge(arguments: Namespace, stack: ExitStack, unjudged: Counts) -> Judge:
-    """The judge, once it is known that what it will say can be scored."""
-    from ..judges.build import build_judge
-    from ..rescoring.summary import check_sizes
-
-    _check_kind(arguments, 'responses')
-    check_sizes(unjudged, _settings(arguments, (), unjudged))
-    config = chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts')
-    return stack.enter_context(closing(build_judge(config)))
-
-
-def _read(arguments: Namespace, source: Source, kept: list[Question]) -> tuple[Counts, list[Ballot]]:
-    """The counts of all questions; their answers and they themselves only where they are needed."""
-    from ..rescoring.ballots import ballot_of
-    from ..rescoring.tally import Tally, Unjudged
-
-    policy, tally = Unjudged(arguments.unjudged), Tally()
-    ballots: list[Ballot] = []
-    answers = bool(arguments.majority) or 'agreement' in arguments.also
-    keep = arguments.output is not None and arguments.output.suffix == '.json'
-    for question in source.questions:
-        tally.add(question)
-        if answers:
-            ballots.append(ballot_of(question, policy))
-        if keep:
-            kept.append(question)
-    return tally.counts(policy), ballots
-
-
-def _settings(arguments: Namespace, known: Sequence[int], counts: Counts) -> Settings:
-    """The metrics that were asked for; without any k, those that are known or usual."""
-    from ..rescoring.summary import Settings
-
-    least = arguments.n or min(counts.sizes)
-    ks = arguments.k or [k for k in known or _DEFAULT_KS if k <= least] or [max(least, 1)]
-    return Settings(
-        tuple(sorted(set(ks))),
+    settings = Settings(
+        tuple(sorted(set(arguments.k))),
         tuple(dict.fromkeys(arguments.threshold)),
         arguments.n,
         frozenset(arguments.also),
         tuple(sorted(set(arguments.majority))),
     )
+    uids = _uids(arguments.uid) if arguments.uid else None
+    selection = Selection(set(arguments.split), set(arguments.language), uids, arguments.first)
+    keep = bool(arguments.output and arguments.output.suffix != '.csv')
+    return Choices(arguments.kind, selection, settings, Unjudged(arguments.unjudged), keep)
 
 
-def _described(file: str, source: Source, counts: Counts) -> str:
+def _uids(file: Path) -> set[str]:
+    try:
+        lines = file.read_text(encoding='utf-8-sig').splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f'--uid: cannot read {file}: {error}') from error
+    uids = {line.strip() for line in lines if line.strip()}
+    if not uids:
+        raise InputError(f'--uid: {file} is empty; expected a uid a line')
+    return uids
+
+
+def _check_output(output: Path | None, file: str, choices: Choices) -> None:
+    if output is None:
+        return
+    if output.suffix not in {'.json', '.csv', ''}:
+        raise InputError(
+            f'-o {output}: expected a name that ends in .json (a record) or .csv (the table), or one without '
+            'an ending, of a folder for a record a run'
+        )
+    if output.suffix and output.is_dir():
+        raise InputError(f'-o {output} is a folder; give the name of a file')
+    if output.resolve() == Path(file).resolve():
+        raise InputError(f'-o {output} would overwrite what is to be scored; give another name')
+    if choices.keep and choices.settings.size is not None:
+        raise InputError('-o OUT.json with --n: a record holds whole counts; use --first or no --n')
+    if choices.keep and choices.unjudged.value in {'right', 'leave-out'}:
+        raise InputError(
+            f'-o OUT.json with --unjudged {choices.unjudged.value}: a record counts unjudged samples as '
+            'wrong and gives bounds'
+        )
+
+
+def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
+    """Return the runs to score, each of which gets a file of its own."""
+    runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
+    names = ', '.join(one.name for one in (runs or found)[:10])
+    if not runs:
+        raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
+    targets = [request.target(one) for one in runs]
+    if request.output and len(set(targets)) < len(targets):
+        raise InputError(
+            f'-o {request.output}: several runs would be written to one file; choose one with --only, or '
+            f'give a folder, a name without an ending, for a record each. There are {names}'
+        )
+    return runs
+
+
+def _score(request: ScoreRequest, run: Run, name: str) -> None:
+    """Score one run: print its table, and write it."""
+    from ..judges.build import build_judge
+    from ..sources.scored import score_run
+
+    kind = run.kind(request.choices.kind)
+    _check_options(request, kind)
+    with ExitStack() as stack:
+        scored = score_run(
+            run,
+            kind,
+            request.choices,
+            lambda: stack.enter_context(closing(build_judge(dict(request.judge)))),
+        )
+        print(f'{request.file}: {name}{_described(scored)}\n')
+        for text in described(scored.lines, scored.counts, scored.ballots, scored.settings):
+            print(text)
+        record = scored.record(request.names(run), request.labelled_by) if request.choices.keep else None
+        for text in scored.remarks(record):
+            print(printable(text))
+    if target := request.target(run):
+        content = json.dumps(record, ensure_ascii=False, indent=1) + '\n'
+        write_file(target, content if record else scores_table(scored.lines).to_csv(), make_folder=True)
+
+
+def _check_options(request: ScoreRequest, kind: str) -> None:
+    if kind != 'responses' and request.judge_options:
+        raise InputError(f'{request.judge_options[0]} goes with responses; {request.file} holds {kind}')
+    if kind not in {'labels', 'counts'} and request.labelled_by:
+        raise InputError(f'--labelled-by goes with labels and counts; {request.file} holds {kind}')
+
+
+def _described(scored: Scored) -> str:
+    counts = scored.counts
     sizes = sorted({kind.n for kind, weight in zip(counts.kinds, counts.weights, strict=True) if weight})
     shown = f'{sizes[0]}' if len(sizes) == 1 else f'{sizes[0]} to {sizes[-1]}'
-    problems = len(counts.clusters[1])
-    of = f' of {problems} problems' if counts.problems is not None else ''
-    judge = f', judged by {printable(source.judge["name"], 60)}' if 'name' in source.judge else ''
-    kind = 'a result' if source.kind == 'result' else source.kind
-    return f'{file}: {kind}; {len(counts)} questions{of}, n = {shown}, {counts.samples} samples{judge}'
-
-
-def _record(
-    arguments: Namespace, source: Source, kept: list[Question], settings: Settings, counts: Counts
-) -> str:
-    from ..rescoring.written import result_record
-    from ..results.record import Measures
-
-    [n] = {kind.n for kind in counts.kinds}
-    judge: Mapping[str, Any] = source.judge or {'name': arguments.labelled_by or source.kind}
-    run = {'model': Path(arguments.file).name.split('.')[0], 'dataset': 'samples', **source.run}
-    run |= {'model': arguments.name} if arguments.name else {}
-    run |= {'dataset': arguments.dataset} if arguments.dataset else {}
-    record = result_record(
-        kept,
-        Measures(n, settings.ks, settings.thresholds),
-        judge,
-        run,
-        source.judged,
-        source.undecided,
-    )
-    return json.dumps(record, ensure_ascii=False, indent=1) + '\n'
-
-
-def _in_file(file: str, error: InputError) -> InputError:
-    """The error with the name of the file, if it lacks it."""
-    return error if str(error).startswith(file) else InputError(f'{file}: {error}')
+    of = f' of {len(counts.clusters[1])} problems' if counts.problems is not None else ''
+    by = f', judged by {printable(scored.judge["name"], 60)}' if 'name' in scored.judge else ''
+    kind = 'a result' if scored.kind == 'result' else scored.kind
+    return f'{kind}; {len(counts)} questions{of}, n = {shown}, {counts.samples} samples{by}'
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -9,9 +9,9 @@ from ..report.table import Table
 from .shown import printable
 
 if TYPE_CHECKING:
-    from ..rescoring.summary import Line, Settings
-    from ..rescoring.tally import Counts
-    from ..rescoring.votes import Ballot
+    from ..sources.summary import Line, Settings
+    from ..sources.tally import Counts
+    from ..sources.votes import Ballot
 
 NORMAL = 1.959964
 """Standard errors on each side of a score in which 95 % of reruns fall."""
@@ -21,7 +21,7 @@ def described(
     lines: Sequence[Line], counts: Counts, ballots: Sequence[Ballot], settings: Settings
 ) -> Iterator[str]:
     """The metrics of all questions, the headline metrics of each group, and what to know of them."""
-    from ..rescoring.summary import headline
+    from ..sources.summary import headline
 
     metrics = headline(settings, counts)
     total = lines[-1].group

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..answers import normal_form
 from ..arguments import LARGEST_N, as_whole
 from ..errors import InputError
-from ..json_lines import JsonRows
-from ..results.read import is_named_as_result, read
+from ..results.result import Result
+from ..sources.result_files import holds_result, read_result
+from ..sources.source import Place
 
 
 class Truth(NamedTuple):
@@ -34,16 +34,14 @@ def read_truth(path: str, n: int | None = None) -> Truth:
     Raises:
         InputError: names the file and the row.
     """
-    if is_named_as_result(Path(path)):
-        return _of_result(Path(path))
-    rows = JsonRows(path)
+    place = Place(path)
+    if holds_result(place):
+        return _of_result(read_result(place))
     counts: dict[int, list[int]] = {}
-    for number, row in rows:
-        if 'gpassk' in row:
-            return _of_result(Path(path))
+    for number, row in place.rows():
         if 'c' not in row:
-            raise InputError(f'{rows.place(number)}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
-        size, c = _count(rows.place(number), row, n)
+            raise InputError(f'{place.row(number)}: expected {{"n": …, "c": …}}, got {str(row)[:80]}')
+        size, c = _count(place.row(number), row, n)
         counts.setdefault(size, []).append(c)
     if not counts:
         raise InputError(f'{path} holds no counts; expected an object with c and n a question')
@@ -61,8 +59,7 @@ def _count(place: str, row: Mapping[str, Any], n: int | None) -> tuple[int, int]
         raise InputError(f'{place}: {error}') from error
 
 
-def _of_result(path: Path) -> Truth:
-    result = read(path)
+def _of_result(result: Result) -> Truth:
     answers = result.answers if result.verdicts else ()
     return Truth(
         {result.n: result.counts.tolist()},

@@ -16,6 +16,7 @@ one name in all its runs, and file, abbreviations and folders agree.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,11 +24,19 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..errors import InputError
-from ..question_sets import LIVE_MATH_BENCH, QUESTION_SETS, STANDARD_LANGUAGES, STANDARD_SPLITS
-from .lengths import CUT, cut, is_cut
+from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
 
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
+
+MAX_FILE_NAME = 255
+"""Bytes that usual file systems allow for one name."""
+
+AROUND_DATASET = len('_99999.json.20260101_000000.aside')
+"""Bytes that the names of a run's own files have at most beside the data set abbreviation."""
+
+_CUT = r'~[0-9a-f]{8}'
+"""What stands for the rest of a name that was cut; no other name has a `~`."""
 
 _FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]{1,40}'
 
@@ -49,9 +58,8 @@ _Name = TypeVar('_Name')
 
 _WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
 _ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<languages>{_WORDS}))?'
-_LABELS = '|'.join(re.escape(questions.label) for questions in QUESTION_SETS.values())
 _DATASET = re.compile(
-    rf'(?P<label>{_LABELS}|{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{CUT})'
+    rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
     r'(?P<direct>-nocot)?-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
@@ -99,7 +107,7 @@ class ModelName:
 
     def __post_init__(self) -> None:
         match = _MODEL.fullmatch(str(self))
-        allowed = clean(self.model) == self.model or is_cut(self.model, MAX_MODEL)
+        allowed = clean(self.model) == self.model or _is_cut(self.model, MAX_MODEL)
         if not allowed or match is None or match['model'] != cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
@@ -193,7 +201,7 @@ class DatasetName:
         if _dataset_fields(str(self)) != fields or not _is_label(self.label):
             raise InputError(
                 f'{self.label!r} is no benchmark: expected LiveMathBench-v[VERSION] or one of '
-                f'{", ".join(questions.label for questions in QUESTION_SETS.values())}'
+                f'{", ".join(BENCHMARKS)}, in upper or lower case as the benchmark writes it'
             )
 
     def __str__(self) -> str:
@@ -279,14 +287,53 @@ def _is_label(label: str) -> bool:
     rows = _rows(label)
     if rows is not None:
         return str(LiveMathBenchName(*rows)) == label
-    return label.lower() in QUESTION_SETS or is_cut(label, MAX_LABEL)
+    if label.lower() not in BENCHMARKS:
+        return _is_cut(label, MAX_LABEL)
+    questions = BENCHMARKS[label.lower()]
+    return isinstance(questions, QuestionSet) and questions.label == label
 
 
 def _dataset_fields(text: str) -> dict[str, Any] | None:
     match = _DATASET.fullmatch(text)
-    if match is None:
+    if match is None or not _is_label(match['label']):
         return None
     ks = tuple(map(int, match['ks'].split('_')))
     count = int(match['count'])
     n = count * max(ks) if match['unit'] == 'r' else count
     return {'label': match['label'], 'ks': ks, 'n': n, 'cot': match['direct'] is None}
+
+
+def cut(name: str, limit: int) -> str:
+    """Return the name, or if it has more bytes than the limit, its beginning, `~` and a hash of all of it.
+
+    >>> cut('short', 12), cut('much-too-long', 12)
+    ('short', 'muc~1c7b00c4')
+    """
+    data = name.encode()
+    if len(data) <= limit:
+        return name
+    digest = hashlib.sha256(data).hexdigest()[:8]
+    return f'{data[: limit - 9].decode(errors="ignore")}~{digest}'
+
+
+def _is_cut(name: str, limit: int) -> bool:
+    """Return whether `cut` may have written it; a character that was split misses up to three bytes."""
+    whole = re.fullmatch(rf'[\w+-]+{_CUT}', name)
+    return whole is not None and limit - 3 <= len(name.encode()) <= limit
+
+
+def check_file_name(name: str) -> str:
+    """Return the name; raise InputError if a file or a folder of OpenCompass cannot be called so."""
+    size = len(name.encode())
+    if '/' in name or '\0' in name or size > MAX_FILE_NAME:
+        raise InputError(
+            f'{name!r} ({size} bytes) cannot be a file name: those have no "/" and at most {MAX_FILE_NAME} '
+            "bytes; give the model a shorter one: name='…', or leave out some k"
+        )
+    dataset = len(name.removesuffix('.py').rpartition('@')[2].encode())
+    if dataset > MAX_FILE_NAME - AROUND_DATASET:
+        raise InputError(
+            f'{name!r}: the data set abbreviation has {dataset} bytes; with more than '
+            f'{MAX_FILE_NAME - AROUND_DATASET} OpenCompass cannot write its files; leave out some k'
+        )
+    return name

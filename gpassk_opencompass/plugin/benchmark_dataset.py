@@ -25,14 +25,15 @@ OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
 
 @LOAD_DATASET.register_module(name='GPassKBenchmarkDataset')
 class BenchmarkDataset(ReplicatedDataset):
-    """MATH500-L5, AIME2024, AIME2025 or OlymMATH, n rows a question.
+    """MATH500-L5, AIME, OlymMATH or a benchmark of another package, n rows a question.
 
     Rows have the columns of `LiveMathBenchDataset`: question, answer, prompt (the protocol's, in the
-    question's language), `uid`, `problem` (one for both languages), split, language, source, and `replica`.
+    question's language, unless the benchmark has its own), `uid`, `problem`
+    (one for both languages), split, language, source, and `replica`.
     What a benchmark is called, its number of questions and its default source are in `question_sets`.
 
     Args:
-        benchmark: a name of `question_sets.QUESTION_SETS`, e.g. 'aime2024'.
+        benchmark: a name of `question_sets.BENCHMARKS`, e.g. 'aime2024'.
         path: a folder with the benchmark's files (`aime2024.jsonl`), such a file, a copy of a hub data set,
             or a hub name. A line is an object with question, problem, prompt or origin_prompt, and answer
             or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy

@@ -16,7 +16,7 @@ from opencompass.registry import LOAD_DATASET
 
 from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from ..questions.live_math_bench import live_math_bench_rows
+from ..questions.benchmarks import live_math_bench_rows
 from ..scoring import name_failing_references
 
 
@@ -88,7 +88,15 @@ class LiveMathBenchDataset(ReplicatedDataset):
 
 
 def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
-    """The rows with the protocol's prompt in the question's language."""
+    """Return the rows with the protocol's prompt in the question's language, unless they have their own.
+
+    Raises:
+        InputError: `cot` is False for rows with prompts of their own, which it would not change.
+    """
+    if all('prompt' in row for row in rows):
+        if not cot:
+            raise InputError('cot = False is not for a benchmark that is asked in words of its own')
+        return Dataset.from_list(list(rows))
     prompts = {row['language']: protocol_prompt(row['language'], cot) for row in rows}
     return Dataset.from_list(
         [{**row, 'prompt': prompts[row['language']].replace('{question}', row['question'])} for row in rows]

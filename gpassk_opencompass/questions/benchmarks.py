@@ -1,14 +1,15 @@
-"""The questions of MATH500-L5, AIME and OlymMATH from the hub or a folder, whoever asks them."""
+"""The questions of the benchmarks from the hub or a folder, as rows, whoever asks them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..question_sets import QUESTION_SETS, QuestionFile, QuestionSet, content_uids
+from ..question_sets import BENCHMARKS, QuestionFile, QuestionSet, content_uids, live_math_bench_names
 from .files import HUB_NAME, Lines, Listing, check_revision, is_hub_copy, read_hub, read_lines, text_of
 
 QUESTION_FIELDS = ('question', 'problem', 'prompt', 'origin_prompt')
@@ -29,10 +30,13 @@ def benchmark_rows(
     known: Mapping[str, Loader] | None = None,
     revision: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Read the questions of a benchmark as rows: question, answer, `uid`, `problem`, split, language, source.
+    """Read the questions of a benchmark other than LiveMathBench as rows.
+
+    A row has question, answer, `uid`, `problem`, split, language, source and, where the benchmark is asked
+    in words of its own, prompt.
 
     Args:
-        benchmark: a name of `question_sets.QUESTION_SETS`.
+        benchmark: a name of `question_sets.BENCHMARKS`, in lower case.
         path: a folder with the benchmark's files, such a file, a copy of a hub data set, or a hub name;
             default: where the benchmark comes from.
         known: hub names that the host loads in its own way.
@@ -42,9 +46,11 @@ def benchmark_rows(
         InputError: naming the file and line, and what was expected; also if questions are missing, too
             many or there twice, for then the numbers would not be those of the benchmark.
     """
-    if benchmark not in QUESTION_SETS:
-        raise InputError(f'benchmark = {benchmark!r}: expected one of {", ".join(QUESTION_SETS)}')
-    questions = QUESTION_SETS[benchmark]
+    if benchmark not in BENCHMARKS:
+        raise InputError(f'benchmark = {benchmark!r}: expected one of {", ".join(BENCHMARKS)}')
+    questions = BENCHMARKS[benchmark]
+    if not isinstance(questions, QuestionSet):
+        raise InputError(f'benchmark = {benchmark!r}: part of LiveMathBench, which has a class of its own')
     place = _Place(path or questions.source, known or {}, revision)
     rows = [row for file in questions.files for row in _rows(questions, file, place)]
     _check_distinct(rows)
@@ -72,9 +78,11 @@ def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dic
         if questions.level is not None and _level(row, where) != questions.level:
             continue
         split = file.splits[index * len(file.splits) // file.questions] if file.splits else _subject(row)
+        question = INSTRUCTION.sub('', text_of(row, QUESTION_FIELDS, where).rstrip())
+        own = questions.prompts.get(file.language)
         rows.append(
             {
-                'question': INSTRUCTION.sub('', text_of(row, QUESTION_FIELDS, where).rstrip()),
+                'question': question,
                 'answer': _answer(row, questions.whole_numbers, where),
                 **_names(questions.series, split, file.language, index, row),
                 'split': split,
@@ -82,6 +90,7 @@ def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dic
                 'source': source,
                 'where': where,
                 'own': row.get('unique_id') or where,
+                **({} if own is None else {'prompt': own.replace('{question}', question)}),
             }
         )
     uids: dict[str, Iterator[str]] = {}
@@ -173,3 +182,80 @@ def _check_distinct(rows: list[dict[str, Any]]) -> None:
             if other != row['where']:
                 called = 'unique_id' if name == 'own' else name
                 raise InputError(f'{row["where"]}: the same {called} as in {other}: {row[name]!r:.80}')
+
+
+def live_math_bench_rows(
+    path: str, version: str, splits: Sequence[str], languages: Sequence[str], revision: str | None = None
+) -> list[dict[str, Any]]:
+    """Read the questions of every split × language, in this order, as rows.
+
+    A row has question, answer, question_type, options, `uid` (version, split, language and a hash of the
+    question), `problem` (one for both languages where the files are parallel), split, language and `source`
+    (see `files.Listing`).
+
+    Args:
+        path: a folder with `<version>/<SPLIT>_<lang>.jsonl`, a copy of the hub data set, or a hub name.
+        revision: a commit, branch or tag of the hub data set.
+
+    Raises:
+        InputError: naming the file, line or field, and what was expected.
+    """
+    _check_lists(splits, languages)
+    files = {
+        (split, language): _live_math_bench_listing(path, version, split, language, revision)
+        for split, language in product(splits, languages)
+    }
+    rows = []
+    for (split, language), (lines, source) in files.items():
+        examples = [_example(row, where) for where, row in lines]
+        sizes = {len(files[split, other].lines) for other in languages}
+        questions = [example['question'] for example in examples]
+        names = live_math_bench_names(version, split, language, questions, sizes)
+        of_file = {'split': split, 'language': language, 'source': source}
+        rows += [
+            {**example, 'uid': uid, 'problem': problem, **of_file}
+            for example, (uid, problem) in zip(examples, names, strict=True)
+        ]
+    return rows
+
+
+def _live_math_bench_listing(
+    path: str, version: str, split: str, language: str, revision: str | None
+) -> Listing:
+    root = Path(path).expanduser()
+    file = root / version / f'{split}_{language}.jsonl'
+    check_revision(path, revision)
+    if path and (root / version).is_dir():
+        return read_lines(file)
+    if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
+        raise InputError(
+            f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
+            'or a hub name such as opencompass/LiveMathBench'
+        )
+    if root.is_dir() and not is_hub_copy(root):
+        raise InputError(f'{file} does not exist: expected one question a line, as JSON')
+    return read_hub(
+        str(root) if root.is_dir() else path,
+        f'v{version}_{split}_{language}',
+        'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.',
+        revision,
+    )
+
+
+def _example(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    question, answer = (text_of(row, [field], where) for field in ('question', 'answer'))
+    options = row.get('options') or []
+    if not isinstance(options, list):
+        raise InputError(f"{where}: 'options' must be a list, got {options!r:.80}")
+    return {
+        'question': question,
+        'answer': answer,
+        'question_type': str(row.get('question_type') or 'problem-solving'),
+        'options': [str(option) for option in options],
+    }
+
+
+def _check_lists(splits: Sequence[str], languages: Sequence[str]) -> None:
+    for name, values in (('dataset_splits', splits), ('dataset_languages', languages)):
+        if isinstance(values, str) or not values or len(set(values)) != len(values):
+            raise InputError(f'{name} = {values!r}: expected a list of different names')

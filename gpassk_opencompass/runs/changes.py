@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..sweep.signatures import signature
+from ..sweep.configs import signature
 from .config_file import sampling_signature
 from .plan import Planned
 from .starts import Starts

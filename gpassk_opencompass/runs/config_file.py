@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..sweep.literals import NO_LITERAL, literal
-from ..sweep.signatures import signature
-from ..sweep.source import plain
+from ..sweep.configs import plain, signature
+from ..sweep.template import NO_LITERAL, literal
 
 Config = Mapping[str, Any]
 

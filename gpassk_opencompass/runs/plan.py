@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import digest
 from ..naming.manifest import Entry, read_manifest
-from ..sweep.signatures import signature
+from ..sweep.configs import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
 
 

@@ -2,8 +2,7 @@
 
 from ..naming.manifest import Entry, read_manifest
 from ..naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, Settings
-from .cli import main
-from .signatures import signature
+from .configs import signature
 
 __all__ = [
     'DatasetName',
@@ -12,7 +11,6 @@ __all__ = [
     'ModelName',
     'RunName',
     'Settings',
-    'main',
     'read_manifest',
     'signature',
 ]

@@ -8,17 +8,17 @@ from typing import Any
 from loguru import logger
 
 from ..errors import TemplateError
-from ..naming.lengths import check_file_name
+from ..naming.names import check_file_name
 from .grid import PARTS, Run
 
 
 def is_computed(variables: Mapping[str, Any]) -> bool:
-    """Whether the template computes its own models or data sets."""
+    """Return whether the template computes its own models or data sets."""
     return not {'models', 'datasets'}.isdisjoint(variables)
 
 
 def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
-    """A run for each model × data set, named by their abbreviations.
+    """Return a run for each model × data set, named by their abbreviations.
 
     Everything else that the template assigns helped to compute them and is left out, but for
     `summarizer`, `infer` and `eval`.
@@ -44,7 +44,7 @@ def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
 
 
 def check_overrides(lines: Mapping[str, Any]) -> None:
-    """TemplateError for a line that would come too late: the template has computed its models already."""
+    """Raise TemplateError for a line that comes too late: the template has computed its models already."""
     late = sorted(set(lines) - set(PARTS))
     if late:
         raise TemplateError(
@@ -109,7 +109,7 @@ def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:
 
 
 def fixed_seeds(model: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in a model's config that give every request one seed.
+    """Return the settings in a model's config that give every request one seed.
 
     >>> fixed_seeds({'gen_config': {'random_seed': 42, 'top_p': 0.8}})
     {'gen_config.random_seed': 42}

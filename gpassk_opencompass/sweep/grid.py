@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any
 
-from ..errors import InputError, TemplateError
-from ..naming.lengths import check_file_name
-from ..naming.names import DatasetName, ModelName, RunName, Settings
-from .axes import MODEL_LINES, with_lines
-from .benchmark import Benchmark, read_benchmarks
-from .engines import ENGINES, Engine, model_config
-from .exclude import Exclude, Facts, read_exclude
-from .llms import OPTIONS, Llm, read_llms, read_option
-from .sampling import Sampling, read_sampling, read_settings
-from .spelling import unknown
+from loguru import logger
 
-DEFAULT_ENGINE = 'turbomind'
+from ..errors import InputError, TemplateError
+from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name
+from .axes import (
+    MODEL_LINES,
+    POSITIVE,
+    SAMPLING_AXES,
+    Number,
+    Sampling,
+    read_axis,
+    read_k_lists,
+    read_sampling,
+    read_settings,
+    read_words,
+    unknown,
+    with_lines,
+)
+from .benchmarks import BENCHMARK_LINES, Benchmark, read_benchmarks
+from .engines import DEFAULT_ENGINE, ENGINES, Engine, engine_of, model_config, usable_engines
+from .models import Llm, read_llms, read_option
+
 DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 PARTS = ('summarizer', 'infer', 'eval')
 """Parts of an OpenCompass config that a template may give as they are."""
 
-VARIABLES = frozenset({'engine', 'llm_infos', 'exclude', *MODEL_LINES, *Benchmark.VARIABLES, *PARTS})
+VARIABLES = frozenset({'engine', 'llm_infos', 'exclude', *MODEL_LINES, *BENCHMARK_LINES, *PARTS})
 """What a template may assign, beside the options of its engine."""
 
 
@@ -48,7 +59,7 @@ class Run:
 
 
 def runs(variables: Mapping[str, Any]) -> list[Run]:
-    """A run for each model × benchmark × setting × k list × n that `exclude` leaves.
+    """Return a run for each model × benchmark × setting × k list × n that `exclude` leaves.
 
     A temperature of 0 is the greedy run: one a model and benchmark, with n = 1 and the largest
     max_out_len, whatever the other axes say. It is there without a 0 in `temperatures` too, unless
@@ -57,7 +68,7 @@ def runs(variables: Mapping[str, Any]) -> list[Run]:
     stands for that model in place of the template's.
 
     Args:
-        variables: of the template, see `VARIABLES` and the `options` of `ENGINES`.
+        variables: of the template, see `VARIABLES` and the `options` of its engine.
 
     Raises:
         InputError: a variable or value that is not allowed, or two combinations with one name.
@@ -79,21 +90,24 @@ def runs(variables: Mapping[str, Any]) -> list[Run]:
 
 
 def expand(variables: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """File name → config of each run of a template, see `runs`."""
+    """Return file name → config of each run of a template, see `runs`."""
     return {run.file: run.config for run in runs(variables)}
 
 
 def _runs_of(
     llm: Llm, engine: Engine, variables: Mapping[str, Any], exclude: Exclude, parts: Mapping[str, Any]
 ) -> Iterator[Run]:
-    """Parts that several configs share are one object, which is then written out once."""
+    """Yield the runs of one model; a part that several share is one object, so it is rendered once."""
     sampling, settings, benchmarks = _read_own(llm, engine, variables)
     models = cache(lambda setting: [model_config(engine, ModelName(llm.name, setting), llm)])
+    names = frozenset({llm.name, llm.path, llm.path.rstrip('/').rpartition('/')[2]})
     for benchmark in benchmarks:
         datasets = cache(partial(_datasets, benchmark))
+        words = frozenset({benchmark.key, benchmark.label})
         for setting in settings:
+            passed = {name: value for name, value in vars(setting).items() if value is not None}
             for k, n in sampling.runs(setting):
-                if not exclude.leaves_out(_facts(llm, benchmark, setting, k, n)):
+                if not exclude.leaves_out(Facts(names, words, {**passed, 'k': k, 'n': n})):
                     name = RunName(ModelName(llm.name, setting), benchmark.name(k, n))
                     model, dataset = models(setting), datasets(name.dataset, setting.max_out_len)
                     yield Run(
@@ -102,7 +116,7 @@ def _runs_of(
                         model=llm.name,
                         path=model[0]['path'],
                         benchmark=benchmark.label,
-                        settings=_passed(setting),
+                        settings=passed,
                         k=k,
                         n=n,
                         questions=benchmark.questions,
@@ -113,28 +127,18 @@ def _datasets(benchmark: Benchmark, name: DatasetName, max_out_len: int) -> list
     return [benchmark.config(name, max_out_len)]
 
 
-def _facts(llm: Llm, benchmark: Benchmark, setting: Settings, k: tuple[int, ...], n: int) -> Facts:
-    return Facts(
-        model=frozenset({llm.name, llm.path, llm.path.rstrip('/').rpartition('/')[2]}),
-        benchmark=frozenset({benchmark.key, benchmark.label}),
-        values={**_passed(setting), 'k': k, 'n': n},
-    )
-
-
-def _passed(setting: Settings) -> dict[str, float | int]:
-    return {name: value for name, value in vars(setting).items() if value is not None}
-
-
 def _read_own(
     llm: Llm, engine: Engine, variables: Mapping[str, Any]
 ) -> tuple[Sampling, list[Settings], Sequence[Benchmark]]:
-    """What the axes are for one model; an error says which, if it has lines of its own."""
+    """Return what the axes are for one model; an error says which, if it has lines of its own."""
     try:
-        return (
-            read_sampling(variables),
-            read_settings(engine, variables),
-            read_benchmarks(variables),
+        settings = read_settings(
+            variables,
+            temperature_needed=engine.needs_temperature,
+            seed=engine.default_seed,
+            may_be_unseeded=engine.may_be_unseeded,
         )
+        return read_sampling(variables), settings, read_benchmarks(variables)
     except InputError as error:
         if not llm.lines:
             raise
@@ -145,21 +149,26 @@ def _read_engine(variables: Mapping[str, Any]) -> Engine:
     name = variables.get('engine', DEFAULT_ENGINE)
     if not isinstance(name, str) or name not in ENGINES:
         raise unknown('engine', name, ENGINES)
-    engine = ENGINES[name]
+    engine = engine_of(name)
     for variable in variables:
-        if variable in OPTIONS and variable not in engine.options:
-            takers = ' or '.join(repr(other) for other, e in ENGINES.items() if variable in e.options)
-            raise TemplateError(f'{variable} is for engine {takers}; engine {name!r} would ignore it')
-        if variable not in VARIABLES | engine.options:
-            raise unknown('variable', variable, VARIABLES | engine.options)
+        if variable not in VARIABLES and variable not in engine.options:
+            takers = [repr(other) for other, found in usable_engines() if variable in found.options]
+            if takers:
+                raise TemplateError(
+                    f'{variable} is for engine {" or ".join(takers)}; engine {name!r} would ignore it'
+                )
+            raise unknown('variable', variable, {*VARIABLES, *engine.options})
     return engine
 
 
 def _read_llms(engine: Engine, variables: Mapping[str, Any]) -> tuple[Llm, ...]:
     if 'llm_infos' not in variables:
         raise TemplateError('llm_infos is missing: a list of dict(path=…, tp=…, batch_size=…)')
-    shared = {name: read_option(name, raw, name) for name, raw in variables.items() if name in engine.options}
-    return read_llms(variables['llm_infos'], engine.options, shared, engine.default_tp)
+    options = engine.options
+    shared = {
+        name: read_option(options[name], raw, name) for name, raw in variables.items() if name in options
+    }
+    return read_llms(variables['llm_infos'], options, shared, engine.default_tp)
 
 
 def _read_parts(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,3 +181,86 @@ def _read_parts(variables: Mapping[str, Any]) -> dict[str, Any]:
                 )
             parts[name] = variables[name]
     return parts
+
+
+_NUMBERS: dict[str, Number] = {**dict(SAMPLING_AXES.values()), 'n': POSITIVE}
+EXCLUDE_FIELDS = frozenset({'model', 'benchmark', 'k', *_NUMBERS})
+"""What a rule of `exclude` may speak of."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a rule sees of a combination: names that a pattern may fit, and the values of its settings.
+
+    A setting that is not passed has no value here, so no rule on it holds.
+    """
+
+    model: frozenset[str]
+    benchmark: frozenset[str]
+    values: Mapping[str, Any]
+
+
+Condition = Callable[[Facts], bool]
+
+
+class Exclude:
+    """The rules of a template; it notes which of them left something out."""
+
+    def __init__(self, rules: Iterable[Iterable[Condition]] = ()) -> None:
+        self._rules = [tuple(rule) for rule in rules]
+        self._used: set[int] = set()
+
+    def leaves_out(self, facts: Facts) -> bool:
+        """Return whether all conditions of some rule hold."""
+        matching = [i for i, rule in enumerate(self._rules) if all(holds(facts) for holds in rule)]
+        self._used.update(matching)
+        return bool(matching)
+
+    def warn_of_unused(self) -> None:
+        """Warn of each rule that nothing fits: it may be misspelt, or a leftover."""
+        for i in range(len(self._rules)):
+            if i not in self._used:
+                logger.warning(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')
+
+
+def read_exclude(raw: Any) -> Exclude:
+    """Read `exclude`: `[dict(model='Qwen*', temperature=1.0), dict(top_p=0.8, top_k=0)]`.
+
+    A combination is left out if all conditions of one rule hold. A condition is a value or a list of
+    them, any of which fits: `model` (name, path or its last part) and `benchmark` are patterns as of the
+    shell, `*` for anything, upper and lower case alike; `k` is a whole k list; the others are numbers.
+
+    Raises:
+        TemplateError: no list of dicts, an unknown field, a value that no axis could have, or a rule
+            without conditions, which would leave out everything.
+    """
+    rules = [raw] if isinstance(raw, dict) else raw
+    if not isinstance(rules, (list, tuple)):
+        raise TemplateError(
+            f"exclude is {raw!r}; expected a list like [dict(model='Qwen*', temperature=1.0)]"
+        )
+    return Exclude(_read_rule(rule, f'exclude[{i}]') for i, rule in enumerate(rules))
+
+
+def _read_rule(rule: Any, where: str) -> list[Condition]:
+    if not isinstance(rule, dict) or not rule:
+        raise TemplateError(
+            f"{where} is {rule!r}; expected conditions like dict(model='Qwen*', temperature=1.0)"
+        )
+    for name in rule:
+        if name not in EXCLUDE_FIELDS:
+            raise unknown(f'field of {where}', name, EXCLUDE_FIELDS)
+    return [_read_condition(name, value, f'{where}.{name}') for name, value in rule.items()]
+
+
+def _read_condition(name: str, raw: Any, where: str) -> Condition:
+    if name in ('model', 'benchmark'):
+        patterns = [word.lower() for word in read_words(where, raw)]
+        return lambda facts: any(
+            fnmatchcase(text.lower(), pattern) for text in getattr(facts, name) for pattern in patterns
+        )
+    if name == 'k':
+        wanted = frozenset(read_k_lists(raw, where))
+    else:
+        wanted = frozenset(read_axis(where, raw, _NUMBERS[name]))
+    return lambda facts: facts.values.get(name) in wanted

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .engine import Engine, Starter, check_temperature, chosen, passed, refuse_keys
-from .llms import Llm
-from .lmdeploy_fields import PYTORCH_ENGINE, TURBOMIND_ENGINE, VERSION
-from .spelling import nearest
+from .axes import POSITIVE
+from .engines import Engine, Starter, check_temperature, chosen, passed, refuse_keys, refuse_unknown_keys
+from .models import Llm
+
+LMDEPLOY = '0.18.0'
+"""The version whose fields are recorded here: lmdeploy need not be there where configs are written."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, which stand with blanks between them."""
+    return frozenset(text.split())
+
+
+TURBOMIND_FIELDS = words("""
+    async_ attn_cp_size attn_dp_size attn_tp_size cache_block_seq_len cache_checkpoint_interval
+    cache_chunk_size cache_generation cache_max_entry_count cache_prompt cache_prompt_boundary_skip
+    communicator cp device_num devices dist_init_addr download_dir dp dtype empty_init enable_metrics
+    enable_prefix_caching ep gemm_input_dtype hf_overrides language_model_only max_batch_size
+    max_prefill_iters max_prefill_token_num mlp_dp_size mlp_tp_size model_format moe_a2a_backend nnodes
+    node_rank num_tokens_per_iter outer_dp_size quant_policy revision rope_scaling_factor session_len tp
+    use_logn_attn
+""")
+"""Those of `TurbomindEngineConfig`."""
+
+PYTORCH_FIELDS = words("""
+    adapters attn_tp_size block_size cache_max_entry_count cudagraph_capture_batch_sizes
+    custom_module_map device_type distributed_executor_backend dllm_block_length
+    dllm_confidence_threshold dllm_denoising_steps dllm_unmasking_strategy download_dir dp dp_rank dtype
+    eager_mode empty_init enable_eplb enable_metrics enable_microbatch enable_mp_engine
+    enable_prefix_caching enable_return_routed_experts enable_transfer_obj_ref ep hf_overrides
+    kernel_block_size kv_transfer_config language_model_only logprobs_mode max_batch_size
+    max_prefill_token_num migration_backend mlp_tp_size model_format moe_tp_size mp_engine_backend
+    num_cpu_blocks num_gpu_blocks piecewise_cudagraph_max_tokens prefill_interval
+    prefix_cache_decode_state_interval prefix_cache_state_budget quant_policy revision role session_len
+    thread_safe tp
+""")
+"""Those of `PytorchEngineConfig`."""
 
 STARTING_MODEL = 'Qwen/Qwen2.5-7B-Instruct'
 """That of a first template, for engines that load what is on the hub."""
@@ -31,10 +65,6 @@ def _turbomind(llm: Llm, settings: Settings) -> dict[str, Any]:
         **context,
         **passed(settings, 'random_seed'),
     }
-
-
-def _pytorch(llm: Llm, settings: Settings) -> dict[str, Any]:
-    return {'backend': 'pytorch', **_turbomind(llm, settings)}
 
 
 def _huggingface(llm: Llm, settings: Settings) -> dict[str, Any]:
@@ -66,25 +96,12 @@ def _sampling(settings: Settings) -> dict[str, Any]:
     return {'do_sample': True, **passed(settings, 'temperature', 'top_p', 'top_k', 'repetition_penalty')}
 
 
-def _check_turbomind(llm: Llm, settings: Settings) -> None:
-    _check_lmdeploy(llm, settings, 'turbomind', TURBOMIND_ENGINE)
-
-
-def _check_pytorch(llm: Llm, settings: Settings) -> None:
-    _check_lmdeploy(llm, settings, 'pytorch', PYTORCH_ENGINE)
-
-
 def _check_lmdeploy(llm: Llm, settings: Settings, engine: str, fields: frozenset[str]) -> None:
     check_temperature(llm, settings)
     _check_gpus(llm, engine)
     refuse_keys(llm, 'engine_config', ['tp'], 'write tp in llm_infos, it counts the GPUs too')
-    for key in llm.options.get('engine_config', {}):
-        if key not in fields:
-            near = nearest(str(key), fields)
-            raise TemplateError(
-                f'{llm.path}: engine_config has {key!r}, which lmdeploy {VERSION} does not know for engine '
-                f'{engine!r} and OpenCompass would drop' + (f'; did you mean {near!r}?' if near else '')
-            )
+    reason = f'which lmdeploy {LMDEPLOY} does not know for engine {engine!r} and OpenCompass would drop'
+    refuse_unknown_keys(llm, 'engine_config', fields, reason)
 
 
 def _check_vllm(llm: Llm, settings: Settings) -> None:
@@ -107,40 +124,28 @@ def _check_gpus(llm: Llm, engine: str) -> None:
         raise TemplateError(f'{llm.path}: tp is {llm.tp}; engine {engine!r} needs at least one GPU')
 
 
-def _accept(llm: Llm, settings: Settings) -> None:
-    """For an engine that does what it is told."""
+def _lmdeploy(engine: str, called: str, fields: frozenset[str], backend: dict[str, Any]) -> Engine:
+    return Engine(
+        type='gpassk_opencompass.SeededTurboMind',
+        loads=True,
+        options={'engine_config': dict, 'max_seq_len': POSITIVE},
+        arguments=lambda llm, settings: {**backend, **_turbomind(llm, settings)},
+        check=partial(_check_lmdeploy, engine=engine, fields=fields),
+        starter=Starter(
+            about=f"lmdeploy's {called}, on GPUs of this machine: {INSTALL('lmdeploy')}",
+            entries=ENTRIES,
+            model=STARTING_MODEL,
+            fields='tp=1, batch_size=64',
+        ),
+    )
 
 
-TURBOMIND = Engine(
-    type='gpassk_opencompass.SeededTurboMind',
-    loads=True,
-    options=frozenset({'engine_config', 'max_seq_len'}),
-    arguments=_turbomind,
-    check=_check_turbomind,
-    starter=Starter(
-        about=f"lmdeploy's TurboMind, on GPUs of this machine: {INSTALL('lmdeploy')}",
-        entries=ENTRIES,
-        model=STARTING_MODEL,
-        fields='tp=1, batch_size=64',
-    ),
-)
-PYTORCH = Engine(
-    type='gpassk_opencompass.SeededTurboMind',
-    loads=True,
-    options=frozenset({'engine_config', 'max_seq_len'}),
-    arguments=_pytorch,
-    check=_check_pytorch,
-    starter=Starter(
-        about=f"lmdeploy's PyTorch engine, on GPUs of this machine: {INSTALL('lmdeploy')}",
-        entries=ENTRIES,
-        model=STARTING_MODEL,
-        fields='tp=1, batch_size=64',
-    ),
-)
+TURBOMIND = _lmdeploy('turbomind', 'TurboMind', TURBOMIND_FIELDS, {})
+PYTORCH = _lmdeploy('pytorch', 'PyTorch engine', PYTORCH_FIELDS, {'backend': 'pytorch'})
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
     loads=True,
-    options=frozenset({'model_kwargs', 'max_seq_len', 'chat_template_kwargs'}),
+    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict},
     arguments=_vllm,
     check=_check_vllm,
     starter=Starter(
@@ -153,9 +158,8 @@ VLLM = Engine(
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
     loads=True,
-    options=frozenset({'model_kwargs', 'tokenizer_kwargs', 'max_seq_len'}),
+    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE},
     arguments=_huggingface,
-    check=_accept,
     starter=Starter(
         about=f'transformers, on any machine: {INSTALL("opencompass")}',
         entries=f'{ENTRIES} tp=0: no GPU.',

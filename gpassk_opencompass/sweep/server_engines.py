@@ -8,10 +8,19 @@ from urllib.parse import urlsplit
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .engine import Engine, Starter, check_temperature, chosen, passed, refuse_keys, with_home
-from .llms import Llm
-from .lmdeploy_fields import CHAT_REQUEST, VERSION
-from .spelling import nearest
+from .axes import POSITIVE, Number
+from .engines import (
+    Engine,
+    Starter,
+    check_temperature,
+    chosen,
+    passed,
+    refuse_keys,
+    refuse_unknown_keys,
+    with_home,
+)
+from .local_engines import LMDEPLOY, words
+from .models import Llm
 
 NO_KEYS = frozenset({'ENV', 'EMPTY'})
 """What OpenAISDK may be given as key: $OPENAI_API_KEY, or the placeholder that local servers ignore."""
@@ -26,6 +35,17 @@ REASONING_HOSTS = ('openai.com', 'azure.com')
 
 PROMPT_ROOM = 8192
 """Tokens beside the response in the default context of an API model; with fewer it is shortened."""
+
+REQUEST_FIELDS = words("""
+    chat_template_kwargs enable_thinking frequency_penalty ignore_eos image_data
+    include_stop_str_in_output input_ids logit_bias logprobs max_completion_tokens max_tokens
+    media_io_kwargs messages min_new_tokens min_p mm_processor_kwargs model n parallel_tool_calls
+    presence_penalty reasoning_effort repetition_ngram_size repetition_ngram_threshold
+    repetition_penalty response_format return_logprob return_routed_experts return_token_ids seed
+    session_id skip_special_tokens spaces_between_special_tokens stop stream stream_options temperature
+    tool_choice tools top_k top_logprobs top_p user
+""")
+"""Those of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
 
 SEEDS = frozenset({'seed', 'random_seed', 'n'})
 AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})
@@ -118,13 +138,8 @@ def _check_lmdeploy_server(llm: Llm, settings: Settings) -> None:
     if 'api_addr' not in llm.options:
         raise TemplateError(f"{llm.path}: api_addr is missing: where is the server? 'http://node1:23333'")
     _check_url(llm, 'api_addr', llm.options['api_addr'], '/v1')
-    for key in llm.options.get('extra_body', {}):
-        if key not in CHAT_REQUEST:
-            near = nearest(str(key), CHAT_REQUEST)
-            raise TemplateError(
-                f'{llm.path}: extra_body has {key!r}, which a server of lmdeploy {VERSION} would ignore'
-                + (f'; did you mean {near!r}?' if near else '')
-            )
+    reason = f'which a server of lmdeploy {LMDEPLOY} would ignore'
+    refuse_unknown_keys(llm, 'extra_body', REQUEST_FIELDS, reason)
 
 
 def _check_server(llm: Llm) -> None:
@@ -159,20 +174,18 @@ def _check_url(llm: Llm, option: str, url: Any, added: str) -> None:
 
 OPENAI = Engine(
     type='gpassk_opencompass.SeededOpenAISDK',
-    options=frozenset(
-        {
-            'extra_body',
-            'key',
-            'key_env',
-            'max_seq_len',
-            'max_workers',
-            'openai_api_base',
-            'query_per_second',
-            'retry',
-            'timeout',
-            'tokenizer_path',
-        }
-    ),
+    options={
+        'extra_body': dict,
+        'key': str,
+        'key_env': str,
+        'max_seq_len': POSITIVE,
+        'max_workers': POSITIVE,
+        'openai_api_base': (str, list),
+        'query_per_second': POSITIVE,
+        'retry': POSITIVE,
+        'timeout': Number(above=0),
+        'tokenizer_path': str,
+    },
     arguments=_openai,
     check=_check_openai,
     starter=Starter(
@@ -185,6 +198,7 @@ batch_size: questions handed over at a time.""",
         fields='batch_size=32',
         lines='query_per_second = 8  # no more requests than this\n',
         sampling=(),
+        no_temperature=NO_TEMPERATURE,
     ),
     needs_temperature=False,
     default_tp=0,
@@ -193,7 +207,13 @@ batch_size: questions handed over at a time.""",
 )
 LMDEPLOY_SERVER = Engine(
     type='gpassk_opencompass.SeededTurboMindAPI',
-    options=frozenset({'api_addr', 'extra_body', 'key_env', 'retry', 'timeout'}),
+    options={
+        'api_addr': str,
+        'extra_body': dict,
+        'key_env': str,
+        'retry': POSITIVE,
+        'timeout': Number(above=0),
+    },
     arguments=_lmdeploy_server,
     check=_check_lmdeploy_server,
     starter=Starter(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from .engine import Engine
-from .engines import ENGINES
-from .server_engines import NO_TEMPERATURE
+from .engines import Engine, engine_of
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -57,7 +55,7 @@ eval_model_name = ''
 
 
 def shipped_templates() -> dict[str, Path]:
-    """Name → file of each template that comes with the package.
+    """Return name → file of each template that comes with the package.
 
     >>> sorted(shipped_templates())
     ['close', 'demo', 'nono1', 'o1']
@@ -68,7 +66,7 @@ def shipped_templates() -> dict[str, Path]:
 
 
 def starter_template(engine: str, models: Sequence[str] = ()) -> str:
-    """The text of a short template for an engine, one of `ENGINES`.
+    """Return the text of a short template for an engine.
 
     Args:
         models: what `path` may be for this engine; with none the engine's example stands there.
@@ -77,7 +75,7 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
     >>> [line for line in lines if 'org/m' in line or line.startswith('engine')]
     ["engine = 'vllm'", "    dict(path='org/m', tp=1, batch_size=64),"]
     """
-    chosen = ENGINES[engine]
+    chosen = engine_of(engine)
     starter, named = chosen.starter, list(models) or [chosen.starter.model]
     entries = ''.join(f'    dict(path={model!r}, {starter.fields}),\n' for model in named)
     parts = [
@@ -92,7 +90,7 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
 
 
 def _sampling(engine: Engine, models: Sequence[str]) -> str:
-    fixed = not engine.needs_temperature and any(part in model for part in NO_TEMPERATURE for model in models)
+    fixed = any(part in model for part in engine.starter.no_temperature for model in models)
     axes = ''.join(_SAMPLING[name] for name in engine.starter.sampling)
     return f'{"" if fixed else _TEMPERATURES}{axes}max_out_lens = [8192]\n'
 

@@ -1,4 +1,4 @@
-"""A template file, read: its variables, without what only helps to compute them."""
+"""A template file and the lines of `--override`, read: their variables, and no keys among them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import ast
 import os
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
-from .axes import with_lines
-from .key_shapes import looks_like_key
-from .literals import NO_LITERAL
-from .source import check_size
+from .axes import unknown, with_lines
+from .configs import check_size
+from .engines import usable_engines
+from .grid import VARIABLES
 
 KEY_FIELDS = frozenset(
     {
@@ -26,6 +26,12 @@ KEY_FIELDS = frozenset(
 """As they are named in Python; headers have `-` for `_`. Not every token: pad_token='<pad>' is no key."""
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
+TEXTS = frozenset({'dataset_path', 'eval_model_name', 'version'})
+"""Variables that take no number, so that `--override version=202505` needs no quotes."""
+
+NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+"""What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
+
 _JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
 _FOR_A_JUDGE = (
     "give the judge api_key_env='JUDGE_KEY', the name of the environment variable that holds the key, and "
@@ -35,6 +41,31 @@ _FOR_A_MODEL = (
     "write key_env='MY_API_KEY', the name of an environment variable, or key='ENV' (the default, for "
     'OPENAI_API_KEY), and export the key in it before running opencompass'
 )
+
+_SHAPES = re.compile(
+    r'(?<![A-Za-z0-9])(?:'
+    r'(?:sk|gsk|xai)-[\w-]{8,}|csk-[A-Za-z0-9]{20,}'
+    r'|(?:gsk|ghp|gho|ghu|ghs|ghr|r8|fw|xai|npm|tgp_v1)_[A-Za-z0-9]{16,}'
+    r'|github_pat_\w{16,}|glpat-[\w-]{16,}|nvapi-[\w-]{16,}|pplx-[A-Za-z0-9]{16,}|xox[abeoprs]-[\w-]{10,}'
+    r'|hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|AIza[\w-]{16,}|ya29\.[\w-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}'
+    r'|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?'
+    r')'
+    r'|(?i:\b(?:bearer|basic))\s+(?=\S*[0-9]|\S{24})[\w.~+/=-]{8,}'
+)
+_USER_OF_URL = re.compile(
+    r'://(?:[^\s/?#@:]*:(?![0-9]{1,5}(?:[/?#]|$))[^\s@]*|[^\s/?#@:]{8,})@'  # a port is no password
+)
+_QUERY = re.compile(r'[?&](?i:[\w-]*(?:key|token|secret))=[^&\s]{8,}')
+
+_TOKEN = re.compile(r'[A-Za-z0-9_+=-]{24,}')
+_NOT_SECRET = re.compile(  # hashes, commits and UUIDs are written in hexadecimal digits, images in base64
+    r'[A-Za-z0-9+/]{1000,}'
+    r'|(?<![A-Za-z0-9])(?:[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])'
+)
+_WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+|[0-9]+')
+_SEPARATOR = re.compile('[^A-Za-z0-9]')
+_LEAST_LETTERS_A_WORD = 2.5
+_ENOUGH_WITHOUT_CAPITALS, _LEAST_WITHOUT_CAPITALS = 32, 3.0
 
 
 def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -126,3 +157,100 @@ def _looks_secret(text: str, where: str) -> bool:
     field = re.sub(r'\[\d+\]$', '', where).rpartition('.')[2].lower().replace('-', '_')
     is_key = field in KEY_FIELDS and text != '' and not ENVIRONMENT_NAME.fullmatch(text)
     return is_key or looks_like_key(text)
+
+
+def looks_like_key(text: str) -> bool:
+    """Return whether a part of the text has the shape of a key, or is long and random.
+
+    Hexadecimal digits, as hashes, commits and some keys have them, are taken for no key.
+
+    >>> looks_like_key('gsk_aB3dE5gH7jK9mN1pQ3sT5'), looks_like_key('Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4')
+    (True, False)
+    """
+    if any(shape.search(text) for shape in (_SHAPES, _USER_OF_URL, _QUERY)):
+        return True
+    if text.startswith('data:'):
+        return False
+    return any(_is_random(token) for token in _TOKEN.findall(_NOT_SECRET.sub(' ', text)))
+
+
+def _is_random(token: str) -> bool:
+    """Return whether a token has hardly any words: a name has some, and more separators than a key."""
+    content = _SEPARATOR.sub('', token)
+    if len(content) < 24 or len(token) - len(content) > len(token) // 10:
+        return False
+    kinds = [any(map(kind, content)) for kind in (str.isdigit, str.islower, str.isupper)]
+    letters_a_word = len(content) / len(_WORD.findall(content))
+    if all(kinds):
+        return letters_a_word < _LEAST_LETTERS_A_WORD
+    enough = kinds[0] and any(kinds[1:]) and len(content) >= _ENOUGH_WITHOUT_CAPITALS
+    return enough and letters_a_word < _LEAST_WITHOUT_CAPITALS
+
+
+def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
+    """Return variable → value of each `NAME=VALUE`.
+
+    A value is what a template would have behind the `=`: a Python literal, or `dict(…)` of such. Words
+    that are none are text: `engine=vllm`.
+
+    Raises:
+        TemplateError: no `NAME=VALUE`, an unknown name, a name given twice, or a value that starts like
+            a literal and is none.
+
+    >>> read_overrides(['temperatures=[0.3, 0.7]', 'engine=vllm', 'version=202505'])
+    {'temperatures': [0.3, 0.7], 'engine': 'vllm', 'version': '202505'}
+    """
+    lines: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition('='))
+        if not equals or not value:
+            raise TemplateError(f'--override {text!r}: expected NAME=VALUE, e.g. temperatures=[0.3,0.7]')
+        if name not in VARIABLES:
+            _check_option(name)
+        if name in lines:
+            raise TemplateError(f'--override gives {name} twice; give it once, a list is an axis')
+        lines[name] = _read_value(name, value)
+    return lines
+
+
+def _check_option(name: str) -> None:
+    options = {option for _, engine in usable_engines() for option in engine.options}
+    if name not in options:
+        raise unknown('variable of --override', name, {*VARIABLES, *options})
+
+
+def _read_value(name: str, text: str) -> Any:
+    try:
+        value = literal(ast.parse(text, mode='eval'))
+    except NO_LITERAL as error:
+        if text[0] in '[({\'"' or text.startswith('dict('):
+            raise TemplateError(
+                f'--override {name}={text}: the value cannot be read as Python: {error}'
+            ) from error
+        return text
+    return text if name in TEXTS and isinstance(value, (bool, int, float)) else value
+
+
+def literal(node: ast.expr | ast.Expression) -> Any:
+    """Return the value of a literal, in which `dict(a=1)` and `dict({'a': 1})` may stand for `{'a': 1}`.
+
+    Raises:
+        NO_LITERAL: as for `ast.literal_eval`.
+
+    >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
+    [{'type': 'rule'}, 1]
+    """
+    return ast.literal_eval(_Dicts().visit(node))
+
+
+class _Dicts(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
+            return node
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
+            return node.args[0]
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            return node
+        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
+        return ast.Dict(keys, [keyword.value for keyword in node.keywords])

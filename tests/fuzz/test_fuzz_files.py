@@ -15,7 +15,7 @@ from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, write_result
 
-from gpassk_opencompass.agreement.labelled import read_labelled
+from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
 from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest

@@ -13,8 +13,8 @@ from old_runs import DATA, KINDS, WORK_DIR, Files, old_runs, put, whole_run
 from old_work_dir import EXACT, contents
 
 from gpassk_opencompass.answers import final_answer
-from gpassk_opencompass.rejudging.old_runs import find_runs
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.sources.opencompass import find_runs
 
 LONGEST = 20_000
 """Characters that the command may print about two runs of four questions."""

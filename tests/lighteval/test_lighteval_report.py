@@ -9,7 +9,7 @@ from saved import K, N, save_run
 
 from gpassk_opencompass import RuleJudge, demo, score
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.questions.live_math_bench import live_math_bench_rows
+from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.generation import Generation

@@ -15,7 +15,7 @@ from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, i
 from hosts import import_plugin
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.sweep import engines, lmdeploy_fields
+from gpassk_opencompass.sweep import engines, local_engines, server_engines
 from gpassk_opencompass.sweep.grid import expand
 
 plugin = import_plugin()
@@ -174,14 +174,14 @@ def test_recorded_fields_are_those_of_lmdeploy(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.syspath_prepend(str(LMDEPLOY))
     lmdeploy = import_module('lmdeploy')
     request = import_module('lmdeploy.serve.openai.protocol').ChatCompletionRequest
-    assert lmdeploy.__version__ == lmdeploy_fields.VERSION
+    assert lmdeploy.__version__ == local_engines.LMDEPLOY
     # OpenCompass drops what is no attribute of the class, so a field without a plain default too.
     for kind, recorded_fields in (
-        (lmdeploy.TurbomindEngineConfig, lmdeploy_fields.TURBOMIND_ENGINE),
-        (lmdeploy.PytorchEngineConfig, lmdeploy_fields.PYTORCH_ENGINE),
+        (lmdeploy.TurbomindEngineConfig, local_engines.TURBOMIND_FIELDS),
+        (lmdeploy.PytorchEngineConfig, local_engines.PYTORCH_FIELDS),
     ):
         assert recorded_fields == {name for name in kind.__dataclass_fields__ if hasattr(kind, name)}
-    assert set(request.model_fields) == lmdeploy_fields.CHAT_REQUEST
+    assert set(request.model_fields) == server_engines.REQUEST_FIELDS
 
 
 def test_one_seed_for_all_requests_gives_one_response() -> None:

@@ -1,13 +1,15 @@
-"""Configs as Python source that mmengine loads to the same values, without an import."""
+"""Configs as Python source that mmengine loads to the same values, and a hash of what they measure."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from ..errors import TemplateError
+from ..files import digest
 from ..naming.manifest import LARGEST
 
 WIDTH = 100
@@ -32,7 +34,7 @@ class PartTexts:
 
 
 def config_source(config: Mapping[str, Any], template: str, texts: PartTexts | None = None) -> str:
-    """The text of a config file; the same config gives the same text.
+    """Return the text of a config file; equal configs give equal texts.
 
     Args:
         config: what `runs` made; classes and importable functions become dotted paths, tuples lists.
@@ -55,12 +57,12 @@ def config_source(config: Mapping[str, Any], template: str, texts: PartTexts | N
 
 
 def part_sources() -> PartTexts:
-    """For `config_source`."""
+    """Return the texts of parts for `config_source`."""
     return PartTexts(lambda name, part: f'{name} = {_rendered(plain(part, name), len(name) + 3, 0)}\n')
 
 
 def plain(value: Any, where: str) -> Any:
-    """The value in literals alone: classes and functions as dotted paths, tuples as lists.
+    """Return the value in literals alone: classes and functions as dotted paths, tuples as lists.
 
     Raises:
         TemplateError: a value that has no such form; `where` says which.
@@ -87,7 +89,7 @@ def plain(value: Any, where: str) -> Any:
 
 
 def check_size(value: int, where: str) -> None:
-    """TemplateError for a whole number that is too large to be meant."""
+    """Raise TemplateError for a whole number that is too large to be meant."""
     if abs(value) > LARGEST:
         raise TemplateError(f'{where} is a whole number of more than 40 digits; no setting is as large')
 
@@ -99,7 +101,7 @@ def _key(key: Any, where: str) -> str | int:
 
 
 def _rendered(value: Any, column: int, indent: int) -> str:
-    """On one line if it ends before WIDTH, else one item a line with a trailing comma."""
+    """Write a value on one line if it ends before WIDTH, else one item a line with a trailing comma."""
     line = repr(value)
     if not value or not isinstance(value, (dict, list)) or column + len(line) < WIDTH:
         return line
@@ -115,3 +117,96 @@ def _rendered(value: Any, column: int, indent: int) -> str:
     )
     opening, closing = '{}' if isinstance(value, dict) else '[]'
     return f'{opening}\n{"".join(lines)}{" " * indent}{closing}'
+
+
+_LENGTH = 16
+"""Hexadecimal digits: two of a million signatures are equal with a chance of 3 in 10⁸."""
+
+NOT_MODEL = frozenset(
+    {
+        # names and places
+        'abbr',
+        'api_addr',
+        'key',
+        'key_env',
+        'openai_api_base',
+        # how many at a time, on how many GPUs
+        'batch_size',
+        'cache_max_entry_count',
+        'gpu_memory_utilization',
+        'max_batch_size',
+        'max_num_seqs',
+        'max_workers',
+        'query_per_second',
+        'retry',
+        'run_cfg',
+        'tensor_parallel_size',
+        'timeout',
+        'tp',
+    }
+)
+"""Fields of a model, at any depth, that do not change what is sampled."""
+
+NOT_DATASET = frozenset(
+    {
+        # names and places
+        'abbr',
+        'api_key_env',
+        'store',
+        'url',
+        'urls',
+        # how the judge is asked, and when the evaluation gives up
+        'attempts',
+        'concurrency',
+        'patience',
+        'progress',
+        'rate',
+        'total_time',
+        'unjudged_tolerance',
+        'workers',
+    }
+)
+"""Fields of a data set and its judge, at any depth, that do not change a verdict."""
+
+_LEFT_OUT = {'models': NOT_MODEL, 'datasets': NOT_DATASET}
+
+
+def signature(config: Mapping[str, Any], texts: PartTexts | None = None) -> str:
+    """Return a hash of the models and data sets of a config: settings, questions, prompts, k, n and judge.
+
+    Left out are names, addresses, keys, batch sizes, GPUs, runners and the summarizer: with others the
+    numbers mean the same. So a config has the same signature as written, as loaded by mmengine, and as
+    OpenCompass keeps it in `<work_dir>/<time>/configs/`.
+
+    Args:
+        config: with `models` and `datasets`.
+        texts: `canonical_parts()`, kept from config to config, so that a part that several share is read
+            once.
+
+    Raises:
+        InputError: a value that cannot stand in a config.
+
+    >>> run = {'models': [{'path': 'org/m', 'batch_size': 8}], 'datasets': [{'n': 48}]}
+    >>> signature(run) == signature({**run, 'models': [{'path': 'org/m', 'batch_size': 64}]})
+    True
+    >>> signature(run) == signature({**run, 'datasets': [{'n': 64}]})
+    False
+    """
+    text_of = texts or canonical_parts()
+    text = ''.join(text_of(name, config.get(name)) for name in _LEFT_OUT)
+    return digest(text.encode())[:_LENGTH]
+
+
+def canonical_parts() -> PartTexts:
+    """Return the texts of parts for `signature`: in one order, without what is left out."""
+    return PartTexts(
+        lambda name, part: json.dumps(_without(plain(part, name), _LEFT_OUT[name]), sort_keys=True)
+    )
+
+
+def _without(value: Any, left_out: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _without(item, left_out) for key, item in value.items() if key not in left_out}
+    if isinstance(value, list):
+        return [_without(item, left_out) for item in value]
+    return value

@@ -5,28 +5,49 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import InputError, TemplateError
 from ..judges.build import judge_config
 from ..naming.names import DatasetName, LiveMathBenchName
 from ..question_sets import (
+    BENCHMARKS,
     LIVE_MATH_BENCH,
     LIVE_MATH_BENCH_HUB,
-    LIVE_MATH_BENCH_ROWS,
-    QUESTION_SETS,
+    LiveMathBenchRows,
+    QuestionSet,
     live_math_bench_questions,
+    usable_benchmarks,
 )
-from .axes import Number, read_axis, read_words
-from .spelling import unknown
+from .axes import Number, read_axis, read_words, unknown
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
-NAMES = (ANY_VERSION, *LIVE_MATH_BENCH_ROWS, *QUESTION_SETS)
-"""What a template's `benchmarks` may hold."""
+BENCHMARK_LINES = frozenset(
+    {
+        'benchmarks',
+        'version',
+        'dataset_path',
+        'dataset_revision',
+        'dataset_splits',
+        'dataset_languages',
+        'cot',
+        'eval_urls',
+        'eval_model_name',
+        'thresholds',
+        'judge',
+        'unjudged_tolerance',
+    }
+)
+"""Lines of a template that this module reads."""
 
 SHARE = Number(least=0, most=1)
+
+
+def benchmark_names() -> tuple[str, ...]:
+    """Return what a template's `benchmarks` may hold."""
+    return (ANY_VERSION, *BENCHMARKS)
 
 
 @dataclass(frozen=True)
@@ -43,21 +64,6 @@ class Benchmark:
         evaluator: arguments of `GPassKEvaluator`.
     """
 
-    VARIABLES: ClassVar[tuple[str, ...]] = (
-        'benchmarks',
-        'version',
-        'dataset_path',
-        'dataset_revision',
-        'dataset_splits',
-        'dataset_languages',
-        'cot',
-        'eval_urls',
-        'eval_model_name',
-        'thresholds',
-        'judge',
-        'unjudged_tolerance',
-    )
-
     key: str
     label: str
     questions: int | None
@@ -67,11 +73,11 @@ class Benchmark:
     evaluator: Mapping[str, Any]
 
     def name(self, ks: tuple[int, ...], n: int) -> DatasetName:
-        """The name with these k and n."""
+        """Return the name with these k and n."""
         return DatasetName(self.label, ks, n, self.cot)
 
     def config(self, name: DatasetName, max_out_len: int) -> dict[str, Any]:
-        """The data set of one run, as OpenCompass takes it."""
+        """Return the data set of one run, as OpenCompass takes it."""
         return {
             'type': self.type,
             'abbr': str(name),
@@ -93,7 +99,7 @@ class Benchmark:
 
 
 def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
-    """Read `Benchmark.VARIABLES` of a template: one entry a benchmark, of LiveMathBench one a version.
+    """Read the `BENCHMARK_LINES` of a template: one entry a benchmark, of LiveMathBench one a version.
 
     Raises:
         TemplateError: a value of the wrong type, a name that is no benchmark's, two entries that are the
@@ -104,8 +110,8 @@ def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
         raise TemplateError(f'cot is {cot!r}; expected True or False')
     keys = tuple(key.lower() for key in read_words('benchmarks', variables.get('benchmarks', ANY_VERSION)))
     for key in keys:
-        if key not in NAMES:
-            raise unknown('benchmark', key, NAMES)
+        if key not in benchmark_names():
+            raise unknown('benchmark', key, benchmark_names())
     paths = _read_paths(variables, keys)
     revisions = _read_revisions(variables)
     evaluator = _read_evaluator(variables)
@@ -123,12 +129,16 @@ def _questions_of(
 ) -> Iterator[tuple[str, int | None, str, dict[str, Any]]]:
     """Yield (label, questions, type, rows) of one word of `benchmarks`."""
     at = {} if revision is None else {'revision': revision}
-    if key in QUESTION_SETS:
-        questions = QUESTION_SETS[key]
-        rows = {'benchmark': key, 'path': path or questions.source, **at}
-        yield questions.label, questions.questions, 'gpassk_opencompass.BenchmarkDataset', rows
+    found = None if key == ANY_VERSION else BENCHMARKS[key]
+    if isinstance(found, QuestionSet):
+        if found.prompts and not variables.get('cot', True):
+            raise TemplateError(
+                f'cot = False is not for {key!r}, which is asked in its own words: remove one'
+            )
+        rows = {'benchmark': key, 'path': path or found.source, **at}
+        yield found.label, found.questions, 'gpassk_opencompass.BenchmarkDataset', rows
         return
-    for version, splits, languages in _live_math_bench_rows(key, variables):
+    for version, splits, languages in [found] if found else _live_math_bench_rows(variables):
         yield (
             str(LiveMathBenchName(version, splits, languages)),
             live_math_bench_questions(version, splits, languages),
@@ -143,32 +153,35 @@ def _questions_of(
         )
 
 
-def _live_math_bench_rows(
-    key: str, variables: Mapping[str, Any]
-) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    if key in LIVE_MATH_BENCH_ROWS:
-        yield LIVE_MATH_BENCH_ROWS[key]
-        return
+def _live_math_bench_rows(variables: Mapping[str, Any]) -> Iterator[LiveMathBenchRows]:
     given = {
         name: read_words(name, variables[name])
         for name in ('dataset_splits', 'dataset_languages')
         if name in variables
     }
     for version in read_words('version', variables.get('version', '202412')):
-        _, splits, languages = LIVE_MATH_BENCH_ROWS.get(f'{ANY_VERSION}-v{version}', (version, (), ()))
-        splits = given.get('dataset_splits', splits)
-        languages = given.get('dataset_languages', languages)
-        for name, words in (('dataset_splits', splits), ('dataset_languages', languages)):
+        name = f'{ANY_VERSION}-v{version}'
+        known = name in BENCHMARKS and BENCHMARKS[name]
+        standard = known if isinstance(known, LiveMathBenchRows) else LiveMathBenchRows(version, (), ())
+        rows = LiveMathBenchRows(
+            version,
+            given.get('dataset_splits', standard.splits),
+            given.get('dataset_languages', standard.languages),
+        )
+        for name, words in (('dataset_splits', rows.splits), ('dataset_languages', rows.languages)):
             if not words:
+                versions = {
+                    found.version for _, found in usable_benchmarks() if isinstance(found, LiveMathBenchRows)
+                }
                 raise TemplateError(
                     f'{name} is missing: version {version!r} has no standard ones, only '
-                    f'{", ".join(sorted({rows[0] for rows in LIVE_MATH_BENCH_ROWS.values()}))} have'
+                    f'{", ".join(sorted(versions))} have'
                 )
-        yield version, splits, languages
+        yield rows
 
 
 def _read_paths(variables: Mapping[str, Any], keys: Sequence[str]) -> dict[str, str]:
-    """Benchmark, or the beginning of its name up to a `-`: folder, file or hub name."""
+    """Return benchmark, or the beginning of its name up to a `-` → folder, file or hub name."""
     raw = variables.get('dataset_path', {})
     if isinstance(raw, dict):
         return {
@@ -206,14 +219,14 @@ def _read_path(path: Any, where: str) -> str:
 
 
 def _path_key(key: Any, where: str) -> str:
-    known = {name.rsplit('-', cuts)[0] for name in NAMES for cuts in range(name.count('-') + 1)}
+    known = {name.rsplit('-', cuts)[0] for name in benchmark_names() for cuts in range(name.count('-') + 1)}
     if not isinstance(key, str) or key.lower() not in known:
         raise unknown(f'benchmark in {where}', key, sorted(known))
     return key.lower()
 
 
 def _path(paths: Mapping[str, str], key: str) -> str | None:
-    """The path of the longest beginning of the name that has one."""
+    """Return the path of the longest beginning of the name that has one."""
     hits = [part for part in paths if f'{key}-'.startswith(f'{part}-')]
     return paths[max(hits, key=len)] if hits else None
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..uncertainty import Kernel, value_table
-from .rows import Counted, Question
+from .source import Counted, Question, Responded
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     unjudged: int
 
     def counted(self, unjudged: Unjudged) -> tuple[int, int]:
-        """n and c where unjudged samples are taken for what `unjudged` says."""
+        """Return n and c where unjudged samples are taken for what `unjudged` says."""
         if unjudged is Unjudged.LEAVE_OUT:
             return self.n - self.unjudged, self.c
         return self.n, self.c + (self.unjudged if unjudged is Unjudged.RIGHT else 0)
@@ -62,12 +62,12 @@ class Counts:
 
     @cached_property
     def weights(self) -> NDArray[np.int64]:
-        """Questions of each kind."""
+        """Return how many questions are of each kind."""
         return np.bincount(self.ids, minlength=len(self.kinds))
 
     @cached_property
     def clusters(self) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-        """The number 0, 1, … of each question's source problem (None: its own) and the sizes of problems."""
+        """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
         _, numbers, sizes = np.unique(self.problems, return_inverse=True, return_counts=True)
@@ -75,7 +75,7 @@ class Counts:
 
     @cached_property
     def sizes(self) -> Counter[int]:
-        """n as it counts → questions with it."""
+        """Return n, as `unjudged` has it → how many questions have so many samples."""
         sizes: Counter[int] = Counter()
         for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
             if weight:
@@ -84,30 +84,30 @@ class Counts:
 
     @property
     def groups(self) -> list[str]:
-        """In the order of their first question."""
+        """Return the groups, in the order of their first question."""
         return list(dict.fromkeys(kind.group for kind in self.kinds))
 
     @property
     def unjudged_samples(self) -> int:
-        """How many samples nobody judged."""
+        """Return how many samples nobody judged."""
         return int(self.weights @ np.array([kind.unjudged for kind in self.kinds]))
 
     @property
     def samples(self) -> int:
-        """How many samples there are, judged or not."""
+        """Return how many samples there are, judged or not."""
         return int(self.weights @ np.array([kind.n for kind in self.kinds]))
 
     def of(self, rows: NDArray[np.bool_]) -> Counts:
-        """Some of the questions."""
+        """Return the counts of some of the questions."""
         problems = None if self.problems is None else self.problems[rows]
         return Counts(self.kinds, self.ids[rows], self.lines[rows], problems, self.unjudged)
 
     def in_group(self, group: str) -> NDArray[np.bool_]:
-        """Which questions are of a group, shape (Q,)."""
+        """Return which questions are of a group, shape (Q,)."""
         return np.array([kind.group == group for kind in self.kinds])[self.ids]
 
     def values(self, kernel: Kernel, unjudged: Unjudged | None = None) -> Floats:
-        """The metric of each question from all of its samples, shape (Q,).
+        """Compute the metric of each question from all of its samples, shape (Q,).
 
         Raises:
             InputError: a question has fewer than k samples.
@@ -121,7 +121,7 @@ class Counts:
         return table[self.ids]
 
     def histograms(self) -> dict[int, Floats]:
-        """n → questions with c = 0 … n."""
+        """Return n → how many questions have c = 0 … n."""
         found = {n: np.zeros(n + 1) for n in self.sizes}
         for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
             if weight:
@@ -130,11 +130,7 @@ class Counts:
         return found
 
     def check_sizes(self) -> None:
-        """That all questions have as many samples.
-
-        Raises:
-            InputError: says which n there are, and what to do.
-        """
+        """Raise InputError unless all questions have as many samples; it says which n there are."""
         sizes: Counter[int] = Counter()
         for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
             if weight:
@@ -170,10 +166,12 @@ class Tally:
         self._clustered = False
 
     def add(self, question: Question) -> None:
-        """One more question."""
+        """Add a question; responses count as incorrect as long as nobody has judged them."""
         about = question.about
         if isinstance(question, Counted):
             key = (about.group, question.n, question.c, question.unjudged)
+        elif isinstance(question, Responded) and not question.verdicts:
+            key = (about.group, len(question.responses), 0, 0)
         else:
             verdicts = question.verdicts
             key = (about.group, len(verdicts), verdicts.count('1'), verdicts.count('?'))
@@ -190,7 +188,7 @@ class Tally:
         return len(self._ids)
 
     def counts(self, unjudged: Unjudged = Unjudged.WRONG) -> Counts:
-        """All of them.
+        """Return the counts of all questions that were added.
 
         Raises:
             InputError: unjudged samples are refused and there are some; or two rows have one uid. (64 bits of

@@ -1,7 +1,7 @@
-"""Majority voting: the answer that most of m samples give, and how stable that one is.
+"""What the samples of a question say together: the answer that most of them give, and whether all agree.
 
 Answers are one if their normal forms are. A sample without an answer does not vote; where nobody votes, the
-vote is lost.
+vote is lost. Agreement asks no reference: samples may all say the same and be wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..answers import normal_form
+from ..errors import InputError
+from .source import Question, Sampled
+from .tally import Unjudged
+
+Sizes = tuple[int, ...]
+"""How often each different answer was given."""
 
 
 class Ballot(NamedTuple):
@@ -27,8 +33,8 @@ class Ballot(NamedTuple):
     """Answers that were called correct here and incorrect there; what most of their labels say counts, and
     incorrect where there are as many of both."""
 
-    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """How often each correct and each incorrect answer was given, and how many samples gave none."""
+    def sizes(self) -> tuple[Sizes, Sizes, int]:
+        """Count how often each correct and each incorrect answer was given, and how often none was."""
         counts = Counter(self.votes)
         blank = counts.pop('', 0)
         right = sorted(size for vote, size in counts.items() if vote in self.right)
@@ -37,7 +43,7 @@ class Ballot(NamedTuple):
 
 
 def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
-    """The votes of one question.
+    """Return the votes of one question.
 
     >>> ballot(['1/2', '$1/2$', '', '3'], [True, True, False, False])
     Ballot(votes=('1/2', '1/2', '', '3'), right=frozenset({'1/2'}), contradicted=0)
@@ -49,13 +55,34 @@ def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
     return Ballot(votes, right, sum(0 < hits[vote] < given[vote] for vote in given))
 
 
+def ballot_of(question: Question, unjudged: Unjudged) -> Ballot:
+    """Return the votes of a question; samples that nobody judged count as `unjudged` says.
+
+    Raises:
+        InputError: its answers are not known.
+    """
+    if not isinstance(question, Sampled) or question.answers is None:
+        raise InputError(
+            f'row {question.about.number}: majorities and agreement need the answers, which it does not '
+            'have; give responses, or labels with "answers"'
+        )
+    right = '1?' if unjudged is Unjudged.RIGHT else '1'
+    dropped = '?' if unjudged is Unjudged.LEAVE_OUT else ''
+    kept = [
+        (answer, verdict in right)
+        for answer, verdict in zip(question.answers, question.verdicts, strict=True)
+        if verdict != dropped
+    ]
+    return ballot([answer for answer, _ in kept], [correct for _, correct in kept])
+
+
 @lru_cache(maxsize=100_000)
 def _form(answer: str) -> str:
     return normal_form(answer)
 
 
 def majority(ballot: Ballot, m: int) -> float:
-    """maj@m: the probability that the majority of m of the samples is correct, over all subsets of m.
+    """Return maj@m: the probability that the majority of m of the samples is correct, over all subsets of m.
 
     Ties are broken by chance, each tied answer with the same probability; over all orders of the samples,
     the first-seen of the tied ones gives the same. Exact, rounded once.
@@ -68,7 +95,7 @@ def majority(ballot: Ballot, m: int) -> float:
 
 
 def group_majorities(ballot: Ballot, m: int) -> tuple[int, int]:
-    """(groups, groups whose majority is correct), of disjoint groups of m samples in their order.
+    """Count the disjoint groups of m samples, in their order, and those of them whose majority is correct.
 
     Samples left over at the end belong to no group. Of tied answers the one that its group gave first counts.
     The groups are as independent as the samples, so that G-Pass@k of them is unbiased for k votes of m.
@@ -87,8 +114,8 @@ def _winner(votes: Sequence[str]) -> str | None:
 
 
 @lru_cache(maxsize=100_000)
-def _majority(right: tuple[int, ...], wrong: tuple[int, ...], blank: int, m: int) -> float:
-    """Sum over the winner's votes t, and over how many correct and wrong answers have as many."""
+def _majority(right: Sizes, wrong: Sizes, blank: int, m: int) -> float:
+    """Compute maj@m: summed over the winner's votes, and over how many answers of each kind have as many."""
     total = blank + sum(right) + sum(wrong)
     won = Fraction(0)
     for votes in range(1, min(m, max(right, default=0)) + 1):
@@ -103,7 +130,7 @@ def _majority(right: tuple[int, ...], wrong: tuple[int, ...], blank: int, m: int
 
 
 def _tops(sizes: Sequence[int], votes: int, m: int) -> list[list[int]]:
-    """[tied][drawn]: ways to draw from answers of these sizes: `tied` get `votes`, the others fewer."""
+    """Return [tied][drawn]: ways to draw from answers of these sizes; `tied` get `votes`, others fewer."""
     most = m // votes
     table = [[0] * (m + 1) for _ in range(most + 1)]
     table[0][0] = 1
@@ -123,7 +150,7 @@ def _tops(sizes: Sequence[int], votes: int, m: int) -> list[list[int]]:
 
 
 def _draws(ways: Sequence[int], others: Sequence[int], small: int, m: int) -> int:
-    """Ways to draw m in all: some of the correct ones, some of the wrong ones, the rest of the small ones."""
+    """Count the ways to draw m in all: some correct ones, some wrong ones, the rest of the small ones."""
     return sum(
         first * second * math.comb(small, m - drawn - also)
         for drawn, first in enumerate(ways)
@@ -131,3 +158,58 @@ def _draws(ways: Sequence[int], others: Sequence[int], small: int, m: int) -> in
         for also, second in enumerate(others[: m - drawn + 1])
         if second
     )
+
+
+def sizes_of(votes: Sequence[str]) -> tuple[Sizes, int]:
+    """Count how often each different answer was given, and how many samples gave none ('').
+
+    >>> sizes_of(['7', '7', '', '8'])
+    ((1, 2), 1)
+    """
+    counts = Counter(votes)
+    blank = counts.pop('', 0)
+    return tuple(sorted(counts.values())), blank
+
+
+@lru_cache(maxsize=100_000)
+def total_agreement(sizes: Sizes, blank: int, size: int) -> float:
+    """Return TARa@N of one question: the chance that N of its samples all give one answer, right or wrong.
+
+    With N = n it is 1 or 0, and its mean is the share of questions on which all N answers agree: the total
+    agreement rate of parsed answers of Atil et al., arXiv 2408.04667. With N < n it is the mean over all
+    subsets of N. As in the program of its authors, a sample without an answer agrees with nothing.
+
+    >>> total_agreement((3, 1), 0, 4), total_agreement((3, 1), 0, 2)
+    (0.0, 0.5)
+    """
+    return sum(math.comb(count, size) for count in sizes) / math.comb(sum(sizes) + blank, size)
+
+
+@lru_cache(maxsize=100_000)
+def distinct_answers(sizes: Sizes, blank: int, size: int) -> float:
+    """Return how many different answers N samples give, the mean over all subsets of N; none is no answer.
+
+    >>> distinct_answers((3, 1), 0, 4), distinct_answers((3, 1), 0, 1)
+    (2.0, 1.0)
+    """
+    n = sum(sizes) + blank
+    return sum(1 - math.comb(n - count, size) / math.comb(n, size) for count in sizes)
+
+
+@lru_cache(maxsize=100_000)
+def answer_entropy(sizes: Sizes, blank: int, size: int) -> float:
+    """Return −Σ p·log₂ p in bits over the shares p of N samples' answers, the mean over all subsets of N.
+
+    Samples without an answer are one more answer here. 0 where all say the same, log₂ N where all differ.
+
+    >>> answer_entropy((2, 2), 0, 4)
+    1.0
+    """
+    n = sum(sizes) + blank
+    ways = math.comb(n, size)
+    bits = 0.0
+    for count in (*sizes, blank):
+        for drawn in range(max(1, size - (n - count)), min(count, size - 1) + 1):
+            chance = math.comb(count, drawn) * math.comb(n - count, size - drawn) / ways
+            bits -= chance * drawn / size * math.log2(drawn / size)
+    return bits

@@ -9,37 +9,26 @@ from typing import Any
 
 from ..errors import TemplateError
 from ..naming.names import clean
-from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number
-from .spelling import unknown
+from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number, unknown
 
 BATCH_SIZE = 64
 """Requests at a time, unless a template says otherwise."""
 
-OPTIONS: dict[str, Number | type | tuple[type, ...]] = {
-    'api_addr': str,
-    'chat_template_kwargs': dict,
-    'engine_config': dict,
-    'extra_body': dict,
-    'key': str,
-    'key_env': str,
-    'max_seq_len': POSITIVE,
-    'max_workers': POSITIVE,
-    'model_kwargs': dict,
-    'openai_api_base': (str, list),
-    'query_per_second': POSITIVE,
-    'retry': POSITIVE,
-    'timeout': Number(above=0),
-    'tokenizer_kwargs': dict,
-    'tokenizer_path': str,
-}
-"""What some engine takes, for all models of a template or for one of `llm_infos`, and its values."""
+OptionKind = Number | type | tuple[type, ...]
+"""What an option of an engine may be: a number in a range, or a value of one of these types."""
 
 
 @dataclass(frozen=True)
 class Llm:
-    """One model: where it is, what it is called, its GPUs, its batch, and options of its engine.
+    """One model of a template.
 
-    `lines` are those of `axes.MODEL_LINES` that it has for itself, as they stand in the template.
+    Args:
+        path: what the engine loads: a name of the hub, a folder, or the name that a server knows.
+        name: what it is called in file names.
+        tp: how many GPUs it takes; 0 for none.
+        batch_size: requests at a time.
+        options: of its engine, by name; those of the whole template and its own.
+        lines: those of `axes.MODEL_LINES` that it has for itself, as they stand in the template.
     """
 
     path: str
@@ -51,7 +40,7 @@ class Llm:
 
 
 def read_llms(
-    raw: Any, options: Collection[str], shared: Mapping[str, Any], default_tp: int
+    raw: Any, options: Mapping[str, OptionKind], shared: Mapping[str, Any], default_tp: int
 ) -> tuple[Llm, ...]:
     """Read `llm_infos`.
 
@@ -77,9 +66,8 @@ def read_llms(
     return tuple(llms)
 
 
-def read_option(name: str, value: Any, where: str) -> Any:
-    """The value of an option; TemplateError naming `where` if it has the wrong type or range."""
-    kind = OPTIONS[name]
+def read_option(kind: OptionKind, value: Any, where: str) -> Any:
+    """Return the value of an option; raise TemplateError naming `where` if it has the wrong type or range."""
     if isinstance(kind, Number):
         return kind.read(value, where)
     if not isinstance(value, kind):
@@ -100,20 +88,24 @@ def _as_dict(info: Any, where: str) -> dict[str, Any]:
     )
 
 
-def _read(fields: Mapping[str, Any], where: str, options: Collection[str], shared: Mapping[str, Any]) -> Llm:
-    own = {'path', 'name', 'tp', 'batch_size'}
+def _read(
+    fields: Mapping[str, Any], where: str, options: Mapping[str, OptionKind], shared: Mapping[str, Any]
+) -> Llm:
+    allowed: Collection[str] = {'path', 'name', 'tp', 'batch_size', *options, *MODEL_LINES}
     for key in fields:
-        if key not in own | set(options) | MODEL_LINES:
-            raise unknown(f'key of {where}', key, own | set(options) | MODEL_LINES)
+        if key not in allowed:
+            raise unknown(f'key of {where}', key, allowed)
     path = _text(fields.get('path'), f'{where}.path')
-    name = clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name'))
-    given = {key: read_option(key, fields[key], f'{where}.{key}') for key in fields if key in options}
+    given = {
+        key: read_option(options[key], fields[key], f'{where}.{key}') for key in fields if key in options
+    }
+    both = {key: {**shared[key], **given[key]} for key in given if isinstance(shared.get(key), dict)}
     return Llm(
         path=path,
-        name=name,
+        name=clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name')),
         tp=NOT_NEGATIVE.read(fields['tp'], f'{where}.tp'),
         batch_size=POSITIVE.read(fields['batch_size'], f'{where}.batch_size'),
-        options=_merged(shared, given),
+        options={**shared, **given, **both},
         lines={key: fields[key] for key in fields if key in MODEL_LINES},
     )
 
@@ -123,11 +115,6 @@ def _text(value: Any, where: str) -> str:
     if not isinstance(text, str) or not text.strip('./ '):
         raise TemplateError(f"{where} is {value!r}; expected text, e.g. 'Qwen/Qwen2.5-7B-Instruct'")
     return text
-
-
-def _merged(shared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    both = {key: {**shared[key], **given[key]} for key in given if isinstance(shared.get(key), dict)}
-    return {**shared, **given, **both}
 
 
 def _check_names(llms: Sequence[Llm]) -> None:

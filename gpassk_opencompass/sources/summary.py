@@ -15,9 +15,16 @@ from ..metrics import g_pass_name, mg_pass_name, pass_name, required_correct
 from ..uncertainty import Interval, Kernel, kernel_of, value_table
 from ..uncertainty.intervals import interval_of_sums
 from ..uncertainty.rerun import rerun_variance
-from .alike import answer_entropy, distinct_answers, sizes_of, total_agreement
 from .tally import Counts, Unjudged
-from .votes import Ballot, group_majorities, majority
+from .votes import (
+    Ballot,
+    answer_entropy,
+    distinct_answers,
+    group_majorities,
+    majority,
+    sizes_of,
+    total_agreement,
+)
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +69,7 @@ class Line(NamedTuple):
 
 
 def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> list[Line]:
-    """A line a metric for each group, where there are several, and for all questions together.
+    """Return a line a metric for each group, where there are several, and for all questions together.
 
     Args:
         counts: of all questions, as many samples each unless `settings.size` is given.
@@ -82,7 +89,7 @@ def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> 
 
 
 def metric_keys(settings: Settings, n: int | None) -> dict[str, Kernel]:
-    """Name → kernel of the metrics of counts; n = 1 has accuracy alone.
+    """Return name → kernel of the metrics of counts; n = 1 has accuracy alone.
 
     >>> list(metric_keys(Settings((2,), (1.0,), also=frozenset({'pass^k'})), 4))
     ['accuracy', 'pass@2', 'pass^2', 'G-Pass@2_1.0', 'mG-Pass@2']
@@ -98,12 +105,12 @@ def metric_keys(settings: Settings, n: int | None) -> dict[str, Kernel]:
 
 
 def shown_n(counts: Counts, settings: Settings) -> int | None:
-    """Samples a question as names of metrics have it; None where questions differ."""
+    """Return the samples a question as names of metrics have it; None where questions differ."""
     return settings.size or (next(iter(counts.sizes)) if len(counts.sizes) == 1 else None)
 
 
 def headline(settings: Settings, counts: Counts) -> list[str]:
-    """The metrics that a breakdown shows: the accuracy, and those of the largest k."""
+    """Return the metrics that a breakdown shows: the accuracy, and those of the largest k."""
     if max(counts.sizes) == 1:
         return list(metric_keys(settings, 1))
     accuracy = next(iter(metric_keys(settings, shown_n(counts, settings))))
@@ -111,7 +118,7 @@ def headline(settings: Settings, counts: Counts) -> list[str]:
 
 
 def rerun_error(histograms: Mapping[int, Floats], kernel: Kernel) -> float | None:
-    """The standard error of a score for new samples of the same questions, as `rerun_interval` has it.
+    """Compute the standard error of a score for new samples of the same questions, as in `rerun_interval`.
 
     Args:
         histograms: n → questions with c = 0 … n of n correct; see `subset_histograms`.
@@ -127,7 +134,7 @@ def rerun_error(histograms: Mapping[int, Floats], kernel: Kernel) -> float | Non
 
 
 def subset_histograms(histograms: Mapping[int, Floats], size: int) -> dict[int, Floats]:
-    """Expected histograms of questions of which only `size` samples are kept, over all subsets of them.
+    """Return the expected histograms of questions of which only `size` samples are kept, over all subsets.
 
     >>> subset_histograms({4: np.array([0.0, 0.0, 1.0, 0.0, 0.0])}, 1)
     {1: array([0.5, 0.5])}
@@ -140,7 +147,7 @@ def subset_histograms(histograms: Mapping[int, Floats], size: int) -> dict[int, 
 
 
 def _g_pass(k: int, thresholds: Sequence[float]) -> dict[str, Kernel]:
-    """By the threshold itself: the one in the name is rounded, and 2/3 of 3 is 2."""
+    """Return name → kernel, by the threshold itself: the one in the name is rounded, and 2/3 of 3 is 2."""
     names = {g_pass_name(k, threshold): required_correct(k, threshold) for threshold in thresholds}
     kernels = {name: Kernel(name, k, (step,), (1.0,)) for name, step in names.items()}
     return kernels | ({mg_pass_name(k): kernel_of(mg_pass_name(k))} if k > 1 else {})
@@ -188,7 +195,7 @@ def _interval(counts: Counts, values: Floats) -> Interval:
 def _of_majority(
     group: str, counts: Counts, ballots: Sequence[Ballot], settings: Settings, m: int
 ) -> list[Line]:
-    """maj@m, and the stability of the majority where there are k groups of m."""
+    """Return the lines of maj@m, and of the stability of the majority where there are k groups of m."""
     values = np.array([majority(ballot, m) for ballot in ballots])
     lines = [_line(group, counts, f'maj@{m}', values)]
     groups = [group_majorities(ballot, m) for ballot in ballots]

@@ -1,1 +1,0 @@
-"""Predictions of OpenCompass's own LiveMathBench runs, found, read, and judged anew."""
