@@ -107,7 +107,7 @@ ROOMS = {
     'version': set(),
     'times': set(),
     'keys': {'errors'},
-    'judges': {'answers', 'errors', 'judges', 'keys'},
+    'judges': {'answers', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
     'wilson': set(),
     'agreement': {'agreement', 'answers', 'errors', 'judges', 'results', 'sources', 'wilson'},
