@@ -339,7 +339,8 @@ import json
 from datasets import Dataset
 from gpassk_opencompass.plugin import GPassKEvaluator
 
-rows = Dataset.from_dict({'uid': ['a'] * 2, 'replica': [0, 1], 'question': ['1 + 1?'] * 2, 'answer': ['2'] * 2})
+columns = {'uid': 'aa', 'replica': [0, 1], 'question': ['1 + 1?'] * 2, 'answer': ['2'] * 2}
+rows = Dataset.from_dict({name: list(column) for name, column in columns.items()})
 evaluator = GPassKEvaluator(judge=dict(type='nearly', tolerance=0.01))
 result = evaluator.score(['\\boxed{2.004}', '\\boxed{3}'], ['2'] * 2, rows)
 print(json.dumps([result['accuracy'], result['gpassk']['judge']['name']]))

@@ -9,10 +9,10 @@ from typing import Any
 from tabulate import tabulate
 
 from ..files import parse_json
-from ..judges.canaries import CANARIES
-from ..judges.ping import Health, Outcome, ping
+from ..judges.llm.canaries import CANARIES
+from ..judges.llm.ping import Health, Outcome, ping
+from ..judges.llm.settings import MAX_TOKENS
 from ..judges.protocol import Verdict
-from ..judges.request import MAX_TOKENS
 from .options import Several
 from .shown import printable
 

@@ -10,8 +10,8 @@ from itertools import islice
 
 from tabulate import tabulate
 
+from ..judges.llm.servers import served_of
 from ..judges.protocol import Verdict
-from ..judges.served import served_of
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from .export import FORMATS, export

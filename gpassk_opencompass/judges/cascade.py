@@ -34,7 +34,7 @@ class CascadeJudge:
     Raises:
         InputError: one of them is neither, or cannot be built.
 
-    >>> from gpassk_opencompass.judges.function import FunctionJudge
+    >>> from gpassk_opencompass.judges.protocol import FunctionJudge
     >>> equal = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
     >>> folded = FunctionJudge(lambda pair: pair.answer.lower() == pair.reference.lower(), name='folded')
     >>> cascade = CascadeJudge(equal, folded)

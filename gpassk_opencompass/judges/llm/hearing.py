@@ -10,10 +10,10 @@ from typing import Any
 from loguru import logger
 from tqdm import tqdm
 
+from ..protocol import Verdict
+from .asking import Heard, explained
 from .canaries import Canary, Examination
 from .exchange import Reply
-from .protocol import Verdict
-from .reply import Heard, explained
 from .traffic import Job
 
 _EXCERPT = 200

@@ -14,23 +14,16 @@ from typing import Any
 
 from loguru import logger
 
-from .apart import run_apart
-from .asking import Asking
-from .candidate import Candidate, settle
-from .copies import Asked
-from .exchange import Reply
+from ..prompts import Candidate, Prompts, find_prompts, settle
+from ..protocol import Judgement, Pair, Verdict
+from ..store import STORE_VARIABLE, VerdictStore, verdict_key
+from .asking import Asked, Asking, Heard
+from .exchange import Clock, Reply, run_apart
 from .hearing import Hearing, progress_bar
-from .limits import Limits
-from .prompts import Prompts, find_prompts
-from .protocol import Judgement, Pair, Verdict
 from .reception import Reception
-from .reply import Heard
-from .request import MAX_TOKENS, api_key
-from .served import Served, UnfitJudge
-from .settings import llm_settings
-from .store import STORE_VARIABLE, VerdictStore, verdict_key
+from .servers import Served, UnfitJudge
+from .settings import MAX_TOKENS, Limits, api_key, llm_settings
 from .traffic import Job, Traffic
-from .waits import Clock
 
 _EXCERPT = 400
 _READ_BY = 2
@@ -77,9 +70,9 @@ class LLMJudge:
         accept_equal: accept an answer equal to the reference without a call.
         longest: characters of an answer that are sent; of a longer one its beginning and its end.
         finish_reasons: what servers send as `finish_reason` of a whole reply, besides 'stop' and its like
-            (see `reply.WHOLE`); '' for one that sends none.
+            (see `asking.WHOLE`); '' for one that sends none.
         canaries: ask the pairs with known verdicts; a judge that fails them is refused.
-        concurrency, rate, timeout, attempts, total_time, patience: see `limits.Limits`.
+        concurrency, rate, timeout, attempts, total_time, patience: see `settings.Limits`.
         progress: show a progress bar on stderr.
         clock: the time to live by, for tests.
 
@@ -87,6 +80,8 @@ class LLMJudge:
         InputError: arguments that cannot be used.
         MissingExtraError: the protocol's prompts without OpenCompass.
     """
+
+    __module__ = 'gpassk_opencompass.judges.llm'  # the path that configs and their signatures have
 
     def __init__(
         self,

@@ -18,11 +18,10 @@ import aiohttp
 from loguru import logger
 from yarl import URL
 
-from ..errors import IncompleteError, InputError
-from .exchange import Kind, Reply, Trouble, exchange, open_session
-from .limits import Limits
-from .routes import Route
-from .waits import Clock, WallClock, backoff
+from ...errors import IncompleteError, InputError
+from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session
+from .servers import Route
+from .settings import Limits
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
@@ -68,7 +67,7 @@ class Traffic:
     """The requests of one run.
 
     Args:
-        urls: endpoints, see `routes.endpoint`.
+        urls: endpoints, see `servers.endpoint`.
         limits: how hard to try.
         received, abandoned: called in the thread of the event loop, one of them in the end for each job.
         api_key: sent to the servers, removed from their messages.

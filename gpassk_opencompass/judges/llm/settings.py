@@ -1,15 +1,61 @@
-"""The request that a judge's servers get: the prompt, the settings, the key."""
+"""What an LLM judge is set to, checked before anything is opened or asked, and its request."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
-from ..errors import InputError
-from ..keys import read_key
+from yarl import URL
+
+from ...errors import InputError
+from ...keys import read_key
+from ..prompts import Prompts, check_choice
+from ..store import store_folder
+from .servers import endpoints
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How hard to try. All times are in seconds.
+
+    Args:
+        concurrency: requests under way at once, a server; ≥ 1.
+        rate: requests started a second, a server; None for no limit.
+        timeout: for one request.
+        attempts: of one request. A server that is busy or cannot be reached does not count as one.
+        total_time: for one request, from its first attempt on: none starts later.
+        patience: how long to go on without a single reply when every server fails.
+
+    Raises:
+        InputError: a limit that is not positive, or no time-out at all.
+    """
+
+    concurrency: int = 64
+    rate: float | None = None
+    timeout: float = 600.0
+    attempts: int = 12
+    total_time: float = 1800.0
+    patience: float = 120.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == 'rate' and value is None:
+                continue
+            if isinstance(value, bool) or not (isinstance(value, int | float) and value > 0):
+                raise InputError(f'{field.name} = {value!r}: expected a number above 0')
+        if self.timeout == math.inf:  # a patience without end is well defined, no timer runs that long
+            raise InputError('timeout = inf: expected a number of seconds, e.g. 86400 for a day')
+        if not (isinstance(self.concurrency, int) and isinstance(self.attempts, int)):
+            raise InputError(
+                f'concurrency = {self.concurrency!r}, attempts = {self.attempts!r}: expected integers'
+            )
+
 
 MAX_TOKENS = 8192
 """The greatest length of a reply, unless set otherwise."""
@@ -119,3 +165,71 @@ def api_key(variable: str) -> str:
             f'api_key_env = {variable!r}: this environment variable is not set; export the key in it'
         )
     return key
+
+
+_SHORTEST = 2
+
+
+class LLMSettings(NamedTuple):
+    """What comes of the settings."""
+
+    urls: list[URL]
+    sampling: dict[str, Any]
+    """The fields of each request besides model and messages."""
+    also_whole: frozenset[str]
+    """See `asking.hear`."""
+
+
+def llm_settings(
+    *,
+    model: str,
+    urls: str | Sequence[str],
+    prompts: str | Mapping[str, str] | Prompts,
+    store: str | os.PathLike[str] | None,
+    api_key_env: str,
+    temperature: float | None,
+    max_tokens: int | None,
+    extra_body: Mapping[str, Any] | None,
+    accept_equal: bool,
+    longest: int,
+    finish_reasons: Sequence[str],
+    canaries: bool,
+    progress: bool,
+) -> LLMSettings:
+    """Check arguments of `LLMJudge`, see there.
+
+    Nothing is opened, no key is needed, and of prompts=… a name is checked alone: OpenCompass may be missing.
+
+    Raises:
+        InputError: one that cannot be used.
+    """
+    if not isinstance(model, str) or not model.strip():
+        raise InputError(f'model = {model!r}: an LLM judge needs the name that its servers know it by')
+    switches = {'accept_equal': accept_equal, 'canaries': canaries, 'progress': progress}
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise InputError(f'{name} = {value!r}: expected True or False')
+    if isinstance(longest, bool) or not isinstance(longest, int) or longest < _SHORTEST:
+        raise InputError(f'longest = {longest!r}: expected a whole number of at least {_SHORTEST} characters')
+    check_choice(prompts)
+    check_key_variable(api_key_env)
+    if store is not None:
+        store_folder(store)
+    sampling = sampling_fields(temperature, max_tokens, extra_body)
+    return LLMSettings(endpoints(urls), sampling, whole_reasons(finish_reasons))
+
+
+def whole_reasons(given: Sequence[str]) -> frozenset[str]:
+    """Check the setting `finish_reasons` and return the reasons in small letters.
+
+    Raises:
+        InputError: no list of texts, or one that means a reply without its end.
+    """
+    if isinstance(given, str) or not all(isinstance(reason, str) for reason in given):
+        raise InputError(f"finish_reasons = {given!r}: expected a list of texts, e.g. ['done'] or ['']")
+    reasons = frozenset(reason.casefold() for reason in given)
+    if broken := sorted(reasons & {'length', 'max_tokens', 'content_filter', 'abort', 'error'}):
+        raise InputError(
+            f'finish_reasons = {list(given)}: {broken[0]} is no end of a whole reply; leave it out'
+        )
+    return reasons

@@ -1,4 +1,4 @@
-r"""Pairs with known verdicts: easy ones, and wrong answers that tell the judge what to say.
+"""Pairs with known verdicts: easy ones, and wrong answers that tell the judge what to say.
 
 A judge that gets an easy pair wrong twice, or accepts one wrong answer because that says so, is no judge.
 """
@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
-from .asking import Asking
+from ..protocol import Pair, Verdict
+from ..store import verdict_key
+from .asking import Asking, Heard
 from .exchange import Reply
-from .protocol import Pair, Verdict
-from .reply import Heard
-from .served import UnfitJudge
-from .store import verdict_key
+from .servers import UnfitJudge
 from .traffic import Job
 
 _EXCERPT = 200
