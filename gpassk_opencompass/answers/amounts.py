@@ -7,11 +7,9 @@ from fractions import Fraction
 
 from .expressions import Expression, Product, Sum, number, symbols
 from .formulas import read_expression
-from .names import FUNCTIONS
-from .numerals import MULTIPLIERS, chinese_number, english_number
 from .tokens import Token, Tokens, Unread, closes, opens
-from .units import Unit, read_unit
-from .values import BaseNumber, Formula, Quantity
+from .values import BaseNumber, Formula, Quantity, Unit, read_unit
+from .words import FUNCTIONS, MULTIPLIERS, chinese_number, english_number
 
 _WORDS = frozenset({'letters', 'words', 'chinese'})
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})

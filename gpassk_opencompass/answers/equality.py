@@ -1,7 +1,7 @@
 """When two typed values are equal: exactly, by a lenient rule, or not.
 
 A value of one type equals one of another only where a rule says so. Each lenient rule has an id
-(`rules.RULES`) and holds only if it is among those allowed.
+(`expression_equality.RULES`) and holds only if it is among those allowed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,25 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
-from .expression_equality import compare_expressions
+from .expression_equality import (
+    ALL_RULES,
+    NO,
+    YES,
+    Comparison,
+    all_of,
+    best_of,
+    by_rule,
+    compare_expressions,
+    same_equation,
+    same_region,
+    same_relation,
+)
 from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
 from .points import value_of
-from .relation_equality import same_equation, same_region, same_relation
-from .rules import ALL_RULES
 from .tokens import words
-from .units import DEGREES, RADIANS
 from .values import (
+    DEGREES,
+    RADIANS,
     Conditioned,
     Formula,
     Labelled,
@@ -66,13 +76,13 @@ class Equality:
         self._same_type: dict[type, Callable[[Any, Any], Comparison]] = {
             Formula: self._formulas,
             Quantity: self._quantities,
-            Set: self._sets,
+            Set: lambda ours, theirs: self._inside._unordered(ours.items, theirs.items),
             Pair: self._pairs,
-            Tuple: self._tuples,
+            Tuple: lambda ours, theirs: self._inside._ordered(ours.items, theirs.items),
             Matrix: self._matrices,
             Piecewise: self._piecewise,
             Ratio: self._ratios,
-            Relation: self._relations,
+            Relation: lambda ours, theirs: same_relation(ours, theirs, self.expressions),
             Union: self._regions,
             Time: self._times,
         }
@@ -91,7 +101,7 @@ class Equality:
             if holder in types:
                 return compare(reference, answer)
         if len(types) == 1:
-            return self._same_type.get(types.pop(), _different)(reference, answer)
+            return self._same_type.get(types.pop(), lambda *_: NO)(reference, answer)
         return self._mixed(reference, answer)
 
     def _by(self, rule: str, comparison: Comparison) -> Comparison:
@@ -206,9 +216,6 @@ class Equality:
                 kept.append(item)
         return kept
 
-    def _sets(self, reference: Set, answer: Set) -> Comparison:
-        return self._inside._unordered(reference.items, answer.items)
-
     def _lists(self, reference: Value, answer: Value) -> Comparison:
         """Bare lists, and a bare list beside anything else."""
         ours, theirs = _items(reference), _items(answer)
@@ -263,9 +270,6 @@ class Equality:
             return NO
         return self._by('brackets', same)
 
-    def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
-        return self._inside._ordered(reference.items, answer.items)
-
     def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
         if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
             return NO
@@ -292,9 +296,6 @@ class Equality:
 
     def _regions(self, reference: Value, answer: Value) -> Comparison:
         return same_region(reference, answer, self.expressions)
-
-    def _relations(self, reference: Relation, answer: Relation) -> Comparison:
-        return same_relation(reference, answer, self.expressions)
 
     # Everything else
 
@@ -324,10 +325,6 @@ class Equality:
         if other.hour > 12:  # 17:00 leaves nothing open
             return YES if halved.half == 'pm' else NO
         return self._by('half-day', YES)
-
-
-def _different(*_: Any) -> Comparison:
-    return NO
 
 
 def _items(value: Value) -> tuple[Value, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from .cursor import Cursor
 from .expressions import (
     DEGREE,
     HALF,
@@ -28,7 +27,8 @@ from .expressions import (
     number,
     quotient,
 )  # fmt: skip
-from .names import (
+from .tokens import Cursor, Token, Tokens, Unread, closing, split, written
+from .words import (
     ACCENTS,
     ENGLISH,
     FIGURES,
@@ -39,7 +39,6 @@ from .names import (
     SPELLED,
     SPELLED_SYMBOLS,
 )
-from .tokens import Token, Tokens, Unread, closing, split, written
 
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60

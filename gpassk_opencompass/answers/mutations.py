@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from .choices import letters_of
-from .names import FUNCTIONS, GREEK
+from .answer_equality import letters_of
 from .tokens import words
-from .units import other_units
+from .values import other_units
+from .words import FUNCTIONS, GREEK
 
 MOST_MUTANTS = 40
 """Of one answer."""

@@ -13,13 +13,19 @@ from fractions import Fraction
 from functools import partial
 
 from .amounts import read_amount
-from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
-from .calendar import read_date, read_time
+from .brackets import (
+    CONDITIONS,
+    RELATIONS,
+    Inner,
+    ends_in_a_term,
+    is_name,
+    name_of,
+    read_bracketed,
+    read_environment,
+)
 from .expressions import Number, Symbol, number, symbols
 from .formulas import read_expression
-from .labels import ends_in_a_term, is_name, name_of
 from .normal import normal_form
-from .phrases import meaning_of
 from .points import agree, value_of
 from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
 from .values import (
@@ -38,6 +44,7 @@ from .values import (
     Union,
     Value,
 )  # fmt: skip
+from .words import meaning_of, read_date, read_time
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
 _HAS_WORDS = re.compile(
