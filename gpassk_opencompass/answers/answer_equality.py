@@ -283,7 +283,7 @@ def _read(text: str) -> tuple[Value, ...]:
 
 
 def _stated(reference: Value, answer: str) -> Iterator[Value]:
-    """What the last sentence of the answer says that something is."""
+    """Return what the last sentence of the answer says that something is."""
     said = [stated_formula(answer)]
     if isinstance(reference, Formula) and isinstance(reference.expression, Number):
         said.append(concluded_number(answer))
@@ -302,7 +302,7 @@ def _kind(value: Value) -> str:
 def _choice(
     reference: str, answer: str, options: Mapping[str, str], rules: frozenset[str]
 ) -> Answered | None:
-    """The verdict where the reference or the answer is a letter of a choice; None where neither is."""
+    """Return the verdict where the reference or the answer is a letter of a choice; None where neither is."""
     expected, given = letters_of(reference), letters_of(answer)
     if expected and given:
         return Answered(expected == given, 'choice')

@@ -64,7 +64,7 @@ def _unary(before: str, gap: str) -> bool:
 
 
 def _grouped(content: str) -> str:
-    r"""In brackets where a sign before it would reach only its first term."""
+    r"""Put it in brackets where a sign before it would reach only its first term."""
     return f'({content})' if re.search(r'[-+−]|\\pm', content) else content
 
 
@@ -143,7 +143,7 @@ def last_boxes(text: str) -> Boxes:
 
 
 def _boxes(text: str) -> tuple[list[_Box], bool]:
-    """The complete, non-empty boxes that lie in no other one, and whether the last box is left open."""
+    """Return the complete, non-empty, outermost boxes, and whether the last box is left open."""
     boxes: list[_Box] = []
     # Where the content starts; where the box starts, if it is one.
     open_braces: list[tuple[int, int | None]] = []
@@ -168,7 +168,7 @@ def _boxes(text: str) -> tuple[list[_Box], bool]:
 
 
 def _bare_box(text: str, command: re.Match[str]) -> Iterator[_Box]:
-    r"""`\boxed 5`: TeX boxes one token; a whole number or one letter is meant."""
+    r"""Read `\boxed 5`: TeX boxes one token; a whole number or one letter is meant."""
     if value := _BARE_BOX.match(text, command.end()):
         yield _Box(command.start(), value.end(), value.span())
 
@@ -195,7 +195,7 @@ def _tied(text: str, start: int, end: int) -> bool:
 
 
 def _without_name(between: str) -> str:
-    """Without `x =`, `f(x) =` or `x = -` at its end, or the minus of `or -`."""
+    """Return it without `x =`, `f(x) =` or `x = -` at its end, or the minus of `or -`."""
     unsigned = _SIGN.sub('', between)
     if any(before.search(unsigned) for before in (_NAME, _AND_OR, _STOP)):
         between = unsigned

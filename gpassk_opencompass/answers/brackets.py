@@ -92,7 +92,7 @@ def read_bracketed(tokens: Tokens, inner: Inner) -> Value | None:
 
 
 def _point(left: str, inside: Tokens, right: str, inner: Inner) -> Value | None:
-    """An interval or a point; one value in brackets is that value."""
+    """Read an interval or a point; one value in brackets is that value."""
     parts, marks = split(inside, frozenset({',', ';'}))
     if not marks:
         alone = inside and (opens(inside[0]) or left == '[') and _BRACKETS[left] == right
@@ -126,7 +126,7 @@ def _set(inside: Tokens, inner: Inner) -> Value:
 
 
 def _rows_of_lists(inside: Tokens) -> Matrix | None:
-    """`[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
+    """Read `[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
     rows, semicolons = split(inside, frozenset(';'))
     if not semicolons:
         rows, _ = split(inside, frozenset(','))
@@ -169,7 +169,7 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
 
 
 def _at_last_comma(row: list[Token]) -> list[list[Token]]:
-    """A row without `&`, `2n, n \\ge 2`: its value and its condition."""
+    """Split a row without `&`, `2n, n \\ge 2`, into its value and its condition."""
     last = split(row, _COMMAS)[0][-1]
     return [row[: len(row) - len(last) - 1], last]
 

@@ -300,7 +300,7 @@ def _listed(answer: str) -> list[str]:
 
 
 def _letters(answer: str) -> str:
-    """The letters of options that `answer` consists of, in their order; '' if it is anything else."""
+    """Return the letters of options that `answer` consists of, in their order; '' if it is anything else."""
     text = _LETTER_SEPARATOR.sub('', _plain(answer))
     return ''.join(sorted(text)) if _ALL_LETTERS.fullmatch(text) else ''
 
@@ -316,7 +316,7 @@ def _plain(answer: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """At the separators that stand in no brackets."""
+    """Split at the separators that stand in no brackets."""
     parts, start, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in _OPENING:
@@ -338,7 +338,7 @@ def _is_value(part: str) -> bool:
 
 
 def _is_one_measure(parts: list[str]) -> bool:
-    """2 hours and 5 minutes: each part has a unit of its own."""
+    """Whether each part has a unit of its own, as in 2 hours and 5 minutes."""
     units = [measured['unit'] for part in parts if (measured := _MEASURED.fullmatch(part))]
     return len(units) == len(parts) == len(set(units))
 
@@ -366,7 +366,7 @@ def _number(answer: str) -> _Number | None:
 
 
 def _same(one: _Number, other: _Number) -> bool:
-    """Equal, a percentage and its number, or a decimal and what it rounds."""
+    """Whether two are equal, a percentage and its number, or a decimal and what it rounds."""
     if one.value == other.value or _close(one.value, other.value):
         return True
     if one.percent != other.percent and (one.value * 100 == other.value or one.value == other.value * 100):

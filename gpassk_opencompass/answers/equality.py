@@ -89,7 +89,7 @@ class Equality:
 
     @cached_property
     def _inside(self) -> Equality:
-        """How to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
+        """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
         return Equality(self._rules - {'list-as-set'})
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
@@ -105,7 +105,7 @@ class Equality:
         return self._mixed(reference, answer)
 
     def _by(self, rule: str, comparison: Comparison) -> Comparison:
-        """The comparison, if the rule is allowed."""
+        """Return the comparison if the rule is allowed."""
         return by_rule(rule, comparison) if rule in self._rules else NO
 
     # Values that hold another one
@@ -189,7 +189,7 @@ class Equality:
         return all_of(self.compare(ours, theirs) for ours, theirs in zip(reference, answer, strict=True))
 
     def _unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
-        """Each of one is one of the other, repetitions left out."""
+        """Compare whether each of one is one of the other, repetitions left out."""
         reference, answer = self._distinct(reference), self._distinct(answer)
         if len(reference) != len(answer):
             return NO
@@ -217,7 +217,7 @@ class Equality:
         return kept
 
     def _lists(self, reference: Value, answer: Value) -> Comparison:
-        """Bare lists, and a bare list beside anything else."""
+        """Compare bare lists, or a bare list with anything else."""
         ours, theirs = _items(reference), _items(answer)
         other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
         if _contradict(reference, answer):
@@ -233,7 +233,7 @@ class Equality:
         return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
 
     def _said_twice(self, reference: Value, answer: Value) -> Comparison:
-        """A list that says one thing in several ways, beside that one thing."""
+        """Compare a list that says one thing in several ways with that one thing."""
         single: list[Value] = []
         for value in (reference, answer):
             distinct = self._distinct(value.items) if isinstance(value, Listed) else [value]
@@ -253,7 +253,7 @@ class Equality:
     def _named_or_not(
         self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
     ) -> Comparison:
-        """Item by item; in another order only if no name, or the same name, or all names are given."""
+        """Compare item by item; in another order only with no name, one name, or all names given."""
         if ordered:
             return self._ordered(ours, theirs)
         names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
@@ -300,7 +300,7 @@ class Equality:
     # Everything else
 
     def _mixed(self, reference: Value, answer: Value) -> Comparison:
-        """Values of two types; each case stands here in one order alone."""
+        """Compare values of two types; each case stands here in one order alone."""
         for one, other, flipped in ((reference, answer, False), (answer, reference, True)):
             if isinstance(one, Quantity) and isinstance(other, Formula):
                 return self._quantity_and_formula(one, other, flipped)
@@ -328,7 +328,7 @@ class Equality:
 
 
 def _items(value: Value) -> tuple[Value, ...]:
-    """What a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
+    """Return what a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
     if isinstance(value, Pair):
         return value.low, value.high
     if isinstance(value, Named):

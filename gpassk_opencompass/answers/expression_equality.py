@@ -139,7 +139,7 @@ def _is_long(expression: Expression) -> bool:
 
 
 def _digits(expression: Expression) -> int:
-    """After the decimal point."""
+    """Return the number of digits after the decimal point."""
     return (expression.digits or 0) if isinstance(expression, Number) else 0
 
 
@@ -221,7 +221,7 @@ def same_equation(reference: Value, answer: Value) -> Comparison:
 
 
 def _inequalities(reference: Relation, answer: Relation) -> Comparison:
-    """`2x + 4y < 6` and `x + 2y < 3`, `-x - 2y > -3`."""
+    """Compare inequalities: `2x + 4y < 6` with `x + 2y < 3`, or with `-x - 2y > -3`."""
     if len(reference.signs) != 1 or len(answer.signs) != 1 or '=' in (*reference.signs, *answer.signs):
         return NO
     ours, theirs = (Sum((value.sides[0], negative(value.sides[1]))) for value in (reference, answer))
@@ -238,7 +238,7 @@ def _inequalities(reference: Relation, answer: Relation) -> Comparison:
 
 
 def _difference(value: Value) -> Expression | None:
-    """Left minus right of an equation."""
+    """Return left minus right of an equation."""
     if isinstance(value, Relation) and value.signs == ('=',):
         return Sum((value.sides[0], negative(value.sides[1])))
     if isinstance(value, Named) and value.left is not None and isinstance(value.value, Formula):

@@ -151,7 +151,7 @@ def _statement(rest: str) -> str:
 
 
 def _formula(rest: str) -> str:
-    """The formula that `rest` starts with, if nothing follows it in its sentence; '' otherwise."""
+    """Return the formula that `rest` starts with, if nothing follows it in its sentence; '' otherwise."""
     for opener, closer in _MATH:
         if rest.startswith(opener):
             formula, _, after = rest[len(opener) :].partition(closer)
@@ -164,7 +164,7 @@ def _sentence(rest: str) -> str:
 
 
 def _value(statement: str) -> str:
-    """`statement` if it is a value and nothing else, or the value before a remark; '' otherwise."""
+    """Return `statement` if it is nothing but a value, or the value before a remark; '' otherwise."""
     for stated in (statement, _CLAUSE.sub('', statement)):
         text = stated.strip(_TRAILING).strip()
         if text and len(text) <= _LONGEST_VALUE and r'\boxed' not in text and _is_value(text):
@@ -263,7 +263,7 @@ def hedges(answer: FinalAnswer, reference: str) -> bool:
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
 def _stated(reference: str) -> str:
-    """The final answer of a reference that is a whole solution, else itself."""
+    """Return the final answer of a reference that is a whole solution, else itself."""
     return final_answer(reference).text or reference
 
 

@@ -158,7 +158,7 @@ def _as_fraction(decimal: re.Match[str]) -> str:
 
 
 def _found(text: str) -> Iterator[Token]:
-    """The tokens as written; blanks are kept as the mark ' ' of the next one."""
+    """Return the tokens as written; blanks are kept as the mark ' ' of the next one."""
     spaced, place, depth = False, 0, 0
     while place < len(text):
         match = (
@@ -199,7 +199,7 @@ def _token(match: re.Match[str], spaced: bool) -> Token:
 
 
 def _quoted(text: str, spaced: bool) -> Iterator[Token]:
-    r"""The tokens of what stands in `\text{…}`: letters there are words."""
+    r"""Return the tokens of what stands in `\text{…}`: letters there are words."""
     for token in _found(text):
         yield token._replace(
             kind='words' if token.kind == 'letters' else token.kind, spaced=token.spaced or spaced

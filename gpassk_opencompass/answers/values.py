@@ -150,7 +150,7 @@ def other_units(name: str) -> list[str]:
 
 
 def _one(tokens: list[Token]) -> tuple[Unit, list[Token]]:
-    """The first unit with its power, and what follows it."""
+    """Return the first unit with its power, and what follows it."""
     name, rest, power = tokens[0].text, tokens[1:], 1
     for word, exponent in _SQUARED.items():
         if name == word and rest:
@@ -179,7 +179,7 @@ def _looked_up(name: str) -> Unit:
 
 
 def _noun(tokens: list[Token]) -> Unit | None:
-    """A unit for what is counted, if that is all there is."""
+    """Return a unit for what is counted, if that is all there is."""
     if len(tokens) == 1 and tokens[0].kind == 'chinese' and tokens[0].text not in _UNITS:
         name = tokens[0].text
         return Unit(frozenset({('个', 1)})) if name in _COUNTERS else None

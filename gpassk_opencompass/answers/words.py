@@ -292,7 +292,7 @@ def _read() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _bare(text: str) -> str:
-    """Without case, articles, blanks, punctuation, and the word "condition"."""
+    """Return it without case, articles, blanks, punctuation, and the word "condition"."""
     text = _SAID.sub('', text.casefold().strip()).strip()
     return _CONDITION.sub('', _NOISE.sub('', _ARTICLES.sub('', text)))
 

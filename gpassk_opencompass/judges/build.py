@@ -43,7 +43,7 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
 def judge_config(
     model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The config of the judge meant: that of `judge`, an LLM of that name at these addresses, or the rules.
+    """Return the config of the judge meant: `judge`, an LLM of that name at these addresses, or the rules.
 
     Raises:
         InputError: two judges at once, half a judge, no such judge, or arguments that it does not take.
@@ -66,7 +66,7 @@ def judge_config(
 
 
 def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a judge of these names: an LLM with these arguments, or the rule and then that LLM.
+    """Return the config of an LLM judge with these arguments, or of a cascade of the rule and then that LLM.
 
     >>> llm_or_cascade('cascade', {'model': 'm', 'urls': ['http://j']})['second']['type']
     'llm'
@@ -76,7 +76,7 @@ def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The config with the verdicts of its LLM judges kept in `folder`, where it says nothing else.
+    """Return the config with `folder` as the store of its LLM judges, where it names no other.
 
     >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
     'verdicts'
@@ -126,7 +126,7 @@ def _check_dict(judge: Any) -> None:
 
 
 def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The class and its arguments, checked."""
+    """Return the class and its arguments, checked."""
     _check_dict(config)
     arguments = dict(config)
     kind = arguments.pop('type', None)
@@ -149,7 +149,7 @@ def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
-    """That of the class, unless it is for the arguments of another constructor."""
+    """Return the check of the class, unless it is for the arguments of another constructor."""
     for owner in factory.__mro__:
         if 'check_arguments' in vars(owner):
             check: Callable[[Mapping[str, Any]], None] = factory.check_arguments

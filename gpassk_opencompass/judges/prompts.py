@@ -118,12 +118,12 @@ class Prompts:
 
     @property
     def digest(self) -> str:
-        """Of all that decides what is asked, 16 hexadecimal digits."""
+        """Return 16 hexadecimal digits that change with everything that decides what is asked."""
         content = json.dumps([self.english, self.chinese, self.quoted])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def fill(self, language: str, *, question: str, reference: str, candidate: str) -> str:
-        """The prompt of `language`, its slots filled in one pass: no text is searched for slots of another.
+        """Return the prompt of `language` with its slots filled in one pass: their texts have no slots.
 
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
@@ -132,7 +132,7 @@ class Prompts:
         return prompt.format(question=slot(question), gold_answer=slot(reference), answer=slot(candidate))
 
     def asked(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
-        """The same with what it takes to recognise the prompt in a reply."""
+        """Return the filled prompt with what it takes to recognise it in a reply."""
         prompt = self.fill(language, question=question, reference=reference, candidate=candidate)
         slots = '\n'.join((question, reference, candidate))
         return Asked(prompt, _marks(self._template(language)), slots)
@@ -148,7 +148,7 @@ def squeezed(text: str) -> str:
 
 @cache
 def _marks(template: str) -> tuple[str, ...]:
-    """Beginning and end of the instructions before the slots, and the end of those behind them."""
+    """Return beginning and end of the instructions before the slots, and the end of those behind them."""
     texts = [squeezed(text) for text, *_ in Formatter().parse(template)]
     named = [field is not None for _, field, *_ in Formatter().parse(template)]
     head = ''.join(texts[: named.index(True) + 1])
@@ -163,7 +163,7 @@ def is_chinese(language: str) -> bool:
 
 
 def find_prompts(choice: str | Mapping[str, str] | Prompts = 'auto') -> Prompts:
-    """The prompts that a setting names.
+    """Return the prompts that a setting names.
 
     Args:
         choice: 'protocol' for the prompts of LiveMathBench as the installed OpenCompass has them, 'own' for
@@ -223,7 +223,7 @@ def _prompts_of(choice: Mapping[str, str]) -> Prompts:
 
 
 def protocol_constants() -> Mapping[str, Any]:
-    """All prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
+    """Return all prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
 
     Raises:
         MissingExtraError: OpenCompass is not installed.
@@ -277,7 +277,7 @@ class Candidate(NamedTuple):
 
 
 def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidate:
-    """The judgement where nobody has to be asked, else what to ask.
+    """Return the judgement where nobody has to be asked, else what to ask.
 
     Args:
         pair: its answer counts or, if that is blank, its tail.
@@ -311,7 +311,7 @@ def _shortened(answer: str, longest: int) -> str:
 
 
 def _encodable(text: str) -> str:
-    """With U+FFFD for halves of characters, which no server takes."""
+    """Return the text with U+FFFD for halves of characters, which no server takes."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -61,13 +61,13 @@ class Judge(Protocol):
     """
 
     def identity(self) -> Mapping[str, object]:
-        """JSON-able: everything that may change a verdict (name, versions, prompts, settings)."""
+        """Return, JSON-able, everything that may change a verdict (name, versions, prompts, settings)."""
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`."""
+        """Return one judgement a pair, in the order of `pairs`."""
 
     def statistics(self) -> Mapping[str, int | float]:
-        """Counts of what was done so far (pairs, time-outs, calls, …), JSON-able."""
+        """Return counts of what was done so far (pairs, time-outs, calls, …), JSON-able."""
 
     def close(self) -> None:
         """Release processes and connections. May be called twice."""
@@ -94,20 +94,20 @@ class FunctionJudge:
         self._pairs = 0
 
     def identity(self) -> dict[str, Any]:
-        """The name."""
+        """Return the name."""
         return {'name': self._name}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair."""
+        """Return one judgement a pair."""
         self._pairs += len(pairs)
         return [Judgement(self._verdict(pair), self._name) for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
-        """Pairs judged so far."""
+        """Return the number of pairs judged so far."""
         return {'pairs': self._pairs}
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def _verdict(self, pair: Pair) -> Verdict:
         said = self._grader(pair)

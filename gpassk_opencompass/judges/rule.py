@@ -138,7 +138,7 @@ class RuleJudge:
         return dict(self._identity)
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`; equal answers to one reference are judged once.
+        """Return one judgement a pair, in order; equal answers to one reference are judged once.
 
         Raises InputError after `close`, IncompleteError if the worker processes cannot start.
         """
@@ -171,7 +171,7 @@ class RuleJudge:
         return said.verdict is Verdict.CORRECT if isinstance(said, Judgement) else None
 
     def statistics(self) -> Mapping[str, int | float]:
-        """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""
+        """Count so far: pairs, distinct ones, each origin, each reason, worker processes started."""
         return {**self._counts, 'workers started': self._workers.started + self._alone.started}
 
     def close(self) -> None:
@@ -260,7 +260,7 @@ def _normal(text: str) -> tuple[str, str, FinalAnswer]:
 
 
 def _by_spelling(expected: str, given: str) -> Judgement | None:
-    """The judgement that two normal forms give, if they do."""
+    """Return the judgement that two normal forms give, if they do."""
     if not expected:
         return _NO_REFERENCE
     if not given:
@@ -277,7 +277,7 @@ def _options(pair: Pair) -> tuple[tuple[str, str], ...]:
 
 
 def _job(said: Answered) -> tuple[str, str]:
-    """What is left to be proven, as two lists of expressions for `verifier.equivalent`."""
+    """Return what is left to be proven, as two lists of expressions for `verifier.equivalent`."""
     ours, theirs = (json.dumps([as_tree(pair[side]) for pair in said.open]) for side in (0, 1))
     return ours, theirs
 

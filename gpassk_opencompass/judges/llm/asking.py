@@ -209,7 +209,7 @@ def _not_whole(finish: str) -> str:
 
 
 def _behind_thoughts(text: str, slots: str) -> str | None:
-    """What follows the last end of a thought; None if another one begins there and does not end.
+    """Return what follows the last end of a thought; None if another one begins there and does not end.
 
     A tag in quotation marks is talked about. One that stands in the slots of the prompt may be quoted without
     them; it begins a thought only where the reply begins with it.

@@ -84,11 +84,11 @@ class Examination:
         self._asking, self._counts = asking, counts
 
     def jobs(self, canaries: Iterable[Canary]) -> Iterator[Job]:
-        """The requests for these."""
+        """Return the requests for these canaries."""
         return (Job(canary, self._asking.request(self._asking.asked(canary.pair))) for canary in canaries)
 
     def mixed_into(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """The jobs with a canary after the first 16 and then after every 256, each in its turn."""
+        """Return the jobs with a canary after the first 16 and then after every 256, each in its turn."""
         turn = cycle(CANARIES)
         for number, job in enumerate(jobs):
             if number % _EVERY == _FIRST:
@@ -114,7 +114,7 @@ class Examination:
         return True
 
     def abandoned(self, job: Job, reason: str) -> None:
-        """A filter may refuse an injected answer; an easy pair must be judged.
+        """Pass over an injected answer, which a filter may refuse; an easy pair must be judged.
 
         Raises:
             UnfitJudge: it was an easy one.

@@ -26,7 +26,7 @@ class Clock(Protocol):
     """The time that a client lives by; a test brings one that need not wait."""
 
     def now(self) -> float:
-        """Seconds since some moment; never goes back."""
+        """Return the seconds since some moment; they never go back."""
 
     async def sleep(self, seconds: float) -> None:
         """Return that much later."""
@@ -36,7 +36,7 @@ class WallClock:
     """The real time."""
 
     def now(self) -> float:
-        """Seconds of the monotonic clock."""
+        """Return the seconds of the monotonic clock."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -45,7 +45,7 @@ class WallClock:
 
 
 def backoff(failures: int, first: float, most: float) -> float:
-    """Seconds to wait after so many failures in a row: `first` · 2^(failures − 1), never above `most`.
+    """Return seconds to wait after so many failures in a row: `first` · 2^(failures − 1), never above `most`.
 
     A random part of up to a half is taken off, lest those that failed together come back together.
 
@@ -57,7 +57,7 @@ def backoff(failures: int, first: float, most: float) -> float:
 
 
 def retry_after(header: str | None, now: float | None = None) -> float | None:
-    """Seconds that a Retry-After header asks to wait; None where it is missing or makes no sense.
+    """Return seconds that a Retry-After header asks to wait; None where it is missing or makes no sense.
 
     Args:
         header: a number of seconds or an HTTP date.
@@ -145,14 +145,14 @@ class Reply(NamedTuple):
     """Whether there was reasoning apart from the text."""
 
     def hiding(self, secret: str) -> Reply:
-        """Without the secret: some gateways send their errors, which may quote it, as replies."""
+        """Return it without the secret, which some gateways quote in errors that they send as replies."""
         texts = (self.text, self.finish, self.model, self.fingerprint)
         text, finish, model, fingerprint = (hidden(text, secret) for text in texts)
         return Reply(text, finish, model, fingerprint, self.thought)
 
 
 def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
-    """A session for many requests at once. Call it where an event loop runs.
+    """Open a session for many requests at once. Call it where an event loop runs.
 
     Args:
         timeout: seconds for one request.
@@ -217,7 +217,7 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def _unpacked(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
-    """The parts of a body, none of them above the limit by more than what came in one piece."""
+    """Yield the parts of a body, none of them above the limit by more than what came in one piece."""
     packing = response.headers.get('Content-Encoding', 'identity').strip().casefold()
     if packing in ('identity', ''):
         async for part in response.content.iter_any():
@@ -236,7 +236,7 @@ async def _unpacked(response: aiohttp.ClientResponse, limit: int) -> AsyncIterat
 
 
 def read_reply(content: bytes) -> Reply:
-    """The text of a chat completion.
+    """Return the text of a chat completion.
 
     Raises:
         Trouble: `content` is none.
@@ -258,7 +258,7 @@ def read_reply(content: bytes) -> Reply:
 
 
 def server_message(content: bytes) -> str:
-    """What the body of an error says, in the forms that servers use, else its beginning."""
+    """Return what the body of an error says, in the forms that servers use, else its beginning."""
     message: Any = content.decode('utf-8', 'replace')
     try:
         message = json.loads(message)

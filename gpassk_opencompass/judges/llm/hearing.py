@@ -65,7 +65,7 @@ class Hearing:
         return True
 
     def abandoned(self, job: Job, reason: str) -> None:
-        """The pair stays unjudged."""
+        """Leave the pair unjudged."""
         if isinstance(job.item, Canary):
             return self._examination.abandoned(job, reason)
         self.reasons[job.item] = reason
@@ -87,7 +87,7 @@ class Hearing:
 
 
 def progress_bar(total: int, hits: int, hidden: bool) -> Bar:
-    """A bar on stderr with rate and time left; in a log file a line every half minute will do.
+    """Return a bar on stderr with rate and time left; in a log file it writes a line every half minute.
 
     Args:
         total: answers to ask for.

@@ -157,7 +157,7 @@ class LLMJudge:
         Limits(**{field.name: arguments[field.name] for field in fields(Limits)})
 
     def identity(self) -> dict[str, Any]:
-        """Model, prompts and their digest, sampling settings, and what is decided without asking.
+        """Return model, prompts and their digest, sampling settings, and what is decided without asking.
 
         Also what the servers say that they serve, once they were asked, as far as the name does not say it.
         """
@@ -172,7 +172,7 @@ class LLMJudge:
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`.
+        """Return one judgement a pair, in the order of `pairs`.
 
         May be called where an event loop runs. Whatever stops it (Ctrl-C too), verdicts that came are kept.
 
@@ -189,7 +189,7 @@ class LLMJudge:
         return [judged[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
-        """So far: pairs, how each different answer was settled, requests, and what went wrong."""
+        """Count so far: pairs, how each different answer was settled, requests, and what went wrong."""
         return {**_STATISTICS, **self._counts, 'damaged_lines': self._store.damaged}
 
     def close(self) -> None:
@@ -197,7 +197,7 @@ class LLMJudge:
         self._store.close()
 
     def _said_of(self, candidates: Mapping[Pair, Candidate]) -> dict[Pair, Judgement]:
-        """What the judge says of each: stored, or asked for now."""
+        """Return what the judge says of each: stored, or asked for now."""
         self._store.refresh()
         served = self._meet(list(candidates.values()))
         keys = {pair: self._key(served, ask) for pair, ask in candidates.items()}
@@ -210,7 +210,7 @@ class LLMJudge:
         return {pair: self._judgement(key, reasons) for pair, key in keys.items()}
 
     def _meet(self, asks: Sequence[Candidate]) -> Served:
-        """What the servers serve; where none answers and all is known, what they said in an earlier run."""
+        """Return what the servers serve; where none answers and all is known, what an earlier run heard."""
         if self._reception.served is None:
             key = api_key(self._api_key_env)
             if not run_apart(partial(self._reception.meet, key, wait=False)):
@@ -231,7 +231,7 @@ class LLMJudge:
         return met
 
     def _known_under(self, asks: Sequence[Candidate]) -> Served | None:
-        """What was served in the earlier run that judged all of these, if there is exactly one."""
+        """Return what was served in the earlier run that judged all of these, if there is exactly one."""
         whole = [
             served
             for served in self._reception.known_before()
@@ -243,7 +243,7 @@ class LLMJudge:
         return verdict_key(self._judge_of(served), ask.language, ask.question, ask.reference, ask.known_by)
 
     def _judge_of(self, served: Served) -> dict[str, Any]:
-        """What a verdict is kept under besides its texts."""
+        """Return what a verdict is kept under besides its texts."""
         return {**self._asked_as, 'served': served.told()}
 
     def _judgement(self, key: str, reasons: Mapping[str, str]) -> Judgement:

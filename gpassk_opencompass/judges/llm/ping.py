@@ -236,7 +236,7 @@ def _filters(canary: Canary, trouble: Trouble) -> bool:
 
 
 def _wait(trouble: Trouble, seconds: float, attempt: int) -> float | None:
-    """Seconds until the next attempt; None if there is no use in one."""
+    """Return seconds until the next attempt; None if there is no use in one."""
     slow = seconds > _QUICK or trouble.reason == _TIME_OUT
     if trouble.kind not in _PASSES or slow or attempt == ATTEMPTS:
         return None
@@ -254,7 +254,7 @@ def _outcome(canary: Canary, heard: Heard, reply: Reply, seconds: float, before:
 
 
 def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """One sentence for each sort of failure."""
+    """Yield one sentence for each sort of failure."""
     for reason in dict.fromkeys(outcome.reason for outcome in outcomes if outcome.reason):
         name = reason.removeprefix('finish reason ')
         other = f'if {name!r} is how a whole reply of its ends: --finish-reason {name}'
@@ -267,7 +267,7 @@ def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 async def _served(session: aiohttp.ClientSession, url: URL) -> list[str]:
-    """The names of models that a server tells; none if it does not."""
+    """Return the names of models that a server tells; none if it does not."""
     try:
         return [str(model['id']) for model in (await list_of_models(session, url))['data'][:_MOST_NAMES]]
     except (LookupError, TypeError):

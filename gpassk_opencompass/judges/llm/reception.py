@@ -119,7 +119,7 @@ class Reception:
         return min(asked_for, default=backoff(rounds, _FIRST_WAIT, _LONGEST_WAIT))
 
     async def _meet_any(self, key: str) -> dict[URL, Trouble]:
-        """What went wrong with each server; nothing if one has answered.
+        """Return what went wrong with each server; nothing if one has answered.
 
         After the first, the others have as long again to answer, so that those who do are compared at once.
         """

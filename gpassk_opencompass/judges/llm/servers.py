@@ -23,7 +23,7 @@ _COMPLETIONS = '/chat/completions'
 
 
 def endpoint(address: str) -> URL:
-    """Where to send requests, from any of the usual forms of a server's address.
+    """Return where to send requests, from any of the usual forms of a server's address.
 
     Raises:
         InputError: no http(s) address, or one with a password or a query.
@@ -52,7 +52,7 @@ def endpoint(address: str) -> URL:
 
 
 def endpoints(addresses: str | Sequence[str]) -> list[URL]:
-    """The distinct endpoints of one address or several.
+    """Return the distinct endpoints of one address or several.
 
     Raises:
         InputError: there is none, or one that cannot be used.
@@ -97,7 +97,7 @@ class Route:
 
     @property
     def load(self) -> int:
-        """The smaller, the better it can take one more; failures count like requests under way."""
+        """Return how busy it is; failures count like requests under way."""
         return self.in_flight + self.failures
 
     @property
@@ -119,7 +119,7 @@ class Route:
         return not (self._known or self._greeting) and self.resume_at <= now
 
     def begin_greeting(self, now: float) -> None:
-        """The greeting is on its way; it counts as a request."""
+        """Note that the greeting is on its way; it counts as a request."""
         self._greeting = True
         self.start(now)
 
@@ -128,13 +128,13 @@ class Route:
         self._greeting, self._known = False, known
 
     def start(self, now: float) -> None:
-        """A request is on its way."""
+        """Note that a request is on its way."""
         self.in_flight += 1
         if self._interval:
             self.resume_at = max(now, self.resume_at) + self._interval
 
     def succeeded(self) -> None:
-        """A reply came."""
+        """Note that a reply came."""
         self.in_flight -= 1
         self.failures = 0
         self._unreachable = False
@@ -145,7 +145,7 @@ class Route:
             logger.info(f'{self.url} answers again')
 
     def failed(self, trouble: Trouble, now: float) -> None:
-        """No reply came: pause if the server asked for it, is busy or seems dead."""
+        """Note that no reply came, and pause if the server asked for it, is busy or seems dead."""
         self.in_flight -= 1
         self._unreachable = trouble.kind is Kind.DOWN
         self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next

@@ -69,7 +69,7 @@ _VARIABLE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 
 def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> bytes:
-    """The body of a request for one chat completion.
+    """Return the body of a request for one chat completion.
 
     >>> completion_request('judge', 'Is it?', {'temperature': 0.0})
     b'{"model": "judge", "messages": [{"role": "user", "content": "Is it?"}], "temperature": 0.0}'
@@ -81,7 +81,7 @@ def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> 
 def sampling_fields(
     temperature: float | None, max_tokens: int | None, extra_body: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The fields of a request besides model and messages, as plain JSON.
+    """Return the fields of a request besides model and messages, as plain JSON.
 
     Args:
         temperature: a number ≥ 0; None leaves it to the server.
@@ -114,7 +114,7 @@ def sampling_fields(
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """All names of fields, at any depth."""
+    """Return all names of fields, at any depth."""
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     yield from map(str, value) if isinstance(value, Mapping) else ()
     for part in parts:
@@ -148,7 +148,7 @@ def check_key_variable(variable: str) -> None:
 
 
 def api_key(variable: str) -> str:
-    """The API key in an environment variable. It is read when it is needed and kept nowhere.
+    """Return the API key in an environment variable. It is read when it is needed and kept nowhere.
 
     Args:
         variable: its name; '' where no key is needed.
