@@ -27,6 +27,28 @@ from .servers import Served, UnfitJudge
 from .settings import MAX_TOKENS, Limits, api_key, llm_settings
 from .traffic import Job, Traffic
 
+_EXCERPT = 400
+_READ_BY = 2
+"""The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
+_STATISTICS = dict.fromkeys(
+    [
+        'pairs',
+        'empty',
+        'string',
+        'stored',
+        'asked',
+        'unboxed',
+        'shortened',
+        'requests',
+        'replies',
+        'failures',
+        'canaries',
+        'canaries_right',
+        'repeated',
+        'unjudged',
+    ],
+    0,
+)
 _SHOWN_END = 200
 
 Bar = Any
@@ -110,30 +132,6 @@ def progress_bar(total: int, hits: int, hidden: bool) -> Bar:
     return tqdm(
         total=total, desc=name, unit='answer', disable=hidden, mininterval=interval, dynamic_ncols=True
     )
-
-
-_EXCERPT = 400
-_READ_BY = 2
-"""The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
-_STATISTICS = dict.fromkeys(
-    [
-        'pairs',
-        'empty',
-        'string',
-        'stored',
-        'asked',
-        'unboxed',
-        'shortened',
-        'requests',
-        'replies',
-        'failures',
-        'canaries',
-        'canaries_right',
-        'repeated',
-        'unjudged',
-    ],
-    0,
-)
 
 
 class LLMJudge:
