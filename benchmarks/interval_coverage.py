@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from scipy import stats
 from tabulate import tabulate
 
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.uncertainty import (
     Comparison,
     Interval,
-    Kernel,
     compare,
-    kernel_of,
     mean_interval,
     rerun_interval,
     value_table,
@@ -133,7 +132,7 @@ def new_questions(
     generator: np.random.Generator, population: str, design: str, metric: str, runs: int
 ) -> Row:
     """Coverage of the population's score."""
-    kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
+    kernel, (a, b), versions = Metric.parse(metric), POPULATIONS[population], versions_of(design)
     [truth], _ = beta_moments(kernel, np.array([a]), np.array([b]))
     values, names = value_table(kernel, N), names_of(versions)
     tally = Tally(runs, truth)
@@ -150,7 +149,7 @@ def same_questions(
     generator: np.random.Generator, population: str, questions: int, n: int, metric: str, runs: int
 ) -> Row:
     """Coverage of the score of these very questions."""
-    kernel, (a, b) = kernel_of(metric), POPULATIONS[population]
+    kernel, (a, b) = Metric.parse(metric), POPULATIONS[population]
     values = value_table(kernel, n)
     tally = Tally(runs, float(value_of(kernel, generator.beta(a, b, size=questions)).mean()))
     for _ in range(runs):
@@ -166,7 +165,7 @@ def same_questions(
 
 def two_models(generator: np.random.Generator, population: str, design: str, metric: str, runs: int) -> Row:
     """Coverage of the difference of two models for which the same questions are hard."""
-    kernel, (a, b), versions = kernel_of(metric), POPULATIONS[population], versions_of(design)
+    kernel, (a, b), versions = Metric.parse(metric), POPULATIONS[population], versions_of(design)
     values, names = value_table(kernel, N), names_of(versions)
     tally, gain = Tally(runs, true_difference(kernel, a, b)), []
     for _ in range(runs):
@@ -211,7 +210,7 @@ def better(chances: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
     return odds / (odds + (1 - chances))  # in this order never above 1
 
 
-def value_of(kernel: Kernel, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def value_of(kernel: Metric, chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The true value of a question with this chance."""
     values: NDArray[np.float64] = (
         stats.binom.pmf(np.arange(kernel.k + 1), kernel.k, chances[:, None]) @ kernel.scores()
@@ -219,7 +218,7 @@ def value_of(kernel: Kernel, chances: NDArray[np.float64]) -> NDArray[np.float64
     return values
 
 
-def true_difference(kernel: Kernel, a: float, b: float) -> float:
+def true_difference(kernel: Metric, a: float, b: float) -> float:
     """By quadrature: the mean over the middles of 20,000 equal parts of the population."""
     chances = stats.beta.ppf((np.arange(20_000) + 0.5) / 20_000, a, b)
     return float((value_of(kernel, better(chances, 0.8)) - value_of(kernel, chances)).mean())

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
-    g_pass_name,
+    Metric,
     metric_means,
     metric_names,
     metric_table,
-    mg_pass_name,
 )
 
 from .lighteval_side import MISSING, lighteval_stages
@@ -117,8 +116,8 @@ def opencompass_stage(opencompass: Any, n: int, counts: Sequence[int]) -> Means:
         for k in K_LIST:
             for threshold in DEFAULT_THRESHOLDS:
                 value = opencompass.compute_g_pass_at_k(n=n, c=c, k=k, t=threshold)
-                detail[g_pass_name(k, threshold)] = value
-            detail[mg_pass_name(k)] = opencompass.compute_mg_pass_at_k(n=n, c=c, k=k)
+                detail[Metric.g_pass_at(k, threshold).name] = value
+            detail[Metric.mg_pass_at(k).name] = opencompass.compute_mg_pass_at_k(n=n, c=c, k=k)
         details.append(detail)
     return {name: float(np.mean([detail[name] for detail in details])) for name in details[0]}
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from tabulate import tabulate
 
-from gpassk_opencompass.uncertainty import kernel_of, rank_intervals, value_table
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.uncertainty import rank_intervals, value_table
 
 from .interval_coverage import POPULATIONS, better, draw_chances, names_of, value_of, versions_of
 
@@ -119,7 +120,7 @@ def row(case: Case, runs: int) -> dict[str, Any]:
 def draw_values(generator: np.random.Generator, case: Case) -> Floats:
     """The metric of each model and question, shape (models, questions)."""
     counts = generator.binomial(case.n, MODELS[case.models](generator, case))
-    values: Floats = value_table(kernel_of(case.metric), case.n)[counts]
+    values: Floats = value_table(Metric.parse(case.metric), case.n)[counts]
     return values
 
 
@@ -215,7 +216,7 @@ def _evening_gain(population: str, metric: str, share: float) -> float:
 
 
 def _mean(metric: str, chances: Floats) -> float:
-    return float(value_of(kernel_of(metric), chances).mean())
+    return float(value_of(Metric.parse(metric), chances).mean())
 
 
 if __name__ == '__main__':

@@ -24,7 +24,7 @@ def _integer(name: str, value: object) -> int:
 
 
 def as_whole(name: str, value: object, lowest: int, highest: int, meaning: str = '') -> int:
-    """A whole number from lowest to highest."""
+    """Return a whole number from lowest to highest."""
     number = _integer(name, value)
     if not lowest <= number <= highest:
         raise InputError(f'{name} must be from {lowest} to {meaning}{highest}, got {number}')
@@ -32,13 +32,13 @@ def as_whole(name: str, value: object, lowest: int, highest: int, meaning: str =
 
 
 def as_sizes(n: object, k: object) -> tuple[int, int]:
-    """n and k, 1 ≤ k ≤ n."""
+    """Return n and k, 1 ≤ k ≤ n."""
     size = as_whole('n', n, 1, LARGEST_N)
     return size, as_whole('k', k, 1, size, meaning='n = ')
 
 
 def as_counts(c: object, n: int) -> NDArray[Any]:
-    """An integer array with 0 ≤ c ≤ n; of no dimension for a single count."""
+    """Return an integer array with 0 ≤ c ≤ n; of no dimension for a single count."""
     if np.isscalar(c):
         return np.asarray(as_whole('c', c, 0, n, meaning='n = '))
     array = np.asarray(c)
@@ -55,7 +55,7 @@ def as_counts(c: object, n: int) -> NDArray[Any]:
 
 
 def as_threshold(threshold: object) -> float:
-    """τ from 0 to 1, by way of its decimal text."""
+    """Return τ, from 0 to 1, as its decimal text says."""
     if isinstance(threshold, bool) or not isinstance(threshold, Real):
         raise TypeError(f'a threshold must be a number, got {threshold!r} ({type(threshold).__name__})')
     # By way of its decimal text, numpy.float32(0.28) is 0.28 and not 0.2800000011920929.
@@ -66,5 +66,5 @@ def as_threshold(threshold: object) -> float:
 
 
 def as_list(values: object) -> list[Any]:
-    """One value or several, as a list."""
+    """Return one value or several as a list."""
     return list(values) if isinstance(values, Iterable) else [values]

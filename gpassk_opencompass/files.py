@@ -53,12 +53,12 @@ def put_aside(path: Path, moment: str) -> Path:
 
 
 def digest(content: bytes) -> str:
-    """SHA-256 in hexadecimal digits."""
+    """Return the SHA-256 in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value in a file.
+    """Read the JSON value in a file.
 
     Raises:
         OSError, ValueError: it cannot be read, or see `parse_json`.
@@ -67,7 +67,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The JSON value of a text that may be damaged.
+    """Read the JSON value of a text that may be damaged.
 
     Raises:
         ValueError: it is no JSON, or nested too deep to be read, for which `json` has another error.
@@ -79,5 +79,5 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """An object of JSON, an empty one in the place of anything else."""
+    """Return an object of JSON, an empty one in the place of anything else."""
     return value if isinstance(value, dict) else {}

@@ -47,7 +47,7 @@ class GPassAtK:
         self._score = _scoring_function(sample_scoring_function)
 
     def compute(self, predictions: Sequence[Any], gold: str | Sequence[Any]) -> dict[str, float]:
-        """The metrics of one question, as fractions.
+        """Return the metrics of one question, as fractions.
 
         Args:
             predictions: the answers, at least n of them. Of more, the first n are used: independent samples

@@ -40,7 +40,7 @@ class JsonRows:
         """Whether the numbers are those of lines; else of the objects of one JSON value."""
 
     def place(self, number: int) -> str:
-        """Where a row stands, for messages."""
+        """Return where a row stands, for messages."""
         return f'{self._name}:{number}' if self.lines else f'{self._name}, row {number}'
 
     def __iter__(self) -> Iterator[tuple[int, Row]]:
@@ -80,7 +80,7 @@ class JsonRows:
             yield number, row if type(row) is dict else self._object(number, row)
 
     def _start(self, number: int, text: str, file: IO[str]) -> Any:
-        """The first line's value, or that of the whole file where its first line is only the start of one."""
+        """Return the first line's value; the whole file's where that line is only the start of one."""
         try:
             first = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -26,12 +26,10 @@ from .errors import InputError
 from .metrics import (
     DEFAULT_THRESHOLDS,
     Counts,
-    g_pass_name,
-    metric_names,
+    Kind,
+    Metric,
     metric_table,
-    mg_pass_name,
-    pass_name,
-    required_correct,
+    metrics_of,
 )
 from .tails import Floats, tail
 
@@ -57,7 +55,7 @@ def reported_table(
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     together: bool = False,
 ) -> dict[str, Floats]:
-    """What is expected to be reported, as arrays over the true c = 0 … n; for use like `metric_table`.
+    """Return what is expected to be reported, arrays over the true c = 0 … n; for use like `metric_table`.
 
     Args:
         n: answers a question.
@@ -86,13 +84,13 @@ def reported_table(
 
 
 def drawn_from(n: int, k: int) -> Floats:
-    """P[at least j of k drawn are correct] for c = 0 … n of n and j = 0 … k: an array (n + 1, k + 1)."""
+    """Return P[at least j of k drawn are correct] for c = 0 … n and j = 0 … k: an array (n + 1, k + 1)."""
     size, draws = as_sizes(n, k)
     return np.stack([np.ones(size + 1), *(tail(size, draws, j) for j in range(1, draws + 1))], axis=-1)
 
 
 def drawn_from_beta(a: float, b: float, k: int) -> Floats:
-    """P[at least j of k are correct], j = 0 … k, over questions whose chance of success is Beta(a, b).
+    """Return P[at least j of k are correct], j = 0 … k, over questions whose chance is Beta(a, b).
 
     a, b < 1 is the usual U shape: most questions are nearly always or hardly ever solved.
 
@@ -118,14 +116,14 @@ def reported_of_beta(
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     together: bool = False,
 ) -> dict[str, float]:
-    """As `reported_table`, the mean over a Beta(a, b) population of questions (`drawn_from_beta`)."""
+    """Return what `reported_table` does, as the mean over a Beta(a, b) population (`drawn_from_beta`)."""
     columns = {k: drawn_from_beta(a, b, k) for k in _ks(k_list, thresholds)}
     means = _reported(np.asarray(a / (a + b)), columns, rates, thresholds, together)
     return {name: float(value) for name, value in means.items()}
 
 
 def reported_draws(drawn: Floats, rates: ErrorRates, *, together: bool = False) -> Floats:
-    """P[at least m of k drawn are judged correct] from P[at least j of k drawn are correct].
+    """Return P[at least m of k drawn are judged correct] from P[at least j of k drawn are correct].
 
     Args:
         drawn: of any shape; its last axis is j = 0 … k. Means over questions may be taken before or after.
@@ -151,7 +149,7 @@ def by_answers(
     *,
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
 ) -> dict[str, float]:
-    """What is expected to be reported where equal answers to a question share one verdict, right or wrong.
+    """Return what is expected to be reported where equal answers to a question share one verdict.
 
     Args:
         answers: n answers to each question; None stands for one that equals no other.
@@ -192,7 +190,7 @@ def mean_reported(
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     together: bool = False,
 ) -> dict[str, float]:
-    """As `reported_table`, the mean over questions: `counts[n]` are the true c of those with n answers.
+    """Return what `reported_table` does, as the mean over questions: `counts[n]` are those with n answers.
 
     Raises InputError where there is no question, or a count is out of range.
 
@@ -216,7 +214,7 @@ def mean_reported(
 
 
 def _mean_drawn(weights: Floats, n: int, k: int) -> Floats:
-    """The sum of `weights[c]` times row c of `drawn_from`, without the array itself."""
+    """Return the sum of `weights[c]` times row c of `drawn_from`, without the array itself."""
     as_sizes(n, k)
     return np.array([weights.sum(), *(weights @ tail(n, k, j) for j in range(1, k + 1))])
 
@@ -232,15 +230,20 @@ def _reported(
     table = {'accuracy': accuracy * (1 - missed) + (1 - accuracy) * accepted}
     for k, drawn in columns.items():
         judged = reported_draws(drawn, rates, together=together)
-        table[pass_name(k)] = judged[..., 1]
-        for threshold in thresholds:
-            table[g_pass_name(k, threshold)] = judged[..., required_correct(k, threshold)]
-        table[mg_pass_name(k)] = judged[..., (k + 1) // 2 + 1 :].sum(-1) * (2 / k)
+        for metric in metrics_of(k, thresholds, pass_at=True):
+            table[metric.name] = _drawn_score(metric, judged)
     return table
 
 
+def _drawn_score(metric: Metric, judged: Floats) -> Floats:
+    """Return the expected score of k draws from P[at least m of them are judged correct]."""
+    if metric.kind is Kind.MG_PASS:
+        return np.asarray(judged[..., (metric.k + 1) // 2 + 1 :].sum(-1) * metric.rise)
+    return np.asarray(judged[..., metric.steps[0]])
+
+
 def _together(drawn: Floats, missed: float, accepted: float) -> Floats:
-    """The correct ones of the drawn are all missed or none, the incorrect ones all accepted or none."""
+    """Return the chances where correct answers are missed together and incorrect ones accepted together."""
     # P[k − J ≥ m] = 1 − P[J ≥ k − m + 1]; P[J ≥ k + 1] = 0.
     incorrect = 1 - np.concatenate([drawn, np.zeros_like(drawn[..., :1])], axis=-1)[..., :0:-1]
     judged = (1 - missed) * ((1 - accepted) * drawn + accepted) + missed * accepted * incorrect
@@ -249,7 +252,7 @@ def _together(drawn: Floats, missed: float, accepted: float) -> Floats:
 
 
 def _at_least(k: int, missed: float, accepted: float) -> Floats:
-    """P[Bin(j, 1 − missed) + Bin(k − j, accepted) ≥ m] as an array over j, m = 0 … k."""
+    """Return P[Bin(j, 1 − missed) + Bin(k − j, accepted) ≥ m] as an array over j, m = 0 … k."""
     from scipy.stats import binom
 
     drawn = np.arange(k + 1)
@@ -260,7 +263,7 @@ def _at_least(k: int, missed: float, accepted: float) -> Floats:
 
 
 def _counts_of(row: Sequence[Hashable], truth: Sequence[bool], missed: float, accepted: float) -> Floats:
-    """P[c answers are judged correct] for c = 0 … n."""
+    """Return P[c answers are judged correct] for c = 0 … n."""
     groups = Counter(
         (('', place) if answer is None else ('answer', answer), bool(right))
         for place, (answer, right) in enumerate(zip(row, truth, strict=True))
@@ -283,5 +286,5 @@ def _checked(rates: ErrorRates) -> ErrorRates:
 
 def _ks(k_list: int | Sequence[int], thresholds: Sequence[float]) -> list[int]:
     ks = [as_whole('k', k, 1, LARGEST_K) for k in as_list(k_list)]
-    metric_names(ks, thresholds)  # refuses an empty list and repetitions
+    metrics_of(ks, thresholds)  # refuses an empty list and repetitions
     return ks

@@ -9,7 +9,11 @@ Sources: G-Pass@k: Liu et al., arXiv 2412.13147; the estimator of pass@k: Chen e
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import total_ordering
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -20,7 +24,10 @@ from .errors import InputError
 from .tails import Floats, mean_tail, tail
 
 DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The thresholds τ of the published tables."""
+"""The thresholds τ that are computed unless others are asked for."""
+
+SHOWN_THRESHOLDS = (0.5, 0.75, 1.0)
+"""The thresholds τ of the columns of the published tables."""
 
 Integer = int | np.integer[Any]
 Threshold = float | np.floating[Any]
@@ -32,7 +39,7 @@ def pass_at_k(n: Integer, c: Integer, k: Integer) -> float: ...
 @overload
 def pass_at_k(n: Integer, c: Counts, k: Integer) -> Floats: ...
 def pass_at_k(n: Integer, c: Integer | Counts, k: Integer) -> float | Floats:
-    """The probability that at least one of k answers drawn from the n is correct: 1 − C(n − c, k) / C(n, k).
+    """Return the chance that one or more of k answers drawn from n are correct: 1 − C(n − c, k) / C(n, k).
 
     It is G-Pass@k at τ = 0; arguments, result and errors are those of `g_pass_at_k`.
 
@@ -48,7 +55,7 @@ def g_pass_at_k(n: Integer, c: Integer, k: Integer, threshold: Threshold) -> flo
 @overload
 def g_pass_at_k(n: Integer, c: Counts, k: Integer, threshold: Threshold) -> Floats: ...
 def g_pass_at_k(n: Integer, c: Integer | Counts, k: Integer, threshold: Threshold) -> float | Floats:
-    """The probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
+    """Return the probability that at least max(1, ⌈k·τ⌉) of k answers drawn from the n are correct.
 
     G-Pass@k_τ = Σ_{j ≥ max(1, ⌈k·τ⌉)} C(c, j)·C(n − c, k − j) / C(n, k), drawn without replacement: an
     unbiased estimate for every n ≥ k. Correctly rounded for n ≤ 1,024, within 1e-12 above.
@@ -86,7 +93,7 @@ def mg_pass_at_k(n: Integer, c: Counts, k: Integer, *, integral: Integral = 'pub
 def mg_pass_at_k(
     n: Integer, c: Integer | Counts, k: Integer, *, integral: Integral = 'published'
 ) -> float | Floats:
-    """The mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
+    """Return the mean of G-Pass@k_τ over the thresholds from 0.5 to 1.
 
     'published' is the sum of the paper, (2/k)·Σ_{i = ⌈k/2⌉ + 1}^{k} G-Pass@k_{i/k}. For odd k it cannot reach
     1: a model that is always right gets (k − 1)/k, and k = 1 gives 0. 'exact' is 2·∫_{0.5}^{1} G-Pass@k_τ dτ,
@@ -105,7 +112,7 @@ def mg_pass_at_k(
 
 
 def required_correct(k: Integer, threshold: Threshold) -> int:
-    """How many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
+    """Return how many of k answers must be correct at threshold τ: max(1, ⌈k·τ⌉), free of binary rounding.
 
     k·τ is rounded to nine decimals first, so that 0.28, 7/25 and the thresholds that `numpy.arange` and
     `numpy.linspace` make all mean what they say. Errors are those of `g_pass_at_k`.
@@ -116,41 +123,196 @@ def required_correct(k: Integer, threshold: Threshold) -> int:
     return max(1, math.ceil(round(as_whole('k', k, 1, LARGEST_N) * as_threshold(threshold), 9)))
 
 
-def pass_name(k: Integer) -> str:
-    """The key of pass@k in every result, e.g. 'pass@4'."""
-    return f'pass@{k}'
+class Kind(Enum):
+    """The kinds of metrics, in the order in which tables show them."""
+
+    ACCURACY = 'accuracy'
+    PASS = 'pass@k'
+    G_PASS = 'G-Pass@k_τ'
+    MG_PASS = 'mG-Pass@k'
 
 
-def g_pass_name(k: Integer, threshold: Threshold) -> str:
-    """The key of G-Pass@k_τ in every result, e.g. 'G-Pass@4_0.5'; binary noise is not part of a name."""
-    return f'G-Pass@{k}_{round(as_threshold(threshold), 9)}'
+_PLACES = {kind: place for place, kind in enumerate(Kind)}
+
+_KINDS = {'pass': Kind.PASS, 'G-Pass': Kind.G_PASS, 'mG-Pass': Kind.MG_PASS}
+
+_KEY = re.compile(
+    r'(?P<kind>m?G-Pass|pass)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
+)
 
 
-def mg_pass_name(k: Integer) -> str:
-    """The key of mG-Pass@k in every result, e.g. 'mG-Pass@4'."""
-    return f'mG-Pass@{k}'
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. Its text is its key in result files, `Metric.parse` reads the key.
+
+    Two metrics are equal where their keys are. They are ordered as in tables: accuracy, then for each k
+    pass@k, G-Pass@k_τ by τ, and mG-Pass@k.
+
+    Args:
+        kind: one of `Kind`, or its text.
+        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy.
+        threshold: τ of G-Pass@k_τ, from 0 to 1, kept as its key tells it: to nine decimals, where the
+            multiple of 1/k that has the same ones is meant. None for every other kind.
+
+    Raises:
+        InputError: a number is out of range, or there is no such metric.
+        TypeError: k or the threshold is no number.
+
+    >>> str(Metric(Kind.G_PASS, 16, 0.5)), str(Metric('accuracy'))
+    ('G-Pass@16_0.5', 'accuracy')
+    >>> Metric.parse('G-Pass@7_0.142857143').threshold == 1 / 7
+    True
+    """
+
+    kind: Kind
+    k: int = 1
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, 'kind', Kind(self.kind))
+        except ValueError:
+            kinds = ', '.join(kind.value for kind in Kind)
+            raise InputError(f'{self.kind!r} is no kind of metric: expected one of {kinds}') from None
+        object.__setattr__(self, 'k', as_whole('k', self.k, 1, LARGEST_N))
+        if (self.kind is Kind.G_PASS) != (self.threshold is not None):
+            what = self.kind.value
+            raise InputError(f'{what} with threshold {self.threshold}: G-Pass@k_τ has one, no other kind')
+        if self.kind is Kind.ACCURACY and self.k != 1:
+            raise InputError(f'accuracy with k = {self.k}: expected 1, it is that of single answers')
+        if self.threshold is not None:
+            object.__setattr__(self, 'threshold', _as_in_key(self.k, self.threshold))
+
+    @classmethod
+    def parse(cls, text: str) -> Metric:
+        """Read a key.
+
+        Raises:
+            InputError: the text is none.
+        """
+        if text == Kind.ACCURACY.value:
+            return ACCURACY
+        found = _KEY.fullmatch(text)
+        if found is None or (found['kind'] == 'G-Pass') != (found['tau'] is not None):
+            raise InputError(f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5 or mG-Pass@16')
+        try:
+            threshold = None if found['tau'] is None else float(found['tau'])
+            return cls(_KINDS[found['kind']], int(found['k']), threshold)
+        except InputError as error:
+            raise InputError(f'{text!r} is no metric: {error}') from error
+
+    @classmethod
+    def pass_at(cls, k: int) -> Metric:
+        """Return pass@k."""
+        return cls(Kind.PASS, k)
+
+    @classmethod
+    def g_pass_at(cls, k: int, threshold: Threshold) -> Metric:
+        """Return G-Pass@k_τ."""
+        return cls(Kind.G_PASS, k, as_threshold(threshold))
+
+    @classmethod
+    def mg_pass_at(cls, k: int) -> Metric:
+        """Return mG-Pass@k."""
+        return cls(Kind.MG_PASS, k)
+
+    def __str__(self) -> str:
+        kind: str = self.kind.value
+        if self.kind is Kind.ACCURACY:
+            return kind
+        threshold = '' if self.threshold is None else f'_{round(self.threshold, 9)}'
+        return f'{kind.partition("@")[0]}@{self.k}{threshold}'
+
+    def __lt__(self, other: object) -> bool:
+        return self._place < other._place if isinstance(other, Metric) else NotImplemented
+
+    @property
+    def _place(self) -> tuple[bool, int, int, float]:
+        return self.kind is not Kind.ACCURACY, self.k, _PLACES[self.kind], self.threshold or 0.0
+
+    @property
+    def name(self) -> str:
+        """The key in result files, e.g. 'G-Pass@4_0.5'."""
+        return str(self)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The numbers of correct answers, among k, at which the score of a draw rises."""
+        if self.kind is Kind.MG_PASS:
+            return tuple(range((self.k + 1) // 2 + 1, self.k + 1))
+        return (1,) if self.threshold is None else (required_correct(self.k, self.threshold),)
+
+    @property
+    def rise(self) -> float:
+        """What the score of a draw gains at each of `steps`."""
+        return 2 / self.k if self.kind is Kind.MG_PASS else 1.0
+
+    def scores(self) -> Floats:
+        """Return the score of a draw with a = 0 … k correct answers, of shape (k + 1,).
+
+        >>> Metric.mg_pass_at(4).scores()
+        array([0. , 0. , 0. , 0.5, 1. ])
+        """
+        rises = np.zeros(self.k + 1)
+        rises[list(self.steps)] = self.rise
+        return np.cumsum(rises)
 
 
-def metric_names(
-    k_list: Integer | Iterable[Integer], thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS
-) -> list[str]:
-    """The published keys in their order: for each k, G-Pass@k at each threshold, then mG-Pass@k.
+ACCURACY = Metric(Kind.ACCURACY)
 
-    Raises InputError where a k or a threshold is out of range or given twice, or no k is given; TypeError
-    where one is no number.
 
-    >>> metric_names(4, [0.5, 1.0])
-    ['G-Pass@4_0.5', 'G-Pass@4_1.0', 'mG-Pass@4']
+def _as_in_key(k: int, threshold: float) -> float:
+    """Return τ without binary noise: rounded as in a key, or the multiple of 1/k that has the same key."""
+    rounded = round(as_threshold(threshold), 9) + 0.0  # -0.0 is 0.0
+    multiple = round(k * rounded) / k
+    return multiple if round(multiple, 9) == rounded else rounded
+
+
+def metrics_of(
+    k_list: Integer | Iterable[Integer],
+    thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
+    *,
+    pass_at: bool = False,
+) -> list[Metric]:
+    """Return the metrics of some k and τ in their order: for each k, G-Pass@k at each τ, then mG-Pass@k.
+
+    Args:
+        k_list, thresholds: one or several each, in the order of the metrics.
+        pass_at: with pass@k before those of each k.
+
+    Raises:
+        InputError: a k or a threshold is out of range or given twice, or no k is given.
+        TypeError: one of them is no number.
     """
     ks = [as_whole('k', k, 1, LARGEST_N) for k in as_list(k_list)]
     if not ks:
         raise InputError('k is empty: give at least one k')
     taus = as_list(thresholds)
-    names = [name for k in ks for name in (*(g_pass_name(k, tau) for tau in taus), mg_pass_name(k))]
-    repeated = [name for name in names if names.count(name) > 1]
+    metrics = [
+        metric
+        for k in ks
+        for metric in (
+            *([Metric.pass_at(k)] if pass_at else []),
+            *(Metric.g_pass_at(k, tau) for tau in taus),
+            Metric.mg_pass_at(k),
+        )
+    ]
+    repeated = [metric for metric in metrics if metrics.count(metric) > 1]
     if repeated:
         raise InputError(f'give each k and each threshold once: {repeated[0]} would be computed twice')
-    return names
+    return metrics
+
+
+def metric_names(
+    k_list: Integer | Iterable[Integer], thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS
+) -> list[str]:
+    """Return the keys of `metrics_of`, which tells order and errors.
+
+    >>> metric_names(4, [0.5, 1.0])
+    ['G-Pass@4_0.5', 'G-Pass@4_1.0', 'mG-Pass@4']
+    """
+    return [metric.name for metric in metrics_of(k_list, thresholds)]
 
 
 def metric_table(
@@ -158,7 +320,7 @@ def metric_table(
     k_list: Integer | Iterable[Integer],
     thresholds: Threshold | Iterable[Threshold] = DEFAULT_THRESHOLDS,
 ) -> dict[str, Floats]:
-    """Every metric as a read-only array over c = 0 … n: for each k, pass@k and the metrics of `metric_names`.
+    """Return each metric as a read-only array over c = 0 … n: of each k pass@k, then those of `metric_names`.
 
     `table[name][c]` gives the values of any questions, `metric_means(table, c)` the means. Errors are those
     of `metric_names` and `g_pass_at_k`.
@@ -166,19 +328,16 @@ def metric_table(
     >>> metric_table(4, [2], [1.0])['G-Pass@2_1.0'].round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    ks, taus = as_list(k_list), as_list(thresholds)
-    metric_names(ks, taus)  # refuses an empty list and repetitions
     table: dict[str, Floats] = {}
-    for size, k in (as_sizes(n, k) for k in ks):
-        table[pass_name(k)] = tail(size, k, 1)
-        for tau in taus:
-            table[g_pass_name(k, tau)] = tail(size, k, required_correct(k, tau))
-        table[mg_pass_name(k)] = mean_tail(size, k, with_half=False)
+    for metric in metrics_of(k_list, thresholds, pass_at=True):
+        size, k = as_sizes(n, metric.k)
+        mean = metric.kind is Kind.MG_PASS
+        table[metric.name] = mean_tail(size, k, with_half=False) if mean else tail(size, k, *metric.steps)
     return table
 
 
 def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
-    """The mean of each metric over the questions with counts `c`, at the cost of one pass over `c`.
+    """Return the mean of each metric over the questions with counts `c`, at the cost of one pass over `c`.
 
     Args:
         table: arrays over c = 0 … n, as `metric_table` makes them.

@@ -19,7 +19,7 @@ _LARGEST_EXACT_N = 1_024
 
 
 def tail(n: int, k: int, m: int) -> Floats:
-    """P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
+    """Return P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
     # Only small tables are kept: at most 512 × 8 KiB.
     return _exact_tail(n, k, m) if n <= _LARGEST_EXACT_N else _float_tail(n, k, m)
 
@@ -30,7 +30,7 @@ def _exact_tail(n: int, k: int, m: int) -> Floats:
 
 
 def mean_tail(n: int, k: int, with_half: bool) -> Floats:
-    """(2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉, and with_half, where k is odd, P[X ≥ (k+1)/2]/k more; read-only."""
+    """Return (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉, with_half P[X ≥ (k+1)/2]/k more, for odd k; read-only."""
     # (2/k)·Σ_{i>h} P[X ≥ i] = (2/k)·E[max(X − h, 0)], and answer r ≤ c adds one to X − h where it is drawn
     # (k/n) and h before it are: the sum over i is a sum over r in the table of n − 1 answers and k − 1 draws.
     if n <= _LARGEST_EXACT_N:
@@ -52,7 +52,7 @@ def _exact_mean_tail(n: int, k: int, with_half: bool) -> Floats:
 
 
 def _tail_numerators(n: int, k: int, m: int) -> list[int]:
-    """P[X ≥ m]·C(n, k) for c = 0 … n."""
+    """Return P[X ≥ m]·C(n, k) for c = 0 … n."""
     if m > k:
         return [0] * (n + 1)
     terms = [math.comb(n - m, k - m)]

@@ -14,12 +14,30 @@ UNSEEN = re.compile(
 
 
 def escaped(text: str, keep: str = '') -> str:
-    r"""A text with escapes for `UNSEEN` characters, but for those that may stay.
+    r"""Return a text with escapes for `UNSEEN` characters, but for those that may stay.
 
     >>> escaped('2\x1b[2J\nis 二', keep='\n')
     '2\\x1b[2J\nis 二'
     """
     return UNSEEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def printable(text: object, width: int | None = None, keep: str = '') -> str:
+    r"""Return a text on one line with escapes for `UNSEEN` characters, so that no text steers the terminal.
+
+    Args:
+        text: anything; `str` is applied.
+        width: the greatest length; what is longer ends in '…'.
+        keep: characters that may stay, e.g. line breaks.
+
+    >>> printable('2\x1b[2J\nis 二')
+    '2\\x1b[2J\\nis 二'
+    >>> printable('a long text', 7)
+    'a long…'
+    """
+    cut = str(text) if width is None else str(text)[: width + 1]
+    shown = escaped(cut, keep)
+    return shown if width is None or len(shown) <= width else f'{shown[: width - 1]}…'
 
 
 def json_text(value: object, indent: int | None = None) -> str:

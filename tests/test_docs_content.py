@@ -20,8 +20,11 @@ from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.build import judge_config
 from gpassk_opencompass.metrics import metric_means, metric_table
+from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 from gpassk_opencompass.sweep import Entry
 from gpassk_opencompass.sweep.axes import MODEL_LINES
+from gpassk_opencompass.sweep.benchmarks import benchmark_names
+from gpassk_opencompass.sweep.engines import ENGINES
 from gpassk_opencompass.sweep.grid import EXCLUDE_FIELDS
 from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
 
@@ -197,6 +200,34 @@ def test_the_page_of_sweeps_lists_every_field() -> None:
     lines = SWEEPS.section('The lines')
     assert all(f'`{name}' in lines for name in EXCLUDE_FIELDS)
     assert all(f'`{name}`' in lines for name in MODEL_LINES)
+
+
+# docs/engines.md, docs/data.md
+
+
+def test_the_table_of_engines_is_the_registry() -> None:
+    """Each engine, its class, and the lines that it takes beside the others."""
+    rows = page('engines').rows('`engine`')
+    assert [row[0].strip('`') for row in rows] == list(ENGINES)
+    for name, _, types, options in rows:
+        engine = ENGINES[name.strip('`')]
+        assert types == "the same, with `backend='pytorch'`" or f'`{engine.type.rpartition(".")[2]}`' in types
+        assert options == 'the same' or set(re.findall('`(\\w+)`', options)) == set(engine.options)
+
+
+def test_the_table_of_benchmarks_is_the_registry() -> None:
+    """Each name of a template, and its number of questions where that is known."""
+    rows = {name: row[2] for row in page('data').rows('name in a template') for name in _names(row[0])}
+    assert list(rows) == list(benchmark_names())
+    for name, found in BENCHMARKS.items():
+        if isinstance(found, QuestionSet):
+            assert rows[name].startswith(str(found.questions))
+
+
+def _names(cell: str) -> list[str]:
+    """`olymmath-en-easy`, `-en-hard` is two names."""
+    first, *rest = re.findall('`([^`]+)`', cell)
+    return [first, *(f'olymmath{name}' if name.startswith('-') else name for name in rest)]
 
 
 # CONTRIBUTING.md, docs/contributing.md

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,42 +11,61 @@ from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_results import board_of, made_result, made_sweep
+from doc_pages import page
+from made_results import board_of, made_result, made_sweep, write_results
 
+import gpassk_opencompass
 from gpassk_opencompass import InputError, MissingExtraError
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.registry import Registry
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, rerun_interval
-from gpassk_opencompass.uncertainty.kernels import subset_squares
+from gpassk_opencompass.uncertainty import compare, mean_interval, rerun_interval
+from gpassk_opencompass.uncertainty.rerun import subset_squares
 
 pytest.importorskip('matplotlib')
 
 from matplotlib.text import Text
 
-from gpassk_opencompass.report.figures import lettering, write_figures, write_formula_figures
-from gpassk_opencompass.report.figures.curves import draws, steps, thresholds
+from gpassk_opencompass.report import figures
+from gpassk_opencompass.report.figures import (
+    board_names,
+    drawings,
+    labels,
+    write_figures,
+    write_formula_figures,
+)
+from gpassk_opencompass.report.figures.curves import draws, sensitivity, series, steps, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing, LeftOut, pages
 from gpassk_opencompass.report.figures.formulas import RERUNS, simulate
-from gpassk_opencompass.report.figures.gap import gap, gaps_of, told
-from gpassk_opencompass.report.figures.labels import labelled
-from gpassk_opencompass.report.figures.lettering import columns, cut_middle, drawable
-from gpassk_opencompass.report.figures.potential import free_places, named_places, potential, with_greedy
-from gpassk_opencompass.report.figures.samples import half_widths, samples, sizes
-from gpassk_opencompass.report.figures.sensitivity import sensitivity, series
-from gpassk_opencompass.report.figures.stability import MOST_COLUMNS, columns_of, questions, shares_of
-from gpassk_opencompass.report.figures.style import house_style
-from gpassk_opencompass.report.figures.subsampling import (
+from gpassk_opencompass.report.figures.greedy import (
+    free_places,
+    gap,
+    gaps_of,
+    named_places,
+    potential,
+    told,
+    with_greedy,
+)
+from gpassk_opencompass.report.figures.labels import columns, cut_middle, drawable, labelled
+from gpassk_opencompass.report.figures.questions import MOST_COLUMNS, columns_of, questions, shares_of
+from gpassk_opencompass.report.figures.samples import (
+    half_widths,
     question_error,
     rerun_error,
+    samples,
+    sizes,
     subset_variances,
 )
-from gpassk_opencompass.report.figures.writing import board_names, drawings
+from gpassk_opencompass.report.figures.style import house_style
 
 pytestmark = pytest.mark.slow
 
+PAGE = page('extending')
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')
@@ -110,7 +130,7 @@ def test_bands_are_the_clustered_intervals_and_stop_where_those_are_refused() ->
     with house_style():
         one = only(thresholds(board))
     band = one.figure.axes[0].collections[0].get_paths()[0].vertices
-    interval = entry.interval('G-Pass@16_0.5')
+    interval = entry.interval(Metric.parse('G-Pass@16_0.5'))
     at_half = sorted(y for x, y in band if x == 0.5)
     assert {round(at_half[0], 9), round(at_half[-1], 9)} == {
         round(100 * interval.low, 9),
@@ -139,21 +159,21 @@ def test_many_thresholds_are_thinned_evenly() -> None:
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@2_1.0', 'mG-Pass@3'])
 def test_errors_over_n_are_those_of_all_subsets(name: str) -> None:
     """Mean squares and variances over every subset of m of 7 answers; the mean never moves."""
-    kernel, n = kernel_of(name), 7
-    for m in range(kernel.k, n + 1):
+    metric, n = Metric.parse(name), 7
+    for m in range(metric.k, n + 1):
         for c in range(n + 1):
             row = [1] * c + [0] * (n - c)
             values = []
             for subset in combinations(row, m):
-                chosen = list(combinations(subset, kernel.k))
-                values.append(np.mean([kernel.scores()[sum(draw)] for draw in chosen]))
-            assert subset_squares(kernel, n, m)[c] == pytest.approx(np.mean(np.square(values)), abs=1e-12)
-            assert subset_variances(kernel, n, m)[c] == pytest.approx(np.var(values), abs=1e-12)
+                chosen = list(combinations(subset, metric.k))
+                values.append(np.mean([metric.scores()[sum(draw)] for draw in chosen]))
+            assert subset_squares(metric, n, m)[c] == pytest.approx(np.mean(np.square(values)), abs=1e-12)
+            assert subset_variances(metric, n, m)[c] == pytest.approx(np.var(values), abs=1e-12)
 
 
 def test_the_error_for_new_questions_is_the_mean_over_all_subsets() -> None:
     """Every choice of 2 of 3 answers to each of 4 questions from 2 problems, as many as there are."""
-    kernel, counts, n, m = kernel_of('G-Pass@2_1.0'), np.array([1, 2, 3, 2]), 3, 2
+    metric, counts, n, m = Metric.parse('G-Pass@2_1.0'), np.array([1, 2, 3, 2]), 3, 2
     problems = ['p', 'p', 'q', 'r']
     squares, weights = [], []
     for numbers in np.ndindex(3, 3, 3, 3):
@@ -162,32 +182,32 @@ def test_the_error_for_new_questions_is_the_mean_over_all_subsets() -> None:
         squares.append(mean_interval(values, problems).error ** 2)
         weights.append(np.prod(ways))
     wanted = np.average(squares, weights=weights)
-    assert question_error(counts, n, m, kernel, problems) ** 2 == pytest.approx(wanted)
+    assert question_error(counts, n, m, metric, problems) ** 2 == pytest.approx(wanted)
 
 
 def test_errors_with_all_samples_are_those_of_the_tables() -> None:
     """At m = n both are what `mean_interval` and `rerun_interval` say."""
     entry = board_of(made_sweep(['a'], (0.7,), (1.0,))).entries[0]
-    kernel, result = kernel_of('mG-Pass@16'), entry.result
-    wide = question_error(result.counts, 48, 48, kernel, result.problems)
-    assert wide == pytest.approx(entry.interval('mG-Pass@16').error)
-    assert rerun_error(result.counts, 48, 48, kernel) == pytest.approx(
-        rerun_interval(result.counts, 48, kernel).error
+    metric, result = Metric.parse('mG-Pass@16'), entry.result
+    wide = question_error(result.counts, 48, 48, metric, result.problems)
+    assert wide == pytest.approx(entry.interval(Metric.parse('mG-Pass@16')).error)
+    assert rerun_error(result.counts, 48, 48, metric) == pytest.approx(
+        rerun_interval(result.counts, 48, metric).error
     )
 
 
 def test_the_rerun_error_is_right_on_average() -> None:
     """Its unbiased part, averaged over all counts of 6 answers, is the variance of a rerun with 4 of them."""
-    kernel, n, m, chance = kernel_of('G-Pass@2_1.0'), 6, 4, 0.6
+    metric, n, m, chance = Metric.parse('G-Pass@2_1.0'), 6, 4, 0.6
     from gpassk_opencompass.uncertainty import value_table
-    from gpassk_opencompass.uncertainty.kernels import pair_table
+    from gpassk_opencompass.uncertainty.rerun import pair_table
 
     def chances(size: int) -> list[float]:
         return [comb(size, c) * chance**c * (1 - chance) ** (size - c) for c in range(size + 1)]
 
-    values = value_table(kernel, m)
+    values = value_table(metric, m)
     truth = np.average(values**2, weights=chances(m)) - np.average(values, weights=chances(m)) ** 2
-    unbiased = subset_squares(kernel, n, m) - pair_table(kernel, n)
+    unbiased = subset_squares(metric, n, m) - pair_table(metric, n)
     assert np.average(unbiased, weights=chances(n)) == pytest.approx(truth)
 
 
@@ -205,7 +225,7 @@ def test_funnels_narrow_from_k_to_n_with_3k_among_their_points() -> None:
 def test_more_answers_than_there_are_cannot_be_chosen() -> None:
     """m > n is an error that says so."""
     with pytest.raises(InputError, match='at most the n = 4'):
-        subset_squares(kernel_of('accuracy'), 4, 5)
+        subset_squares(Metric.parse('accuracy'), 4, 5)
 
 
 def test_sensitivity_keeps_the_other_settings_fixed() -> None:
@@ -220,7 +240,7 @@ def test_sensitivity_keeps_the_other_settings_fixed() -> None:
         one = next(iter(sensitivity(board)))
         assert isinstance(one, Drawing)
         lines = {line.get_label(): line for line in one.figure.axes[0].lines}
-    wanted = [100 * entry.result.values('mG-Pass@16').mean() for entry in found[0].entries]
+    wanted = [100 * entry.result.values(Metric.parse('mG-Pass@16')).mean() for entry in found[0].entries]
     assert lines['mG-Pass@16'].get_ydata() == pytest.approx(wanted)
 
 
@@ -261,13 +281,13 @@ def test_many_questions_share_columns() -> None:
 def test_the_gap_is_the_paired_difference() -> None:
     """Largest first, and what stands beside it is what `compare` says."""
     board = board_of(made_sweep(['a', 'b'], questions=60))
-    gaps = gaps_of(with_greedy(board), 'G-Pass@16_1.0')
+    gaps = gaps_of(with_greedy(board), Metric.g_pass_at(16, 1.0))
     found = [one.difference.difference for one in gaps]
     assert found == sorted(found, reverse=True)
     entry = gaps[0].run.entry
     assert entry.greedy is not None
-    values = entry.result.values('G-Pass@16_1.0')
-    wanted = compare(entry.greedy.values('accuracy'), values, entry.result.problems)
+    values = entry.result.values(Metric.parse('G-Pass@16_1.0'))
+    wanted = compare(entry.greedy.values(Metric.parse('accuracy')), values, entry.result.problems)
     assert gaps[0].difference == wanted
     assert told(wanted) == (
         f'{100 * wanted.difference:.2f}  [{100 * wanted.low:.1f}, {100 * wanted.high:.1f}]'
@@ -276,7 +296,7 @@ def test_the_gap_is_the_paired_difference() -> None:
 
 def test_a_refused_gap_has_no_interval() -> None:
     """Ten problems are too few; the number stands alone."""
-    [first, _] = gaps_of(with_greedy(small_board()), 'G-Pass@4_1.0')
+    [first, _] = gaps_of(with_greedy(small_board()), Metric.g_pass_at(4, 1.0))
     assert told(first.difference).endswith('no interval')
 
 
@@ -288,7 +308,7 @@ def test_potential_shows_each_run_where_it_is() -> None:
     [best] = [line for line in axes.lines if line.get_label() == 'best']
     top = board.entries[0]
     assert best.get_xdata() == pytest.approx([50.0])
-    assert best.get_ydata() == pytest.approx([100 * top.result.values('mG-Pass@4').mean()])
+    assert best.get_ydata() == pytest.approx([100 * top.result.values(Metric.parse('mG-Pass@4')).mean()])
 
 
 @pytest.mark.parametrize(('spot', 'points'), [(50.0, 20), (98.0, 5)])
@@ -391,7 +411,7 @@ def test_what_no_font_can_draw_is_written_as_python_writes_it() -> None:
 
 def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of runs without an interval, too: a glyph that is missing would be a box."""
-    monkeypatch.setattr(lettering, '_glyphs', lambda: (frozenset(range(0x250)),))
+    monkeypatch.setattr(labels, '_glyphs', lambda: (frozenset(range(0x250)),))
     runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0-3', '0-7')]
     with house_style():
         for one in drawings(board_of(runs)):
@@ -403,7 +423,7 @@ def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.
 
 def test_without_a_chinese_font_names_stay_different(monkeypatch: pytest.MonkeyPatch) -> None:
     """No boxes that look alike: the characters' numbers."""
-    monkeypatch.setattr(lettering, '_glyphs', lambda: (frozenset(range(0x250)),))
+    monkeypatch.setattr(labels, '_glyphs', lambda: (frozenset(range(0x250)),))
     assert drawable('é数') == 'é\\u6570'
 
 
@@ -519,3 +539,52 @@ def test_both_families_of_greedy_runs_say_what_is_missing() -> None:
     assert [type(one) for family in (potential, gap) for one in family(board)] == [LeftOut, LeftOut]
     with house_style():
         assert isinstance(only(samples(board)), Drawing)
+
+
+def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -> None:
+    """The one of docs/extending.md: it stands among the others, and can be asked for by name."""
+    [points] = [block.text for block in PAGE.blocks('toml') if '.figures' in block.text]
+    [code] = [block.text for block in PAGE.blocks('python') if 'report.figures' in block.text]
+    info = tmp_path / 'path' / 'theirs-1.0.dist-info'
+    info.mkdir(parents=True)
+    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n')
+    (info / 'entry_points.txt').write_text(
+        points.replace("project.entry-points.'", '').replace("'", '').replace(']]', ']')
+    )
+    (tmp_path / 'path' / 'theirs').mkdir()
+    (tmp_path / 'path' / 'theirs' / 'figures.py').write_text(code)
+    write_results(made_sweep(['m'], temperatures=(1.0,), top_ps=(1.0,), questions=40), tmp_path / 'results')
+    folder = tmp_path / 'out' / 'figures'
+    for names in (['counts'], ['gap', 'counts']):
+        done = report_figures(tmp_path, *names)
+        assert done.returncode == 0, done.stderr
+        index = json.loads((folder / 'figures.json').read_text())
+        assert [one['figure'] for one in index['figures']] == names
+        assert (folder / 'LiveMathBench-vmade-counts.svg').is_file()
+        assert (folder / 'LiveMathBench-vmade-gap.svg').is_file() == ('gap' in names)
+    done = report_figures(tmp_path, 'no-such-figure')
+    assert done.returncode == 2
+    assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
+    assert done.stderr.endswith(', gap, counts\n')
+
+
+def report_figures(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
+    """Run `gpassk report --figures` with what is installed in the folder `path`."""
+    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(folder / 'results')]
+    path = os.pathsep.join([str(folder / 'path'), str(Path(gpassk_opencompass.__file__).parents[1])])
+    return subprocess.run(
+        [*line, '-o', str(folder / 'out'), '--only', 'figures', '--figures', *names],
+        env={**os.environ, 'PYTHONPATH': path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_drawing_whose_name_is_no_name_of_a_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be written anywhere."""
+    astray = Drawing('../astray', 't', 'c', None)  # type: ignore[arg-type]
+    monkeypatch.setattr(figures, 'FIGURES', Registry('none', 'figure', {'astray': 'made_figures:astray'}))
+    monkeypatch.setitem(sys.modules, 'made_figures', SimpleNamespace(astray=lambda board: [astray]))
+    with pytest.raises(InputError, match=r"'\.\./astray': expected letters"):
+        list(drawings(small_board()))

@@ -12,7 +12,7 @@ import pytest
 from markdown import markdown
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.table import Table, markdown_cell, markdown_line
+from gpassk_opencompass.tables import Table, markdown_cell, markdown_line
 from gpassk_opencompass.unseen import escaped
 
 GOOD = [
@@ -59,7 +59,7 @@ class Rendered(HTMLParser):
 @pytest.mark.parametrize('name', [*GOOD, *LIVE])
 def test_a_name_is_shown_as_it_is_and_does_nothing(name: str) -> None:
     """In a table, a list and a heading; no link, no image, no tag but those of the table."""
-    table = Table(['model'], [[name], ['other']]).to_markdown()
+    table = Table('t', ['model'], [[name], ['other']]).to_markdown()
     shown = Rendered(f'## {markdown_line(name)}\n\n{table}\n\n- {markdown_line(name)}\n- x\n')
     assert shown.tags == {'h2', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'ul', 'li'}
     heading, _, cell, _, item, _ = [text.strip() for text in shown.texts]

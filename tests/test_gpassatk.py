@@ -18,8 +18,8 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.gpassatk import GPassAtK
 from gpassk_opencompass.metrics import (
     DEFAULT_THRESHOLDS,
+    Metric,
     g_pass_at_k,
-    g_pass_name,
     metric_means,
     metric_names,
     metric_table,
@@ -142,10 +142,10 @@ def test_names_are_the_published_keys_in_order() -> None:
         'G-Pass@4_0.0', 'G-Pass@4_1.0', 'mG-Pass@4', 'G-Pass@8_0.0', 'G-Pass@8_1.0', 'mG-Pass@8',
     ]  # fmt: skip
     assert metric_names(np.int64(4)) == [f'G-Pass@4_{tau}' for tau in DEFAULT_THRESHOLDS] + ['mG-Pass@4']
-    assert [g_pass_name(4, tau) for tau in (0, 1, 0.25, np.float32(0.28))] == [
+    assert [Metric.g_pass_at(4, tau).name for tau in (0, 1, 0.25, np.float32(0.28))] == [
         'G-Pass@4_0.0', 'G-Pass@4_1.0', 'G-Pass@4_0.25', 'G-Pass@4_0.28',
     ]  # fmt: skip
-    assert [g_pass_name(4, tau) for tau in np.arange(0, 0.4, 0.1)][-1] == 'G-Pass@4_0.3'
+    assert [Metric.g_pass_at(4, tau).name for tau in np.arange(0, 0.4, 0.1)][-1] == 'G-Pass@4_0.3'
 
 
 def test_lists_of_k_and_thresholds_must_be_sets() -> None:

@@ -11,8 +11,7 @@ from result_files import ABBR, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.summary import summary_table
-from gpassk_opencompass.report.table import Run
+from gpassk_opencompass.report.summary import Run, summary_table
 from gpassk_opencompass.results.health import Gate, Health, health_of
 from gpassk_opencompass.results.read import read
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
 from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.figures.labels import labelled
@@ -178,7 +179,7 @@ def test_a_higher_level_is_a_wider_interval(tmp_path: Path) -> None:
     widths = []
     for level in (0.8, 0.99):
         [board], _ = boards_of(tmp_path, level=level)
-        interval = board.entries[0].interval('mG-Pass@2')
+        interval = board.entries[0].interval(Metric.parse('mG-Pass@2'))
         widths.append(interval.high - interval.low)
     assert widths[0] < widths[1]
 
@@ -207,6 +208,6 @@ def test_every_result_stands_in_exactly_one_place(counts: list[list[int]], judge
     assert len(placed) + len(left_out) == len(results)
     assert sorted(set(placed)) == sorted(placed)
     for board in found:
-        means = [float(entry.result.values('mG-Pass@2').mean()) for entry in board.entries]
+        means = [float(entry.result.values(Metric.parse('mG-Pass@2')).mean()) for entry in board.entries]
         assert means == sorted(means, reverse=True)
         assert all(best <= worst for best, worst in board.ranks.tolist())

@@ -11,7 +11,7 @@ from typing import Any
 import old_work_dir as old
 import pytest
 
-from gpassk_opencompass.runs.progress import step_of
+from gpassk_opencompass.runs.driver import step_of
 from gpassk_opencompass.sources.opencompass import find_runs
 
 

@@ -3,64 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from doc_pages import ROOT, page
 from hosts import import_plugin
+from installed import install, install_theirs, python
 from sweeping import load
 
 pytestmark = pytest.mark.slow
 
-PAGE = page('extending')
 LINES = ["benchmarks=['contest2026', 'AIME2024']", 'temperatures=1.0', 'greedy=False']
-QUESTIONS = [{'question': f'What is {i} + 1?', 'answer': str(i + 1)} for i in range(4)]
-
-
-def install(folder: Path, package: str, points: str, **files: str) -> None:
-    """Put an installed package into a folder of the path: its metadata and its modules."""
-    info = folder / f'{package}-1.0.dist-info'
-    info.mkdir(parents=True)
-    (info / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n')
-    (info / 'entry_points.txt').write_text(points)
-    for name, text in files.items():
-        file = folder / package / f'{name}.py'
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding='utf-8')
 
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
     """The folder that has the package of the page, and nothing else."""
-    toml = PAGE.blocks('toml')[0].text
-    points = re.sub(r"'([\w.:]+)'$", r'\1', toml, flags=re.M).replace("[project.entry-points.'", '[')
-    named = re.findall(r'`theirs/(\w+)\.py`', PAGE.text)
-    files = dict(zip(named, [block.text for block in PAGE.blocks('python')], strict=False))
-    assert sorted(files) == ['engine', 'judge', 'model', 'questions']
-    folder = tmp_path / 'site'
-    install(folder, 'theirs', points.replace("']", ']'), **files)
-    data = folder / 'theirs' / 'data'
-    data.mkdir()
-    (data / 'contest2026.jsonl').write_text('\n'.join(map(json.dumps, QUESTIONS)))
-    return folder
-
-
-def python(folder: Path, packages: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder with the packages installed."""
-    path = os.pathsep.join([str(packages), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, '-W', 'ignore', *words],
-        cwd=folder,
-        env={**os.environ, 'PYTHONPATH': path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return install_theirs(tmp_path / 'site')
 
 
 def gpassk(folder: Path, packages: Path, *words: str) -> str:

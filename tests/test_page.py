@@ -21,6 +21,7 @@ from browser import made_up_result, many_results, one_board
 from gpassk_opencompass.errors import InputError, MissingExtraError
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.page import responses as packing
 from gpassk_opencompass.report.page import write_page
@@ -28,7 +29,7 @@ from gpassk_opencompass.report.page.formulas import ATTRIBUTES, TAGS, Formulas
 from gpassk_opencompass.report.published import Published
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score_judged
-from gpassk_opencompass.uncertainty import kernel_of, rerun_interval
+from gpassk_opencompass.uncertainty import rerun_interval
 
 HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)>'
 QUESTIONS = [(f'Nr {number}: 求 $x^2$', '42') for number in range(40)]
@@ -144,7 +145,7 @@ def test_the_rerun_noise_is_that_of_the_library(tmp_path: Path) -> None:
     """It is computed in Python, since it takes more than sums."""
     result = made_up_result('m', 0.5, QUESTIONS)
     _, content = page_of(tmp_path, result)
-    expected = rerun_interval(result.counts, result.n, kernel_of('mG-Pass@4'))
+    expected = rerun_interval(result.counts, result.n, Metric.parse('mG-Pass@4'))
     assert content['boards'][0]['entries'][0]['rerun']['mG-Pass@4'] == [expected.low, expected.high]
 
 

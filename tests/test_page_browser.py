@@ -17,7 +17,7 @@ from browser import (
     showing,
 )
 
-from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import Board
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.report.published import Published
@@ -97,7 +97,9 @@ def test_the_filter_keeps_models_with_all_words(shown: Page) -> None:
 def test_another_k_shows_its_own_scores(shown: Page, board: Board, k: int) -> None:
     """Also one that the results were not made for; mG-Pass@1 does not exist."""
     shown.set('#k', str(k))
-    columns = [g_pass_name(k, tau) for tau in (0.5, 0.75, 1.0)] + [mg_pass_name(k)] * (k > 1)
+    columns = [Metric.g_pass_at(k, tau).name for tau in (0.5, 0.75, 1.0)] + [Metric.mg_pass_at(k).name] * (
+        k > 1
+    )
     heads = [head.text.split(' ')[0].split('\n')[0] for head in shown.all('#heads th')]
     assert heads[4 : 4 + len(columns)] == columns
     by_name = {entry.name: entry for entry in board.entries}
@@ -110,7 +112,7 @@ def test_other_thresholds_show_their_own_scores(shown: Page, board: Board) -> No
     """Any of them, and also 0: at least one."""
     shown.set('#taus', '0 0.3, 0.9')
     for place, tau in enumerate((0, 0.3, 0.9), 4):
-        values = [entry.result.values(g_pass_name(4, tau)).mean() for entry in board.entries]
+        values = [entry.result.values(Metric.g_pass_at(4, tau)).mean() for entry in board.entries]
         assert sorted(shown.column(place)) == sorted(first_lines(values))
 
 
@@ -145,7 +147,7 @@ def test_two_models_are_compared_as_the_library_does(shown: Page, board: Board) 
     shown.choose('#first', 'weak-1B_t0-7_l99')
     shown.choose('#second', 'steady-10B_t0-7_l99')
     shown.choose('#metric', 'G-Pass@4_0.5')
-    by_name = {entry.name: entry.result.values('G-Pass@4_0.5') for entry in board.entries}
+    by_name = {entry.name: entry.result.values(Metric.parse('G-Pass@4_0.5')) for entry in board.entries}
     expected = compare(
         by_name['weak-1B_t0-7_l99'], by_name['steady-10B_t0-7_l99'], board.entries[0].result.problems
     )
@@ -245,7 +247,7 @@ def test_curves_follow_the_ticks_and_have_their_numbers_in_a_table(shown: Page, 
     heads = [head.text for head in shown.all('#curve-values thead th')]
     scores = [cell.text.split('\n')[0] for cell in shown.all('#curve-values tbody tr:nth-child(3) td')]
     assert heads == ['τ', *(entry.name for entry in board.entries[1:])]
-    expected = [entry.result.values('G-Pass@4_0.75').mean() for entry in board.entries[1:]]
+    expected = [entry.result.values(Metric.parse('G-Pass@4_0.75')).mean() for entry in board.entries[1:]]
     assert scores == first_lines(expected)
 
 

@@ -10,8 +10,8 @@ import pytest
 from browser import Page
 from scipy import stats
 
-from gpassk_opencompass.metrics import g_pass_name, mg_pass_name
-from gpassk_opencompass.uncertainty import compare, kernel_of, mean_interval, value_table
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.uncertainty import compare, mean_interval, value_table
 
 pytestmark = pytest.mark.e2e
 
@@ -33,12 +33,12 @@ def test_tables_of_the_browser_are_those_of_the_library(statistics: Any, n: int,
     names = [
         'accuracy',
         f'pass@{k}',
-        mg_pass_name(k),
-        *(g_pass_name(k, tau) for tau in (0, 0.28, 0.5, 0.75, 1)),
+        Metric.mg_pass_at(k).name,
+        *(Metric.g_pass_at(k, tau).name for tau in (0, 0.28, 0.5, 0.75, 1)),
     ]
     for metric, name in zip(metrics, names, strict=True):
         table = statistics('[...makeTable(arguments[0], arguments[1])]', metric, n)
-        assert table == pytest.approx(value_table(kernel_of(name), n).tolist(), rel=1e-11, abs=1e-13), name
+        assert table == pytest.approx(value_table(Metric.parse(name), n).tolist(), rel=1e-11, abs=1e-13), name
 
 
 @pytest.mark.parametrize('freedom', [1, 2, 3, 19, 118, 1001])

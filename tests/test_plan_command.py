@@ -10,7 +10,8 @@ import pytest
 from result_files import ABBR, write_result
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.uncertainty import Population, kernel_of, mean_interval, plan, value_table
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.uncertainty import Population, mean_interval, plan, value_table
 
 
 def rows(text: str) -> list[list[str]]:
@@ -28,7 +29,7 @@ def test_the_table_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['plan', *arguments, '--n', '48', '16']) == 0
     headers, first, second = rows(capsys.readouterr().out)
     assert headers[-2:] == ['± with 238 questions', '± with 476']
-    expected = plan(Population(0.3, 0.3, 2, 0.9), kernel_of('mG-Pass@16'), 0.03, [16, 48], 238)
+    expected = plan(Population(0.3, 0.3, 2, 0.9), Metric.parse('mG-Pass@16'), 0.03, [16, 48], 238)
     for row, one in zip((first, second), expected, strict=True):
         assert row[:3] == [str(one.n), str(one.questions), str(one.samples)]
         assert row[3:5] == [f'{100 * one.within_share:.1f} %', f'{100 * one.half_width:.2f}']
@@ -94,7 +95,7 @@ def test_a_plan_asks_for_as_many_questions_as_an_interval_takes(
 
     def refused(count: int) -> int:
         counts = generator.binomial(48, generator.beta(a, b, size=(200, count)))
-        values = value_table(kernel_of('mG-Pass@16'), 48)[counts]
+        values = value_table(Metric.parse('mG-Pass@16'), 48)[counts]
         return sum(bool(mean_interval(run).refused) for run in values)
 
     assert refused(questions * 4 // 3) < 80
@@ -105,7 +106,7 @@ def test_questions_at_hand_that_are_too_few_get_no_width(capsys: pytest.CaptureF
     """Fewer than 20 problems; the column of twice as many has its numbers."""
     assert main(['plan', '--beta', '1', '1', '--half-width', '3', '--questions', '15']) == 0
     printed = capsys.readouterr().out
-    assert [row[4] for row in rows(printed)[1:]] == ['none'] * 7
+    assert [row[4] for row in rows(printed)[1:]] == ['[a]'] * 7
     assert [row[5] for row in rows(printed)[1:3]] == ['12.80', '12.26']
     assert 'With 15 questions no interval would be printed: 15 problems, fewer than 20.' in printed
     assert 'any number of samples' not in printed
@@ -116,7 +117,7 @@ def test_samples_that_make_an_interval_possible_are_told_apart(capsys: pytest.Ca
     options = ['--half-width', '2', '--metric', 'G-Pass@16_1.0', '--beta', '0.1', '1.5', '--n', '16', '192']
     assert main(['plan', *options, '--questions', '2000']) == 0
     printed = capsys.readouterr().out
-    assert [row[4] == 'none' for row in rows(printed)[1:]] == [True, False]
+    assert [row[4] == '[a]' for row in rows(printed)[1:]] == [True, False]
     assert 'With 2000 questions and 16 samples a question no interval would be printed' in printed
 
 

@@ -16,10 +16,18 @@ from scipy import stats
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.neighbours import Assumptions, fit_to_means, neighbours, resolved
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.report.neighbours import (
+    Assumptions,
+    fit_to_means,
+    neighbours,
+    published_table,
+    resolved,
+    write_published,
+)
 from gpassk_opencompass.report.published import BENCHMARKS, Published, read_published
-from gpassk_opencompass.report.published_tables import published_table, write_published
-from gpassk_opencompass.uncertainty import Population, kernel_of, mean_interval, value_table
+from gpassk_opencompass.report.scores import measure_of
+from gpassk_opencompass.uncertainty import Population, mean_interval, value_table
 
 LEADERBOARD = (
     Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'leaderboard' / 'published_results.json'
@@ -29,6 +37,8 @@ needs_leaderboard = pytest.mark.skipif(
 )
 
 METRICS = ('G-Pass@16_0.5', 'G-Pass@16_0.75', 'G-Pass@16_1.0', 'mG-Pass@16')
+MEAN = Metric.mg_pass_at(16)
+HALF, ALL = (Metric.g_pass_at(16, tau) for tau in (0.5, 1.0))
 BENCH = 'LiveMathBench-2412'
 
 
@@ -36,7 +46,7 @@ def means_of(a: float, b: float) -> dict[str, float]:
     """The metrics of a Beta population by quadrature over its quantiles."""
     chances = stats.beta.ppf((np.arange(20_000) + 0.5) / 20_000, a, b)
     draws = stats.binom.pmf(np.arange(17), 16, chances.clip(1e-15)[:, None])
-    return {metric: 100 * float((draws @ kernel_of(metric).scores()).mean()) for metric in METRICS}
+    return {metric: 100 * float((draws @ Metric.parse(metric).scores()).mean()) for metric in METRICS}
 
 
 def leaderboard(**models: dict[str, float | None]) -> dict[str, Any]:
@@ -60,11 +70,11 @@ def test_a_leaderboard_is_read_with_our_names(tmp_path: Path) -> None:
     """G-Pass@16-0.5 is G-Pass@16_0.5; null is not there."""
     content = leaderboard(a={'Greedy': 40.0, 'G-Pass@16_0.5': None, 'mG-Pass@16': 10.5})
     published = read_published(saved(tmp_path / 'p.json', content))
-    assert published.values == {('a', BENCH, 'Greedy'): 40.0, ('a', BENCH, 'mG-Pass@16'): 10.5}
+    assert published.values == {('a', BENCH, 'Greedy'): 40.0, ('a', BENCH, MEAN): 10.5}
     assert (published.models, published.metrics, published.leading) == (
         ('a',),
-        ('Greedy', 'mG-Pass@16'),
-        'mG-Pass@16',
+        ('Greedy', MEAN),
+        MEAN,
     )
 
 
@@ -88,14 +98,16 @@ def test_what_is_no_leaderboard_is_refused(tmp_path: Path, content: object, mess
 @pytest.mark.parametrize(('a', 'b'), [(0.3, 0.3), (0.5, 1.5), (2.0, 1.0), (0.1, 0.6)])
 def test_hardness_is_found_again_from_the_scores(a: float, b: float) -> None:
     """The published metrics of a Beta population give its a and b."""
-    means = tuple((metric, mean / 100) for metric, mean in means_of(a, b).items() if metric != 'mG-Pass@16')
+    means = tuple(
+        (Metric.parse(metric), mean / 100) for metric, mean in means_of(a, b).items() if metric != str(MEAN)
+    )
     assert fit_to_means(means) == pytest.approx((a, b), rel=0.02)
 
 
 def test_all_right_or_all_wrong_tells_no_hardness() -> None:
     """There is nothing to fit."""
-    assert fit_to_means((('G-Pass@16_0.5', 0.0), ('G-Pass@16_1.0', 0.0))) is None
-    assert fit_to_means((('G-Pass@16_0.5', 1.0),)) is None
+    assert fit_to_means(((HALF, 0.0), (ALL, 0.0))) is None
+    assert fit_to_means(((HALF, 1.0),)) is None
     assert fit_to_means(()) is None
 
 
@@ -107,13 +119,13 @@ def test_the_least_difference_is_that_of_a_simulation(tmp_path: Path) -> None:
     """
     a, b, correlation, n = 0.3, 0.3, 0.8, 48
     assumptions = Assumptions(n=n, translations=1.0, models=correlation)
-    [pair] = neighbours(made(tmp_path, (a, b), (a, b)), BENCH, 'mG-Pass@16', assumptions)
+    [pair] = neighbours(made(tmp_path, (a, b), (a, b)), BENCH, MEAN, assumptions)
     generator, runs, problems = np.random.default_rng(1), 3000, 119
     first = generator.beta(a, b, (runs, problems))
     second = np.where(
         generator.random((runs, problems)) < correlation, first, generator.beta(a, b, (runs, problems))
     )
-    values = value_table(kernel_of('mG-Pass@16'), n)
+    values = value_table(MEAN, n)
     scores = [
         values[generator.binomial(n, chance[..., None], (runs, problems, 2))].mean((1, 2))
         for chance in (first, second)
@@ -130,16 +142,16 @@ def test_pairing_of_models_makes_the_least_difference_smaller(tmp_path: Path) ->
     published = made(tmp_path, (0.5, 0.4), (0.4, 0.5))
     least = []
     for models in (0.0, 0.5, 0.9):
-        [pair] = neighbours(published, BENCH, 'mG-Pass@16', Assumptions(models=models))
+        [pair] = neighbours(published, BENCH, MEAN, Assumptions(models=models))
         assert pair.least is not None
         least.append(pair.least)
     assert least == sorted(least, reverse=True)
-    assert least[0] == pytest.approx(neighbours(published, BENCH, 'mG-Pass@16')[0].unpaired)
+    assert least[0] == pytest.approx(neighbours(published, BENCH, MEAN)[0].unpaired)
 
 
 def test_too_few_solved_problems_tell_nothing(tmp_path: Path) -> None:
     """As for an interval; and 15 problems never do."""
-    [pair] = neighbours(made(tmp_path, (0.01, 3.0), (0.02, 3.0)), BENCH, 'G-Pass@16_1.0')
+    [pair] = neighbours(made(tmp_path, (0.01, 3.0), (0.02, 3.0)), BENCH, ALL)
     assert (pair.least, pair.distinguishable) == (None, False)
     assert 'too few problems solved' in pair.refused
     assert BENCHMARKS['AIME2025'].problems < 20
@@ -156,7 +168,7 @@ def test_a_benchmark_of_unknown_size_is_refused(tmp_path: Path) -> None:
     """Nothing is guessed; nor is a population of a greedy answer."""
     published = made(tmp_path, (1.0, 1.0))
     with pytest.raises(InputError, match='questions are not known'):
-        neighbours(published, 'Other', 'mG-Pass@16')
+        neighbours(published, 'Other', MEAN)
     with pytest.raises(InputError, match='no population'):
         neighbours(published, BENCH, 'Greedy')
 
@@ -165,7 +177,7 @@ def test_a_benchmark_of_unknown_size_is_refused(tmp_path: Path) -> None:
 @needs_leaderboard
 def test_the_published_neighbours_are_mostly_too_close() -> None:
     """24 of the 27 neighbours on LiveMathBench lie closer than what 119 problems resolve, about 4.7."""
-    pairs = neighbours(read_published(LEADERBOARD), BENCH, 'mG-Pass@16')
+    pairs = neighbours(read_published(LEADERBOARD), BENCH, MEAN)
     found = resolved(pairs)
     assert (found['pairs'], found['apart']) == (27, 3)
     assert 4.2 < found['median'] < 5.2
@@ -181,13 +193,13 @@ def test_the_published_leaderboard_goes_through_our_tables(tmp_path: Path) -> No
     assert all(path.is_file() for path in paths)
     with (tmp_path / 'published.csv').open() as file:
         rows = {
-            (row['model'], row['benchmark'], row['metric']): float(row['value'])
+            (row['model'], row['benchmark'], measure_of(row['metric'])): float(row['value'])
             for row in csv.DictReader(file)
         }
     assert rows == dict(published.values)
     table = published_table(published, BENCH)
     assert len(table.rows) == 28
-    assert not any('[' in cell for row in table.rows for cell in row)
+    assert not any('[' in cell for row in table.texts() for cell in row)
     assert 'no interval can be given' in table.notes[0]
 
 
@@ -231,7 +243,7 @@ def test_ours_beside_theirs(
     with table.open() as file:
         rows = list(csv.DictReader(file))
     assert {row['verdict'] for row in rows} == {verdict}
-    value = value_table(kernel_of('mG-Pass@16'), 48)[counts_near(percent)]
+    value = value_table(MEAN, 48)[counts_near(percent)]
     interval = mean_interval(value, [f'p{number // 2}' for number in range(238)])
     assert float(rows[-1]['low']) == pytest.approx(100 * interval.low, abs=1e-9)
 
@@ -324,6 +336,6 @@ def test_a_report_of_a_leaderboard_alone_has_its_tables(
 def test_a_population_of_two_languages_varies_as_it_says() -> None:
     """What neighbours rests on: Var of a problem's mean = between·(1 + ρ)/2 + within/2."""
     population = Population(0.3, 0.3, 2, 0.9)
-    _, between, within = population.moments(kernel_of('mG-Pass@16'), 48)
-    assert population.variance(kernel_of('mG-Pass@16'), 48) == pytest.approx(between * 0.95 + within / 2)
+    _, between, within = population.moments(MEAN, 48)
+    assert population.variance(MEAN, 48) == pytest.approx(between * 0.95 + within / 2)
     assert math.isfinite(between)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.rank_coverage import MODELS, Case, row, true_ranks
-from gpassk_opencompass.uncertainty import compare, kernel_of, rank_intervals, value_table
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.uncertainty import compare, rank_intervals, value_table
 
 
 @pytest.mark.slow
@@ -23,7 +24,7 @@ def test_equal_models_are_rarely_told_apart(questions: int, models: int, k: int,
     wrong, tables = 0, 200
     for _ in range(tables):
         chances = generator.beta(0.3, 0.3, size=questions)
-        values = value_table(kernel_of(f'mG-Pass@{k}'), n)[
+        values = value_table(Metric.parse(f'mG-Pass@{k}'), n)[
             generator.binomial(n, chances, (models, questions))
         ]
         wrong += bool((rank_intervals(values, draws=1000) != [1, models]).any())
@@ -110,7 +111,7 @@ def test_ranks_do_not_depend_on_how_the_draws_are_cut(monkeypatch: pytest.Monkey
     """Memory is bounded by a few draws at a time."""
     values = np.random.default_rng(3).beta(0.5, 0.5, size=(5, 40)) + np.linspace(0, 0.3, 5)[:, None]
     whole = rank_intervals(values, draws=500)
-    monkeypatch.setattr('gpassk_opencompass.uncertainty.ranks._CHUNK', 120)
+    monkeypatch.setattr('gpassk_opencompass.uncertainty.comparison._CHUNK', 120)
     assert rank_intervals(values, draws=500).tolist() == whole.tolist()
     assert (whole != [1, 5]).any()
 

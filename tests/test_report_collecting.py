@@ -13,6 +13,7 @@ import pytest
 from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.read import read
@@ -254,7 +255,7 @@ def test_unjudged_samples_bound_the_score(tmp_path: Path) -> None:
     """All of them wrong, all of them right."""
     path = tmp_path / 'r.json'
     path.write_text(json.dumps({'gpassk': block([4, 0], 4, unjudged=[0, 4])}))
-    assert read(path).bounds('accuracy') == (0.5, 1.0)
+    assert read(path).bounds(Metric.parse('accuracy')) == (0.5, 1.0)
 
 
 def test_answers_are_kept_only_where_they_are_shown(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ import pytest
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.names import Settings
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.overview import why_no_average
 from gpassk_opencompass.report.scores import read_scores
+from gpassk_opencompass.report.tables import why_no_average
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.result import Result
@@ -146,7 +147,8 @@ def test_equal_counts_are_equal_scores_and_share_their_rank(tmp_path: Path, save
     beside(tmp_path / 'oc', reverse)
     board = board_of(tmp_path / 'oc', saved)
     ours, theirs = board.entries
-    assert ours.interval('mG-Pass@8').estimate == pytest.approx(theirs.interval('mG-Pass@8').estimate)
+    mean = Metric.mg_pass_at(8)
+    assert ours.interval(mean).estimate == pytest.approx(theirs.interval(mean).estimate)
     assert board.ranks.tolist() == [[1, 2], [1, 2]]
 
 

@@ -23,13 +23,11 @@ from scipy import stats
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.naming.manifest import Entry, manifest_text
-from gpassk_opencompass.report.layout import TextTable, letter
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.report.overview import mean_score, overview_table, why_no_average
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
-from gpassk_opencompass.report.table import Table, csv_cell, read_csv_cell
-from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.report.tables import mean_score, overview_table, why_no_average, write_tables
 from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.tables import Table, csv_cell, letter, read_csv_cell
 
 LEADERBOARD = [
     ['model', 'Greedy', 'G-Pass@2_0.5', 'G-Pass@2_0.75', 'G-Pass@2_1.0', 'mG-Pass@2'],
@@ -76,7 +74,7 @@ def test_contests_and_languages_have_a_table_a_metric(report: Path) -> None:
 def test_the_csv_has_all_digits_and_reads_back(report: Path) -> None:
     """Every number of every run, group and metric; NaN nowhere."""
     scores = read_scores(report / 'scores.csv')
-    [one] = [s for s in scores if (s.run, s.group, s.metric) == (ABBR.format(1), ALL, 'G-Pass@2_1.0')]
+    [one] = [s for s in scores if (s.run, s.group, str(s.metric)) == (ABBR.format(1), ALL, 'G-Pass@2_1.0')]
     assert one.value == pytest.approx(100 * (8 + 8 / 6) / 24, abs=1e-12)
     assert (one.low, one.high) == pytest.approx((22.680316390760783, 57.99287437850189), abs=1e-9)
     assert (one.temperature, one.max_out_len, one.top_p, one.refused) == (1.0, 100.0, None, '')
@@ -129,7 +127,7 @@ def test_the_latex_is_escaped(report: Path) -> None:
 
 def test_names_that_would_break_a_table_do_not() -> None:
     """Bars, line breaks, and what TeX reads as a command."""
-    table = TextTable('t', ['model', 'x'], [['[a|b]\n_&%$#{}~^\\', '1']], ['50 % & more'])
+    table = Table('t', ['model', 'x'], [['[a|b]\n_&%$#{}~^\\', '1']], ['50 % & more'])
     [row] = [line for line in table.to_markdown().splitlines() if r'a\|b' in line]
     assert row.count(' | ') == 1
     latex = table.to_latex()
@@ -139,9 +137,7 @@ def test_names_that_would_break_a_table_do_not() -> None:
 
 def test_latex_shows_names_as_they_are_typed() -> None:
     """No star is taken for the line break before it, and two hyphens are no dash."""
-    latex = TextTable(
-        't', ['model', 'x'], [['*starred', '1'], ['models--org---name', '2']], ['a--b']
-    ).to_latex()
+    latex = Table('t', ['model', 'x'], [['*starred', '1'], ['models--org---name', '2']], ['a--b']).to_latex()
     assert '\n {}*starred' in latex
     assert 'models-{}-org-{}-{}-name' in latex
     assert '[a] a-{}-b' in latex
@@ -191,7 +187,7 @@ def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
     assert [cell for cell in cells_read if cell[0] in '=+-@\t\r'] == []
     assert [one.model for one in read_scores(path)] == FORMULAS
     assert {one.error for one in read_scores(path)} == {-1.0}
-    assert Table(['a'], [['=1']]).to_csv() == "a\n'=1\n"
+    assert Table('t', ['a'], [['=1']]).to_csv() == "a\n'=1\n"
 
 
 @given(st.text(alphabet="'=+-@\t\rx"))
@@ -212,7 +208,7 @@ def test_markup_in_a_name_is_shown_and_not_obeyed(tmp_path: Path) -> None:
     text = (written(tmp_path / 'o', tmp_path / 'r', notes=[hostile]) / 'leaderboard.md').read_text()
     assert '&lt;script>' in text
     assert '<' not in text
-    assert '<' not in Table([hostile], [[hostile]]).to_markdown()
+    assert '<' not in Table('t', [hostile], [[hostile]]).to_markdown()
     [row] = [line for line in text.splitlines() if line.startswith('| &lt;script>') and line.endswith(' 0 |')]
     assert len(re.findall(r'(?<!\\)\|', row)) == 10
 
@@ -231,7 +227,7 @@ def test_tables_of_boards_with_like_names_are_two_files(tmp_path: Path) -> None:
 
 def test_notes_are_lettered() -> None:
     """One a reason, the same reason once; the number of the single score is left to the CSV."""
-    table = TextTable('t', ['x'])
+    table = Table('t', ['x'])
     assert table.note('no interval: too few problems solved: 1.2 in effect, fewer than 6') == 'a'
     assert table.note('no interval: too few problems solved: 3.4 in effect, fewer than 6') == 'a'
     assert table.note('no interval: 8 problems, fewer than 20') == 'b'
@@ -252,7 +248,7 @@ def two_benchmarks(outputs: Path, **second: Any) -> None:
     write_result(outputs, ABBR.format(1), HALVES, dataset='AIME2024', **settings)
 
 
-def overview(outputs: Path) -> TextTable:
+def overview(outputs: Path) -> Table:
     found = boards(collect([outputs]).results)[0]
     table = overview_table([(board, scores_of(board)) for board in found], average=True)
     assert table is not None
@@ -264,7 +260,7 @@ def test_an_average_is_over_all_benchmarks_or_none(tmp_path: Path) -> None:
     two_benchmarks(tmp_path)
     table = overview(tmp_path)
     assert table.headers == ['model', 'AIME2024: mG-Pass@2', 'MATH500-L5: mG-Pass@2', 'average']
-    rows = {row[0]: row[1:] for row in table.rows}
+    rows = {row[0]: row[1:] for row in table.texts()}
     assert rows[ABBR.format(1)][2].startswith('47.22 [')  # (55.56 + 38.89) / 2
     assert rows[ABBR.format(2)] == ['–', '55.56 [36.8, 72.8]', '– [a]']
     assert table.notes == ['no average: a benchmark is missing']

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.metrics import required_correct
+from gpassk_opencompass.metrics import Metric, required_correct
 from gpassk_opencompass.sources.source import About, Counted, Question, Sampled
 from gpassk_opencompass.sources.summary import (
     Line,
@@ -37,7 +37,7 @@ from gpassk_opencompass.sources.votes import (
     sizes_of,
     total_agreement,
 )
-from gpassk_opencompass.uncertainty import kernel_of, mean_interval, rerun_interval, value_table
+from gpassk_opencompass.uncertainty import mean_interval, rerun_interval, value_table
 
 LETTERS = ['a', 'b', 'c', '']
 ANSWERS = st.lists(st.sampled_from(LETTERS), min_size=1, max_size=6)
@@ -185,33 +185,33 @@ def test_all_subsets_of_a_size_give_the_score_itself(
 
 def test_a_threshold_that_is_no_decimal_means_what_it_says() -> None:
     """2/3 of 3 is 2, though the name of the metric rounds τ up."""
-    [kernel] = [
-        kernel for name, kernel in metric_keys(Settings((3,), (2 / 3,)), 6).items() if '_0.66' in name
+    [metric] = [
+        metric for name, metric in metric_keys(Settings((3,), (2 / 3,)), 6).items() if '_0.66' in name
     ]
-    assert kernel.steps == (required_correct(3, 2 / 3),) == (2,)
+    assert metric.steps == (required_correct(3, 2 / 3),) == (2,)
 
 
 @pytest.mark.parametrize('metric', ['accuracy', 'G-Pass@2_1.0', 'G-Pass@8_0.5', 'mG-Pass@4'])
 def test_the_rerun_error_is_that_of_the_rerun_interval(metric: str) -> None:
     """With and without n ≥ 2k."""
     counts = np.random.default_rng(1).integers(0, 9, size=50)
-    kernel = kernel_of(metric)
-    found = rerun_error({8: np.bincount(counts, minlength=9).astype(float)}, kernel)
-    assert found == pytest.approx(rerun_interval(counts, 8, kernel).error)
+    metric = Metric.parse(metric)
+    found = rerun_error({8: np.bincount(counts, minlength=9).astype(float)}, metric)
+    assert found == pytest.approx(rerun_interval(counts, 8, metric).error)
 
 
 def test_the_rerun_error_of_fewer_samples_is_the_mean_over_all_subsets() -> None:
     """One question, 5 of 8 correct, subsets of 4: the squared error is the mean of theirs."""
-    kernel, histogram = kernel_of('G-Pass@3_0.5'), np.zeros(9)
+    metric, histogram = Metric.parse('G-Pass@3_0.5'), np.zeros(9)
     histogram[5] = 1
     subsets = Counter(sum(subset) for subset in combinations([1] * 5 + [0] * 3, 4))
     parts = [
-        (rerun_error({4: np.eye(5)[c]}, kernel) or 0) ** 2 * ways / math.comb(8, 4)
+        (rerun_error({4: np.eye(5)[c]}, metric) or 0) ** 2 * ways / math.comb(8, 4)
         for c, ways in subsets.items()
     ]
     drawn = subset_histograms({8: histogram}, 4)
-    assert rerun_error(drawn, kernel) == pytest.approx(math.sqrt(sum(parts)))
-    assert rerun_error(drawn, kernel) != rerun_error({8: histogram}, kernel)
+    assert rerun_error(drawn, metric) == pytest.approx(math.sqrt(sum(parts)))
+    assert rerun_error(drawn, metric) != rerun_error({8: histogram}, metric)
 
 
 def test_intervals_are_clustered_by_problem_in_every_group() -> None:
@@ -223,7 +223,7 @@ def test_intervals_are_clustered_by_problem_in_every_group() -> None:
         for place, c in enumerate(counts)
     ]
     found = scores(questions, Settings((4,), (0.5,)))
-    values = value_table(kernel_of('G-Pass@4_0.5'), 8)[counts]
+    values = value_table(Metric.parse('G-Pass@4_0.5'), 8)[counts]
     problems = [place // 2 for place in range(120)]
     for group, rows in (('total', slice(None)), ('S_en', slice(1, None, 2))):
         interval, expected = (

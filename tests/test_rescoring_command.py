@@ -20,6 +20,7 @@ from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.judges.protocol import FunctionJudge
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.results.collect import collect
 from gpassk_opencompass.scoring import Samples, score
 
@@ -148,7 +149,7 @@ def test_a_report_reads_what_was_written(kind: str, tmp_path: Path) -> None:
     found = collect([], files=[out])
     [result] = found.results
     assert (result.model, result.benchmark, result.n) == ('mine', 'set', 4)
-    assert result.interval('G-Pass@2_1.0').problems == (3 if kind != 'labels' else 6)
+    assert result.interval(Metric.parse('G-Pass@2_1.0')).problems == (3 if kind != 'labels' else 6)
 
 
 def test_a_result_gives_any_k_and_its_record_again(tmp_path: Path) -> None:

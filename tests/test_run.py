@@ -27,8 +27,8 @@ from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.runs.command import read_options
+from gpassk_opencompass.runs.driver import step_of
 from gpassk_opencompass.runs.plan import planned_runs
-from gpassk_opencompass.runs.progress import step_of
 
 pytestmark = pytest.mark.slow
 

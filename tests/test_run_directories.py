@@ -13,8 +13,7 @@ from fake_opencompass import called, calls, config_text, run, write, write_confi
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.runs.command import program
-from gpassk_opencompass.runs.directory import environment, prepare_directory
+from gpassk_opencompass.runs.command import environment, prepare_directory, program
 
 pytestmark = pytest.mark.slow
 

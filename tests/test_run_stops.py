@@ -17,8 +17,7 @@ from fake_opencompass import behave, called, calls, run, write, write_configs
 from gpassk_opencompass.errors import IncompleteError
 from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
 from gpassk_opencompass.runs.processes import Stop
-from gpassk_opencompass.runs.starts import Start, Starts
-from gpassk_opencompass.runs.work_dir import time_dirs
+from gpassk_opencompass.runs.work_dir import Start, Starts, time_dirs
 
 pytestmark = pytest.mark.slow
 

@@ -368,7 +368,7 @@ def test_a_report_on_lighteval_stays_in_its_folder(tmp_path: Path, name: str) ->
 def test_figures_of_hostile_names_are_plain_file_names() -> None:
     """Letters, digits, + and -; one a board."""
     pytest.importorskip('matplotlib', reason='the extra "report" is not installed')
-    from gpassk_opencompass.report.figures.writing import board_names
+    from gpassk_opencompass.report.figures import board_names
     from gpassk_opencompass.report.leaderboard import Board
 
     names = board_names([Board(name, '', '', 2, ()) for name in ESCAPES])

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpassk_opencompass.report.table import Run, Table, breakdown_table, one_line, results_table
+from gpassk_opencompass.report.summary import Run, breakdown_table, results_table
+from gpassk_opencompass.tables import Table, one_line
 
 
 def record(n: int, ks: list[int], **metrics: float) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def test_the_breakdown_has_a_row_a_group() -> None:
 
 def test_a_column_can_be_left_out() -> None:
     """With its cells."""
-    assert Table(['a', 'b', 'c'], [[1, 2, 3]]).without('b') == Table(['a', 'c'], [[1, 3]])
+    assert Table('t', ['a', 'b', 'c'], [[1, 2, 3]]).without('b') == Table('t', ['a', 'c'], [[1, 3]])
 
 
 @pytest.mark.parametrize(
@@ -85,4 +86,4 @@ def test_what_cannot_be_seen_in_a_cell_is_made_visible(unseen: str) -> None:
     """A name with it would look like another one, or turn what stands behind it."""
     escape = unseen.encode('unicode_escape').decode()
     assert one_line(f'a{unseen}b') == f'a{escape}b'
-    assert f'a{escape}b' in Table(['model'], [[f'a{unseen}b']]).to_markdown()
+    assert f'a{escape}b' in Table('t', ['model'], [[f'a{unseen}b']]).to_markdown()

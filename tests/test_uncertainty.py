@@ -13,21 +13,19 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.metrics import g_pass_name, metric_table, mg_pass_at_k, mg_pass_name, required_correct
+from gpassk_opencompass.metrics import Metric, metric_table, mg_pass_at_k, required_correct
 from gpassk_opencompass.uncertainty import (
     Population,
     bootstrap_means,
     compare,
     fit_population,
-    kernel_of,
     mean_interval,
     plan,
     rank_intervals,
     rerun_interval,
     value_table,
 )
-from gpassk_opencompass.uncertainty.kernels import pair_table
-from gpassk_opencompass.uncertainty.rerun import beta_moments, expected_variances
+from gpassk_opencompass.uncertainty.rerun import beta_moments, expected_variances, pair_table
 
 NAMES = ('accuracy', 'pass@3', 'G-Pass@3_0.5', 'G-Pass@3_1.0', 'G-Pass@2_0.0', 'mG-Pass@3', 'mG-Pass@4')
 GENERATOR = np.random.default_rng(7)
@@ -45,7 +43,7 @@ def score_of(name: str, drawn: tuple[int, ...]) -> Fraction:
 @pytest.mark.parametrize('name', NAMES)
 def test_values_and_products_are_those_of_all_draws(name: str) -> None:
     """Every draw, and every pair of disjoint draws, of every row of eight zeros and ones."""
-    kernel, n = kernel_of(name), 8
+    kernel, n = Metric.parse(name), 8
     values, pairs = value_table(kernel, n), pair_table(kernel, n)
     for c in range(n + 1):
         row = [1] * c + [0] * (n - c)
@@ -60,29 +58,29 @@ def test_values_and_products_are_those_of_all_draws(name: str) -> None:
 def test_values_are_the_published_metrics() -> None:
     """The same tables that every result is computed with."""
     for name, column in metric_table(48, [4, 16], [0.25, 0.5, 1.0]).items():
-        assert value_table(kernel_of(name), 48) == pytest.approx(column, abs=1e-13)
-    assert value_table(kernel_of('mG-Pass@5'), 7) == pytest.approx(mg_pass_at_k(7, range(8), 5), abs=1e-14)
+        assert value_table(Metric.parse(name), 48) == pytest.approx(column, abs=1e-13)
+    assert value_table(Metric.parse('mG-Pass@5'), 7) == pytest.approx(mg_pass_at_k(7, range(8), 5), abs=1e-14)
 
 
 def test_a_name_means_the_threshold_that_it_was_made_of() -> None:
     """τ = i/k for every i and k, which a name has to nine decimals, and all τ with two decimals."""
     for k in range(1, 65):
         for tau in [i / k for i in range(k + 1)] + [i / 100 for i in range(101)]:
-            assert kernel_of(g_pass_name(k, tau)).steps == (required_correct(k, tau),)
+            assert Metric.parse(Metric.g_pass_at(k, tau).name).steps == (required_correct(k, tau),)
 
 
 @pytest.mark.parametrize('name', ['', 'G-Pass@4', 'mG-Pass@4_0.5', 'G-Pass@0_0.5', 'G-Pass@4_1.5', 'cons@4'])
 def test_a_name_that_is_no_metric_is_refused(name: str) -> None:
     """With the names that are allowed, or the range of the threshold."""
     with pytest.raises(InputError, match=r'expected accuracy|from 0 to 1'):
-        kernel_of(name)
+        Metric.parse(name)
 
 
 @pytest.mark.parametrize('name', NAMES)
 @pytest.mark.parametrize('p', [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
 def test_the_variance_of_a_rerun_is_estimated_without_bias(name: str, p: Fraction) -> None:
     """Its mean over all counts of a question with chance p is the true variance of the value."""
-    kernel, n = kernel_of(name), 9
+    kernel, n = Metric.parse(name), 9
     values, pairs = value_table(kernel, n), pair_table(kernel, n)
     chances = np.array([float(comb(n, c) * p**c * (1 - p) ** (n - c)) for c in range(n + 1)])
     true = chances @ values**2 - (chances @ values) ** 2
@@ -92,7 +90,7 @@ def test_the_variance_of_a_rerun_is_estimated_without_bias(name: str, p: Fractio
 @pytest.mark.parametrize('name', NAMES)
 def test_moments_of_a_beta_population_are_those_of_an_integral(name: str) -> None:
     """Mean and variance of the true value, against quadrature over the chance."""
-    kernel = kernel_of(name)
+    kernel = Metric.parse(name)
 
     def value(p: float) -> float:
         return float(stats.binom.pmf(np.arange(kernel.k + 1), kernel.k, p) @ kernel.scores())
@@ -111,7 +109,7 @@ def test_moments_of_a_beta_population_are_those_of_an_integral(name: str) -> Non
 @pytest.mark.parametrize('name', ['accuracy', 'G-Pass@4_1.0', 'mG-Pass@4'])
 def test_a_rerun_is_as_noisy_as_the_posterior_expects(name: str) -> None:
     """The variance of the value of n samples for a fixed chance, integrated over Jeffreys' posterior."""
-    kernel, n = kernel_of(name), 6
+    kernel, n = Metric.parse(name), 6
     values = value_table(kernel, n)
 
     def variance(p: float) -> float:
@@ -126,7 +124,7 @@ def test_a_rerun_is_as_noisy_as_the_posterior_expects(name: str) -> None:
 
 def test_the_larger_of_two_estimates_of_the_rerun_noise_counts() -> None:
     """With n < 2k there is the posterior's alone; with n ≥ 2k the disjoint draws may find more."""
-    kernel = kernel_of('G-Pass@4_1.0')
+    kernel = Metric.parse('G-Pass@4_1.0')
     few = rerun_interval([0, 3, 5, 6, 6], 6, kernel)
     assert few.error == pytest.approx(np.sqrt(expected_variances(kernel, 6)[[0, 3, 5, 6, 6]].sum()) / 5)
     counts = [0, 6, 7, 8, 8]
@@ -137,7 +135,7 @@ def test_the_larger_of_two_estimates_of_the_rerun_noise_counts() -> None:
 
 def test_large_k_does_not_overflow() -> None:
     """k = 2,000, where binomial coefficients are beyond a float; with a uniform chance the mean is plain."""
-    [mean], _ = beta_moments(kernel_of('G-Pass@2000_0.5'), np.array([1.0]), np.array([1.0]))
+    [mean], _ = beta_moments(Metric.parse('G-Pass@2000_0.5'), np.array([1.0]), np.array([1.0]))
     assert mean == pytest.approx(1001 / 2001)
 
 
@@ -286,7 +284,7 @@ def test_a_population_is_found_again_from_its_counts() -> None:
 
 def test_a_plan_holds_what_it_says() -> None:
     """The questions that it asks for give the half-width: the spread of simulated scores agrees."""
-    kernel, population = kernel_of('G-Pass@16_1.0'), Population(0.5, 0.5, translations=2, correlation=1.0)
+    kernel, population = Metric.parse('G-Pass@16_1.0'), Population(0.5, 0.5, translations=2, correlation=1.0)
     [few, many] = plan(population, kernel, half_width=0.05, ns=[16, 48], questions=238)
     assert few.questions > many.questions
     assert many.samples == many.questions * 48
@@ -307,7 +305,7 @@ def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, object], messag
     """A width in points, a single question, fewer samples than k."""
     arguments = {'half_width': 0.02, 'ns': [16], **change}
     with pytest.raises(InputError, match=message):
-        plan(Population(1, 1), kernel_of('G-Pass@16_1.0'), **arguments)  # type: ignore[arg-type]
+        plan(Population(1, 1), Metric.parse('G-Pass@16_1.0'), **arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(('a', 'b', 'versions', 'correlation'), [(0, 1, 1, 1), (1, 1, 0, 1), (1, 1, 2, 1.5)])
@@ -321,7 +319,7 @@ def test_a_population_that_is_none_is_refused(a: float, b: float, versions: int,
 def test_a_perfect_question_is_worth_one_for_every_k() -> None:
     """The steps of k = 18, 22, 36 … add up to 1 + 2e-16; a value is never above 1, and reports go through."""
     for k in range(2, 257):
-        table = value_table(kernel_of(mg_pass_name(k)), k + 3)
+        table = value_table(Metric.parse(Metric.mg_pass_at(k).name), k + 3)
         assert table.max() <= 1, k
         assert table[-1] == pytest.approx(1 if k % 2 == 0 else (k - 1) / k), k
     assert mean_interval([0.0, 1 + 1e-13, -1e-13] * 20).low > 0

@@ -17,6 +17,7 @@ from gpassk_opencompass.judges import Judgement, Pair
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.judges.rule import RuleJudge
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.read import read
 
@@ -75,7 +76,7 @@ def test_a_report_says_it_below_the_table_and_on_the_page(tmp_path: Path) -> Non
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record_of_24()))
     result = read(path)
-    assert result.bounds('accuracy') == pytest.approx((47 / 48, 1.0))
+    assert result.bounds(Metric.parse('accuracy')) == pytest.approx((47 / 48, 1.0))
     [board], _ = boards([result])
     assert board.notes == [f'm_t1-0_l100: {SENTENCE}.']
     for part in ('tables', 'page'):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..answers import final_answer, normal_form
 from ..errors import InputError
 from ..judges.protocol import Pair
-from ..wilson import wilson
+from ..uncertainty.intervals import wilson
 
 FEWEST = 10
 """Effective pairs below which no interval is given: it would say next to nothing."""

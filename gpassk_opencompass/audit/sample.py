@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..json_lines import JsonRows
 from ..judges.protocol import Pair
-from ..metrics import metric_table, mg_pass_name
+from ..metrics import Metric, metric_table
 from ..results.record import digest_of
 from ..results.result import Result
 from ..unseen import json_text
@@ -154,7 +154,7 @@ def _answer(result: Result, number: int, normal: str, kind: Kind, texts: Sequenc
 def _table(result: Result) -> dict[str, Floats]:
     n, thresholds = result.n, result.block['thresholds'] or (0.5, 0.75, 1.0)
     metrics = dict(metric_table(n, result.block['k'], thresholds)) if n > 1 else {}
-    metrics.pop(mg_pass_name(1), None)
+    metrics.pop(Metric.mg_pass_at(1).name, None)
     return {'accuracy': np.arange(n + 1) / n, **metrics}
 
 

@@ -35,18 +35,18 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 """
 
 PASSES_ON = frozenset({'run'})
-"""Subcommands that find what follows `--` in `arguments.rest`."""
+"""Subcommands that take what follows `--` as options of another program, in `arguments.rest`."""
 
 LISTS = frozenset({'verdicts'})
-"""Subcommands that end when nobody reads on; the others have work to do, whoever hears of it."""
+"""Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What the system says of a disk, a quota or a limit that is reached."""
+"""The error numbers of a full disk, an exhausted quota and a limit on the size of files."""
 
 BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ESTALE})
-"""What it says of a path that leads nowhere for who asks; `Path.is_dir` and the like pass it on."""
+"""The error numbers of a path that may not be used; `Path.is_dir` and the like raise them too."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prepare_output(lasting=name in COMMANDS and name not in LISTS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
-        from .shown import printable  # only what fails needs it: the error may quote a file
+        from ..unseen import printable  # only what fails needs it: the error may quote a file
 
         shown = printable(error, keep='\n')
         print(f'gpassk {name}: {shown}', file=sys.stderr)
@@ -80,8 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _barred(name: str, error: OSError) -> int:
-    """One line for what the system refuses: a path, or, where none is named, standard output or `getcwd`."""
-    from .shown import printable
+    """Print one line about what the system refused, and return the exit code.
+
+    An error without a path is about standard output, or about a working directory that was removed.
+    """
+    from ..unseen import printable
 
     if error.filename is not None:
         what = printable(error.filename)
@@ -114,7 +117,7 @@ def _hint(name: str, unknown: Sequence[str]) -> str:
 
 
 def parser_for(name: str) -> ArgumentParser:
-    """Of all subcommands, with the arguments of `name`; the modules of the others are not loaded."""
+    """Return the parser of all subcommands, with the arguments of `name` alone: no other module is loaded."""
     parser = ArgumentParser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     parser.set_defaults(refuse=parser.error)

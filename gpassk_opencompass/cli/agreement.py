@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..agreement.rates import FEWEST
+from ..agreement.tables import Cells, cells_of, shown_table
 from ..errors import InputError
 from ..judges.protocol import Verdict
-from .agreement_table import KAPPA, RATES, Cells, as_markdown, cells_of
+from ..tables import csv_text
+from ..unseen import printable
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, path, requested
-from .shown import printable
 
 _EPILOG = """\
 examples:
@@ -102,7 +102,7 @@ def run(arguments: Namespace) -> int:
     """
     request = _request(arguments)
     compared = _with_labels(request, request.pairs) if request.pairs else _stores(request)
-    print(as_markdown(compared.cells))
+    print(shown_table(compared.cells).to_terminal() if compared.cells else 'no pairs in common')
     _say(compared.cells, compared.about)
     if request.output:
         _write_table(request.output, compared)
@@ -176,7 +176,7 @@ def _stores(request: AgreementRequest) -> Compared:
 
 
 def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
-    """Print what the table does not say: time, what was left out, where an interval was refused."""
+    """Print what the table does not tell: the time, and what was left out."""
     for judges in about.get('judges', ()):
         first, second = printable(judges['first']), printable(judges['second'])
         print(
@@ -185,10 +185,6 @@ def _say(cells: Sequence[Cells], about: Mapping[str, Any]) -> None:
         )
     if 'seconds' in about:
         _say_of_run(cells[-1], about)
-    if any(row[name] is not None and row[f'{name}_low'] is None for row in cells for name in (*RATES, KAPPA)):
-        print(
-            f'[–]: no interval: fewer than {FEWEST} pairs that are worth independent ones, or κ of one label'
-        )
 
 
 def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
@@ -210,12 +206,9 @@ def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
 
 
 def _write_table(path: Path, compared: Compared) -> None:
-    from ..report.table import Table
-
     cells = compared.cells
     if path.suffix == '.json':
         content = {**compared.about, 'rows': cells}
         write_file(path, json.dumps(content, ensure_ascii=False, indent=1, default=str) + '\n')
     else:
-        headers = list(cells[0]) if cells else []
-        write_file(path, Table(headers, [list(row.values()) for row in cells]).to_csv())
+        write_file(path, csv_text([list(cells[0]) if cells else [], *(row.values() for row in cells)]))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..audit.tables import described, kinds_table, metrics_table, notes
 from ..errors import InputError
 from ..results.record import digest_of
 from .audit_asking import ask, save
-from .audit_table import described, kinds_table, metrics_table, notes
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, path, positive, requested
@@ -125,7 +125,7 @@ def run(arguments: Namespace) -> int:
     found = findings(judged, sheet.drawn, labels, request.level)
     metrics = metrics_table(found)
     shown = metrics.without('as audited') if planned else metrics
-    print(f'\n{kinds_table(found, planned).to_markdown()}\n\n{shown.to_markdown()}\n')
+    print(f'\n{kinds_table(found, planned).to_terminal()}\n\n{shown.to_terminal()}\n')
     for note in notes(found, sheet, request.level, planned):
         print(note)
     if request.output and request.output.suffix == '.csv':

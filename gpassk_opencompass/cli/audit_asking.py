@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..files import replace_file
-from .shown import printable
+from ..unseen import printable
 
 if TYPE_CHECKING:
     from ..audit.sample import Answer, Sheet

@@ -8,20 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from ..runs.discovered import discovered_runs
 from ..runs.examine import examine
-from ..runs.plan import planned_runs
+from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
+from ..unseen import printable
 from .files import utf8_output
 from .options import Several, path
-from .shown import printable
 from .states import log_lines, states_json, states_table, summary
 
 LOG_LINES = 5
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Where the results are, and what there should be."""
+    """Add where the results are, and what there should be."""
     parser.add_argument('outputs', type=path, help='the folder of the work directories, or one of them')
     parser.add_argument(
         '--configs',
@@ -36,8 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the state of each run; 0 only if all are complete."""
-    findings, notes = _found(arguments.outputs, arguments.configs)
-    if arguments.json:
+    outputs: Path = arguments.outputs
+    as_json: bool = arguments.json
+    findings, notes = _found(outputs, arguments.configs)
+    if as_json:
         print(states_json(findings), file=utf8_output())
     else:
         _print(findings)
@@ -47,7 +48,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding], list[str]]:
-    """The findings, and what the reader should know beside them."""
+    """Return the findings, and what the reader should know beside them."""
     if configs is None:
         runs, foreign = discovered_runs(outputs)
         return [examine(run, work_dir) for run, work_dir in runs], _named('not a work directory', foreign)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import InputError, MissingExtraError
 from ..naming.manifest import MANIFEST
-from ..report.table import Run, results_table
+from ..report.summary import Run, results_table
 from ..results.read import read
 from ..runs import examine, planned_runs
 from ..sweep.expansion import expand_template
@@ -28,7 +28,7 @@ OF_THE_REPORT = ('jinja2', 'latex2mathml', 'matplotlib')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Where to write."""
+    """Add where to write."""
     parser.epilog = (
         'Takes about two minutes on two cores, without a GPU or a network. The same line again goes on with '
         'what is not complete. Nothing is removed.'
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run all steps; the exit code is that of the first one that fails.
+    """Run all steps; return the exit code of the first one that fails, else 0.
 
     Raises:
         MissingExtraError: OpenCompass is not installed.
@@ -69,7 +69,7 @@ def _step(*arguments: str) -> int:
 
 
 def _refuse_others(folder: Path, configs: Collection[str]) -> None:
-    """Whatever is not of an earlier demo may be somebody's: the folder is not written to then."""
+    """Refuse a folder with files that are not of an earlier demo, which may be somebody's."""
     own = {
         folder / name for name in (CONFIGS, TABLE, REPORT, *(file.removesuffix('.py') for file in configs))
     }
@@ -83,7 +83,7 @@ def _table(folder: Path, configs: Path, seconds: float) -> None:
     runs = sorted(_results(folder, configs), key=lambda run: run.record['gpassk']['n'])
     file = folder / TABLE
     file.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
-    print(f'\n{results_table(runs).without("dataset").to_markdown()}\n')
+    print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
     print(f'{seconds:.0f} s. Every metric: {file}; the runs: {folder}/<config>/\n')
 
 

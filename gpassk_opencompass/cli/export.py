@@ -76,6 +76,6 @@ def _record(line: Line, source: str | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    from ..report.table import csv_cell
+    from ..tables import csv_cell
 
     return str(csv_cell(value if isinstance(value, str) else json_text(value)))

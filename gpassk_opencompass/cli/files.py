@@ -37,7 +37,7 @@ def write_file(path: Path, text: str, *, make_folder: bool = False) -> None:
 
 @contextmanager
 def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
-    """A file that takes the place of `path` when all is written; until then what was there stays.
+    """Open a file that takes the place of `path` when all is written; until then what was there stays.
 
     A device, a pipe and a link, such as /dev/stdout, are written to as they are. Halves of characters, which
     no file can hold, are escaped.
@@ -66,7 +66,7 @@ def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
 
 
 def utf8_output() -> TextIO:
-    """Standard output for what programs read: in UTF-8 as files are, whatever a terminal here would take."""
+    """Return standard output for what programs read: in UTF-8, whatever the terminal's encoding."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding='utf-8', errors='backslashreplace')
     return sys.stdout

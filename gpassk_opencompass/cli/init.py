@@ -13,9 +13,9 @@ from ..errors import InputError
 from ..sweep.engines import DEFAULT_ENGINE, ENGINES
 from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates, starter_template
+from ..unseen import printable
 from .files import write_file
 from .options import Several, path
-from .shown import printable
 
 
 @dataclass(frozen=True)

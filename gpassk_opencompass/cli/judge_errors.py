@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..judge_errors import ErrorRates, by_answers, mean_reported, reported_of_beta
-from ..metrics import mg_pass_name, pass_name
-from ..report.table import SHOWN_THRESHOLDS, Table
+from ..metrics import SHOWN_THRESHOLDS, Metric
+from ..tables import Table
 from .files import check_table_name, write_file
 from .options import Several, listed, path
 from .true_counts import Truth, read_truth
@@ -32,6 +32,9 @@ verdicts err
   together       alike on all correct and on all incorrect answers to a question
 and in the first row the true value.
 """
+
+if TYPE_CHECKING:
+    from ..tables.table import Value
 
 Case = Callable[[ErrorRates], dict[str, float]]
 
@@ -97,7 +100,7 @@ def run(arguments: Namespace) -> int:
         truth = read_truth(str(arguments.counts), arguments.n) if arguments.counts else _perfect(arguments.k)
     rates = [ErrorRates(*both) for both in product(arguments.false_negative, arguments.false_positive)]
     table = _table(rates, _cases(truth, arguments.k, arguments.threshold), arguments.k)
-    print(table.to_markdown())
+    print(table.to_terminal())
     if arguments.output:
         _write(arguments.output, table)
     return 0
@@ -105,15 +108,15 @@ def run(arguments: Namespace) -> int:
 
 def _table(rates: Sequence[ErrorRates], cases: Mapping[str, Case], ks: Sequence[int]) -> Table:
     truth = cases['independent'](ErrorRates(0.0, 0.0))
-    left_out = {pass_name(k) for k in ks} | {mg_pass_name(1)}
+    left_out = {Metric.pass_at(k).name for k in ks} | {Metric.mg_pass_at(1).name}
     names = [name for name in truth if name not in left_out]
-    rows: list[list[Any]] = [[0.0, 0.0, 'none', *(100 * truth[name] for name in names)]]
+    rows: list[Sequence[Value]] = [[0.0, 0.0, 'none', *(100 * truth[name] for name in names)]]
     for rate in rates:
         for errors, case in cases.items():
             values = case(rate)
             percent = [round(100 * share, 10) for share in rate]  # 7, not 7.000000000000001
             rows.append([*percent, errors, *(100 * values[name] for name in names)])
-    return Table(['false neg. %', 'false pos. %', 'errors', *names], rows)
+    return Table('reported', ['false neg. %', 'false pos. %', 'errors', *names], rows)
 
 
 def _cases(truth: Truth | tuple[float, float], ks: Sequence[int], taus: Sequence[float]) -> dict[str, Case]:
@@ -136,6 +139,6 @@ def _perfect(ks: Sequence[int]) -> Truth:
 
 
 def _write(path: Path, table: Table) -> None:
-    rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
-    text = table.to_csv() if path.suffix == '.csv' else json.dumps(rows, ensure_ascii=False, indent=1) + '\n'
+    records = json.dumps(table.records(), ensure_ascii=False, indent=1)
+    text = table.to_csv() if path.suffix == '.csv' else f'{records}\n'
     write_file(path, text)

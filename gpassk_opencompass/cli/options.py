@@ -13,7 +13,7 @@ Request = TypeVar('Request')
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1, in plain digits.
+    """Read a whole number of at least 1, in plain digits.
 
     >>> positive('12')
     12
@@ -24,7 +24,7 @@ def positive(text: str) -> int:
 
 
 def path(text: str) -> Path:
-    """A file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it alone.
+    """Read a file or folder; `~` is the home directory, also in `--output=~/report`, where shells leave it.
 
     >>> path('outputs/') == path('outputs')
     True
@@ -38,7 +38,7 @@ def path(text: str) -> Path:
 
 
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
-    """Reads one of several numbers of an option, which stand with blanks between them.
+    """Return a reader of one of several numbers of an option, which have blanks between them.
 
     >>> listed(int)('4,8')
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Standard output and error as a user may leave them: closed, without a reader, of another encoding."""
+"""Standard output and error that are closed, have lost their reader, or have another encoding."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 def prepare_output(*, lasting: bool) -> None:
-    """What a closed standard output (`>&-`) would get is let go; what its encoding lacks is escaped.
+    """Make standard output writable: where it is closed (`>&-`), what is printed goes nowhere.
 
     Args:
-        lasting: the work goes on where nobody reads what it says: of `gpassk run … | head -1` all runs are
-            run, and the exit code is theirs.
+        lasting: go on where nobody reads what is printed: `gpassk run … | head -1` starts all runs, and its
+            exit code is theirs.
     """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), 'w')
@@ -26,15 +26,15 @@ def prepare_output(*, lasting: bool) -> None:
 
 
 def drop_output() -> None:
-    """Let go what stands in the buffer; it would be tried once more when the interpreter ends."""
+    """Discard what is buffered, which the interpreter would else try to write once more when it ends."""
     _to_nowhere(sys.stdout.fileno())
 
 
 class _Lasting(FileIO):
-    """A file that outlives its reader."""
+    """A file whose writer goes on when its reader has gone."""
 
     def write(self, data: Any) -> int:
-        """As told; once the reader is gone, nowhere."""
+        """Write to the file, or nowhere once its reader has gone."""
         try:
             return super().write(data)
         except BrokenPipeError:

@@ -13,8 +13,8 @@ from ..judges.llm.canaries import CANARIES
 from ..judges.llm.ping import Health, Outcome, ping
 from ..judges.llm.settings import MAX_TOKENS
 from ..judges.protocol import Verdict
+from ..unseen import printable
 from .options import Several
-from .shown import printable
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arguments import as_whole
 from ..errors import InputError
-from .options import Several, listed, path
+from ..metrics import Metric
+from ..tables import Cell, Column, Table
+from .options import Several, listed, path, requested
 
 if TYPE_CHECKING:
-    from ..uncertainty import Kernel, Population
+    from ..uncertainty import Population
     from ..uncertainty.planning import Plan
 
 _EPILOG = """\
@@ -28,10 +33,37 @@ MULTIPLES = (1, 2, 3, 4, 6, 9, 12)
 
 _NARROWEST = 0.001
 _MOST_QUESTIONS = 1_000_000_000
+_LARGEST_K = 100_000
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What to plan for.
+
+    Args:
+        half_width: wanted, in points.
+        metric: whose interval is meant.
+        pilot, beta: a result to take the hardness of the questions from, or a and b of it.
+        questions: at hand; None: as many as the pilot has.
+        translations: questions a source problem; None: those of the pilot, else 1.
+        correlation: between the translations of a problem.
+        ns: numbers of samples to look at.
+        level: of confidence.
+    """
+
+    half_width: float
+    metric: Metric
+    pilot: Path | None
+    beta: tuple[float, float] | None
+    questions: int | None
+    translations: int | None
+    correlation: float
+    ns: Sequence[int]
+    level: float
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What is wanted, and how hard the questions are."""
+    """Add what is wanted, and how hard the questions are."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument(
@@ -59,31 +91,32 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the table; the exit code is 0."""
-    from ..uncertainty import kernel_of, plan
+    from ..uncertainty import plan
 
-    _check(arguments)
-    kernel = kernel_of(arguments.metric or f'mG-Pass@{arguments.k}')
-    if not kernel.steps:
-        raise InputError(f'{kernel.name} is 0 for every model; take k of at least 2')
-    population, questions = _population(arguments)
-    questions = arguments.questions or questions
-    ns = sorted(set(arguments.n or [multiple * kernel.k for multiple in MULTIPLES]))
-    wanted = arguments.half_width / 100
-    plans = plan(population, kernel, wanted, ns, questions, arguments.level)
-    twice = plan(population, kernel, wanted, ns, questions and 2 * questions, arguments.level)
-    mean = population.moments(kernel, kernel.k)[0]
+    request = _request(arguments)
+    metric = request.metric
+    population, questions = _population(request)
+    wanted = request.half_width / 100
+    plans = plan(population, metric, wanted, request.ns, questions, request.level)
+    twice = plan(population, metric, wanted, request.ns, questions and 2 * questions, request.level)
+    mean = population.moments(metric, metric.k)[0]
     print(
-        f'{kernel.name}, expected {100 * mean:.1f} %, for ±{arguments.half_width:g} points at '
-        f'{100 * arguments.level:g} %:\n'
+        f'{metric}, expected {100 * mean:.1f} %, for ±{request.half_width:g} points at '
+        f'{100 * request.level:g} %:\n'
     )
-    _print(plans, twice, questions)
-    _say_what_is_refused(plans, arguments.half_width, questions)
-    _say_what_helps(population, kernel, questions, arguments.level)
+    print(_table(plans, twice, questions).to_terminal())
+    _say_what_is_refused(plans, request.half_width, questions)
+    _say_what_helps(population, metric, questions, request.level)
     return 0
 
 
-def _check(arguments: Namespace) -> None:
-    """Numbers that the computation would take as not given, or could not count up to."""
+def _request(arguments: Namespace) -> PlanRequest:
+    """Return what was asked for.
+
+    Raises:
+        InputError: a number that would be taken for none, that nothing could be counted up to, or a metric
+            without a plan.
+    """
     if not _NARROWEST <= arguments.half_width < 100:
         raise InputError(
             f'--half-width {arguments.half_width:g}: expected points from {_NARROWEST} to less than 100'
@@ -91,55 +124,63 @@ def _check(arguments: Namespace) -> None:
     for name in ('questions', 'translations'):
         if getattr(arguments, name) is not None:
             as_whole(f'--{name}', getattr(arguments, name), 1, _MOST_QUESTIONS)
-
-
-def _population(arguments: Namespace) -> tuple[Population, int | None]:
-    """The hardness, and how many questions a pilot has."""
-    from ..results.read import read
-    from ..uncertainty import Population, fit_population
-
     if arguments.pilot and arguments.pilot.is_dir():
         raise InputError(
             f'--pilot {arguments.pilot} is a folder; give one result file: …/results/<model>/<dataset>.json'
         )
-    if arguments.beta:
-        translations = arguments.translations or 1
-        a, b = arguments.beta
-        return Population(a, b, translations, arguments.correlation), None
-    pilot = read(arguments.pilot)
+    metric = Metric.parse(arguments.metric or f'mG-Pass@{arguments.k}')
+    as_whole('k', metric.k, 1, _LARGEST_K)
+    if not metric.steps:
+        raise InputError(f'{metric} is 0 for every model; take k of at least 2')
+    ns = sorted(set(arguments.n or [multiple * metric.k for multiple in MULTIPLES]))
+    return requested(PlanRequest, arguments, metric=metric, ns=ns)
+
+
+def _population(request: PlanRequest) -> tuple[Population, int | None]:
+    """Return the hardness, and how many questions are at hand."""
+    from ..results.read import read
+    from ..uncertainty import Population, fit_population
+
+    if request.beta:
+        a, b = request.beta
+        return Population(a, b, request.translations or 1, request.correlation), request.questions
+    if request.pilot is None:
+        raise InputError('give the hardness with --beta or --pilot')
+    pilot = read(request.pilot)
     if pilot.n < 2:
-        raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
+        raise InputError(f'{request.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
     questions = len(pilot.uids)
-    translations = arguments.translations or max(1, round(questions / len(set(pilot.problems))))
-    found = fit_population(pilot.counts, pilot.n, translations, arguments.correlation)
+    translations = request.translations or max(1, round(questions / len(set(pilot.problems))))
+    found = fit_population(pilot.counts, pilot.n, translations, request.correlation)
     print(
-        f'{arguments.pilot.name}: {questions} questions × {pilot.n} samples, hardness Beta({found.a:.3g}, '
+        f'{request.pilot.name}: {questions} questions × {pilot.n} samples, hardness Beta({found.a:.3g}, '
         f'{found.b:.3g}), {translations} questions a source problem'
     )
-    return found, questions
+    return found, request.questions or questions
 
 
-def _print(plans: list[Plan], twice: list[Plan], questions: int | None) -> None:
-    from tabulate import tabulate
+def _table(plans: Sequence[Plan], twice: Sequence[Plan], questions: int | None) -> Table:
+    """Return a row a number of samples; half-widths stand in it where there is a number of questions."""
+    names = ['samples a question', 'questions', 'samples in all', 'more samples could remove']
+    halves = [f'± with {questions} questions', f'± with {2 * questions}'] if questions else []
+    table = Table('plan', [Column(name, 'right') for name in (*names, *halves)])
+    for row, doubled in zip(plans, twice, strict=True):
+        table.add(
+            row.n,
+            f'{row.questions} *' if row.raised else row.questions,
+            row.samples,
+            f'{100 * row.within_share:.1f} %',
+            *(_half_width(one) for one in (row, doubled) if questions),
+        )
+    return table
 
-    columns = {
-        'samples a question': [str(row.n) for row in plans],
-        'questions': [f'{row.questions} *' if row.raised else str(row.questions) for row in plans],
-        'samples in all': [str(row.samples) for row in plans],
-        'more samples could remove': [f'{100 * row.within_share:.1f} %' for row in plans],
-    }
-    if questions:
-        columns[f'± with {questions} questions'] = _half_widths(plans)
-        columns[f'± with {2 * questions}'] = _half_widths(twice)
-    print(tabulate(columns, headers='keys', tablefmt='github', disable_numparse=True, stralign='right'))
 
-
-def _half_widths(plans: list[Plan]) -> list[str]:
-    return ['none' if row.refused else f'{100 * row.half_width:.2f}' for row in plans]
+def _half_width(row: Plan) -> Cell:
+    return Cell('', refused=row.refused) if row.refused else Cell(100 * row.half_width)
 
 
 def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | None) -> None:
-    """Where reports would print no interval, on average over runs."""
+    """Say where reports would print no interval, on average over runs."""
     if raised := [row for row in plans if row.raised]:
         print(
             f'\n* as many as an interval takes at all. ±{half_width:g} points alone would take fewer, but '
@@ -151,8 +192,8 @@ def _say_what_is_refused(plans: list[Plan], half_width: float, questions: int | 
         print(f'\nWith {questions} questions{where} no interval would be printed: {refused[-1].refused}.')
 
 
-def _say_what_helps(population: Population, kernel: Kernel, questions: int | None, level: float) -> None:
-    """What is left when nothing more can be won by samples."""
+def _say_what_helps(population: Population, metric: Metric, questions: int | None, level: float) -> None:
+    """Say what is left when nothing more can be won by samples."""
     from ..uncertainty.planning import expected_refusal, half_width_of
 
     print(
@@ -162,7 +203,7 @@ def _say_what_helps(population: Population, kernel: Kernel, questions: int | Non
     )
     if questions is None:
         return
-    problems, variance = questions // population.translations, population.true_variance(kernel)
-    if not expected_refusal(population.moments(kernel, kernel.k)[0], variance, problems):
+    problems, variance = questions // population.translations, population.true_variance(metric)
+    if not expected_refusal(population.moments(metric, metric.k)[0], variance, problems):
         floor = half_width_of(variance, problems, level)
         print(f'With {questions} questions and any number of samples: ±{100 * floor:.2f} points.')

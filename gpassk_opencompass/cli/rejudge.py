@@ -17,12 +17,12 @@ from ..errors import GPassKError, IncompleteError, InputError
 from ..files import put_aside
 from ..metrics import DEFAULT_THRESHOLDS
 from ..results.read import read as read_result
+from ..sources.rejudged_tables import Outcome, comparison, described, findings_of, outcome
 from ..times import utc_folder
+from ..unseen import printable
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, add_numbers, path, requested
-from .rejudge_table import Outcome, comparison, described, findings_of, outcome
-from .shown import printable
 
 if TYPE_CHECKING:
     from ..sources.opencompass import Found, OldRun

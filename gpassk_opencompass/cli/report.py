@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence, Sized
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
-from .options import Several, path
-from .shown import printable
+from ..unseen import printable
+from .options import Several, path, requested
 
 if TYPE_CHECKING:
     from ..report.leaderboard import Board
@@ -34,8 +35,40 @@ REFUSED = 3
 """The exit code where a run is above a share of --fail-on."""
 
 
+@dataclass(frozen=True)
+class ReportRequest:
+    """What to report of.
+
+    Args:
+        folders, files: where the results are.
+        configs: folders with a sweep's manifest.
+        published: a published leaderboard, or None.
+        output: the folder of the report.
+        k: of the metrics; None: the largest that all have.
+        level: of confidence.
+        average: add an average over the benchmarks.
+        parts: those of `PARTS` that are written.
+        figures: names of figures; None: all.
+        gates: the shares of samples above which a run is refused.
+        strict: what is left out is a failure.
+    """
+
+    folders: Sequence[Path]
+    files: Sequence[Path]
+    configs: Sequence[Path]
+    published: Published | None
+    output: Path
+    k: int | None
+    level: float
+    average: bool
+    parts: Sequence[str]
+    figures: Sequence[str] | None
+    gates: Sequence[Gate]
+    strict: bool
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    """Where the results are, and what to write where."""
+    """Add where the results are, and what to write where."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
@@ -51,6 +84,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
     add('--only', choices=PARTS, help='write only these')
+    names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
+    add('--figures', action=Several, metavar='NAME', help=names)
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     gate = "exit with 3 if a run is above this share: 'truncated>5%%' (or unanswered, unjudged, copies)"
     add('--fail-on', action=Several, default=[], metavar='NAME>SHARE%%', help=gate)
@@ -67,35 +102,56 @@ def run(arguments: Namespace) -> int:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
     from ..report.leaderboard import boards
-    from ..report.published import read_published
     from ..report.scores import scores_of
     from ..results.collect import collect
+
+    request = _request(arguments)
+    found = collect(request.folders, request.files, request.configs, 'page' in request.parts)
+    tables, left_out = boards(found.results, request.k, request.level)
+    missing = [*found.passed_over, *left_out]
+    for line in (*missing, *found.older):
+        print(f'left out: {printable(line)}', file=sys.stderr)
+    if not tables and request.published is None:
+        raise InputError(_nothing(request.folders, len(found.results), len(found.passed_over)))
+    scored = [(board, scores_of(board)) for board in tables]
+    _print(scored)
+    paths, lacking = _write(request, scored, [*missing, *found.older])
+    _say(request.output, paths)
+    if lacking:
+        why = '; '.join(dict.fromkeys(map(str, lacking.values())))
+        raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
+    if _refused(tables, request.gates):
+        return REFUSED
+    return int(request.strict and bool(missing))
+
+
+def _request(arguments: Namespace) -> ReportRequest:
+    """Return what was asked for.
+
+    Raises:
+        InputError: there is nothing to report of, or a name or share that means nothing.
+    """
+    from ..report.figures import FIGURES
+    from ..report.published import read_published
     from ..results.health import Gate
 
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
         raise InputError(f'give a folder of results, --file FILE or --published FILE{hint}')
-    gates = [Gate.parse(text) for text in arguments.fail_on]
-    published = read_published(arguments.published) if arguments.published else None
-    with_answers = arguments.only in (None, 'page')
-    found = collect(arguments.folders, arguments.file, arguments.configs, with_answers)
-    tables, left_out = boards(found.results, arguments.k, arguments.level)
-    missing = [*found.passed_over, *left_out]
-    for line in (*missing, *found.older):
-        print(f'left out: {printable(line)}', file=sys.stderr)
-    if not tables and published is None:
-        raise InputError(_nothing(arguments.folders, len(found.results), len(found.passed_over)))
-    scored = [(board, scores_of(board)) for board in tables]
-    _print(scored)
-    paths, lacking = _write(arguments, scored, published, [*missing, *found.older])
-    _say(arguments.output, paths)
-    if lacking:
-        why = '; '.join(dict.fromkeys(map(str, lacking.values())))
-        raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
-    if _refused(tables, gates):
-        return REFUSED
-    return int(arguments.strict and bool(missing))
+    if arguments.figures and arguments.only not in (None, 'figures'):
+        raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
+    for name in arguments.figures or ():
+        FIGURES[name]  # refuses a name that is unknown, and what cannot be imported
+    return requested(
+        ReportRequest,
+        arguments,
+        files=arguments.file,
+        gates=[Gate.parse(text) for text in arguments.fail_on],
+        published=read_published(arguments.published) if arguments.published else None,
+        parts=[arguments.only] if arguments.only else PARTS,
+        figures=arguments.figures and list(dict.fromkeys(arguments.figures)),
+    )
 
 
 def _refused(boards: Sequence[Board], gates: Sequence[Gate]) -> bool:
@@ -125,30 +181,23 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 
 
 def _write(
-    arguments: Namespace, scored: Scored, published: Published | None, notes: Sequence[str]
+    request: ReportRequest, scored: Scored, notes: Sequence[str]
 ) -> tuple[list[Path], dict[str, MissingExtraError]]:
-    """All parts, or the one that was asked for; what an earlier report left of them is removed.
+    """Write the parts that were asked for; what an earlier report left of them is removed.
 
     Returns:
         The files, and why parts are not among them.
     """
     from ..report.written import take_over
 
-    wanted = [arguments.only] if arguments.only else PARTS
-    folder: Path = arguments.output
-    boards = [board for board, _ in scored]
-    writers = {
-        'tables': lambda: _tables(folder, scored, published, notes, arguments.average),
-        'figures': lambda: _figures(folder, boards) if boards else [],
-        'page': lambda: _page(folder, boards, published),
-    }
+    folder = request.output
     parts: dict[str, list[Path]] = {}
     lacking: dict[str, MissingExtraError] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for part in wanted:
+        for part in request.parts:
             try:
-                parts[part] = writers[part]()
+                parts[part] = _WRITERS[part](request, scored, notes)
             except MissingExtraError as error:
                 lacking[part] = error
         removed = take_over(folder, parts)
@@ -159,37 +208,43 @@ def _write(
     return [path for paths in parts.values() for path in paths], lacking
 
 
-def _tables(
-    folder: Path, scored: Scored, published: Published | None, notes: Sequence[str], average: bool
-) -> list[Path]:
-    from ..report.published_tables import write_published
+def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
+    from ..report.neighbours import write_published
     from ..report.tables import write_scored
 
-    paths = write_scored(scored, folder, notes, average) if scored else []
-    return paths + (write_published(published, folder) if published else [])
+    paths = write_scored(scored, request.output, notes, request.average) if scored else []
+    return paths + (write_published(request.published, request.output) if request.published else [])
 
 
-def _figures(folder: Path, boards: Sequence[Board]) -> list[Path]:
+def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.figures import write_figures, write_formula_figures
 
-    return [*write_figures(boards, folder), *write_formula_figures(folder / 'figures')]
+    if not scored:
+        return []
+    paths = write_figures([board for board, _ in scored], request.output, names=request.figures)
+    return [*paths, *write_formula_figures(request.output / 'figures')]
 
 
-def _page(folder: Path, boards: Sequence[Board], published: Published | None) -> list[Path]:
+def _page(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.page import write_page
 
-    return write_page(boards, folder, published)
+    return write_page([board for board, _ in scored], request.output, request.published)
+
+
+_WRITERS = {'tables': _tables, 'figures': _figures, 'page': _page}
 
 
 def _print(scored: Scored) -> None:
-    from ..report.tables import HOW_TO_READ, heading, health_table, leaderboard_table
+    from ..report.tables import HOW_TO_READ, heading, health_table, leaderboard_table, remarks
 
     for board, rows in scored:
-        text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_markdown()}'
+        text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_terminal()}\n'
         print(printable(text, keep='\n'))
         print(HOW_TO_READ.format(level=100 * board.level, k=board.k) + '\n')
+        if lines := remarks(board):
+            print(*(printable(f'- {line}') for line in lines), sep='\n', end='\n\n')
         health = health_table(board)
-        print(printable(f'{health.title}\n\n{health.to_markdown()}', keep='\n'))
+        print(printable(f'{health.title}\n\n{health.to_terminal()}\n', keep='\n'))
 
 
 def _say(folder: Path, paths: Sequence[Path]) -> None:

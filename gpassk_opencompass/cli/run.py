@@ -8,24 +8,43 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..runs.command import read_options
-from ..runs.driver import Driver, Job
+from ..runs.driver import Driver, Job, step_of
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
-from ..runs.progress import step_of
 from ..runs.state import Finding, State
+from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
-from .shown import printable
 from .states import log_lines, states_table, summary
 
 LOG_LINES = 20
 
 
+@dataclass(frozen=True)
+class RunRequest:
+    """Which configs to run, where, how many at a time, and what is passed on to OpenCompass."""
+
+    configs: Sequence[Path]
+    outputs: Path
+    jobs: int
+    slurm: str | None
+    passed_on: Sequence[str]
+
+    def command(self) -> str:
+        """Return the command that asks for this again, for a shell."""
+        words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
+        words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
+        words += ['--slurm', self.slurm] if self.slurm else []
+        words += ['--', *self.passed_on] if self.passed_on else []
+        return shlex.join(words)
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to run, where, and how many at a time."""
+    """Add what to run, where, and how many at a time."""
     parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--jobs N] [--slurm PARTITION] [-- OPTIONS]'
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
@@ -55,17 +74,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run them; returns the exit code."""
-    options = read_options(arguments.rest, arguments.slurm)
-    plan = planned_runs(arguments.configs)
+    """Run OpenCompass for every config that has no complete result; return the exit code."""
+    request = RunRequest(
+        configs=arguments.configs,
+        outputs=arguments.work_dir,
+        jobs=arguments.jobs,
+        slurm=arguments.slurm,
+        passed_on=arguments.rest,
+    )
+    options = read_options(request.passed_on, request.slurm)
+    plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
     with Stop() as stop:
-        driver = Driver(arguments.work_dir, options, screen, stop)
-        findings = driver.drive(plan.runs, arguments.jobs)
+        driver = Driver(request.outputs, options, screen, stop)
+        findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
     if stop:
-        _print_stopped(arguments, len(plan.runs) - len(findings))
+        _print_stopped(request, len(plan.runs) - len(findings))
         return INTERRUPTED
     return 0 if all(map(driver.is_done, findings)) else 1
 
@@ -84,11 +110,11 @@ class Screen:
         self._drawn = 0.0
 
     def started(self, run: Planned, what: str) -> None:
-        """A command was started."""
+        """Say that a command was started."""
         self._say(f'{self._labels[run.name]}: {what}')
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
-        """A run is over, or was not begun."""
+        """Say how a run ended, or that it was not begun."""
         taken = '' if seconds is None else f', {_duration(seconds)}'
         detail = f': {printable(finding.detail, 1000)}' if finding.detail else ''
         already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
@@ -114,7 +140,8 @@ class Screen:
 
 
 def _duration(seconds: float) -> str:
-    """
+    """Return a time in words.
+
     >>> _duration(42.4), _duration(185), _duration(7500)
     ('42 s', '3:05 min', '2:05 h')
     """
@@ -135,10 +162,6 @@ def _print_left_out(plan: Plan) -> None:
         )
 
 
-def _print_stopped(arguments: Namespace, left: int) -> None:
-    again = ['gpassk', 'run', *map(str, arguments.configs), '-w', str(arguments.work_dir)]
-    again += ['--jobs', str(arguments.jobs)] if arguments.jobs > 1 else []
-    again += ['--slurm', arguments.slurm] if arguments.slurm else []
-    again += ['--', *arguments.rest] if arguments.rest else []
+def _print_stopped(request: RunRequest, left: int) -> None:
     rest = f', with {left} runs not begun' if left else ''
-    print(f'stopped{rest}. Nothing is lost; to go on:\n  {shlex.join(again)}', file=sys.stderr)
+    print(f'stopped{rest}. Nothing is lost; to go on:\n  {request.command()}', file=sys.stderr)

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
-from ..report.table import SHOWN_THRESHOLDS
+from ..metrics import SHOWN_THRESHOLDS
 from ..sources.rows import KINDS
 from ..sources.source import SOURCES, Reading, Run, Selection, read_runs
+from ..unseen import printable
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import Several, add_numbers, path, requested
-from .score_table import described, scores_table
-from .shown import printable
 
 if TYPE_CHECKING:
     from ..sources.scored import Choices, Scored
@@ -244,6 +243,7 @@ def _score(request: ScoreRequest, run: Run, name: str) -> None:
     """Score one run: print its table, and write it."""
     from ..judges.build import build_judge
     from ..sources.scored import score_run
+    from ..sources.tables import described, scores_table
 
     kind = run.kind(request.choices.kind)
     _check_options(request, kind)

@@ -11,7 +11,7 @@ from typing import Any
 from tabulate import tabulate
 
 from ..runs.state import Finding, State
-from .shown import printable
+from ..unseen import printable
 
 HEAD, TAIL = 90, 50
 """Characters of the start and the end of a long detail: messages start with the fact and end in a way out."""
@@ -20,7 +20,7 @@ _MODULE = re.compile(r'\b(?:\w+\.)+(?=[A-Z]\w*Error: )')
 
 
 def states_table(findings: Sequence[Finding]) -> str:
-    """A row a run, in the order given."""
+    """Return a table with a row a run, in the order given."""
     rows = [
         [
             printable(finding.name),
@@ -34,13 +34,13 @@ def states_table(findings: Sequence[Finding]) -> str:
 
 
 def _shortened(detail: str) -> str:
-    """Without the module of an exception, and if it is long, without its middle."""
+    """Return a detail without the module of an exception and, if it is long, without its middle."""
     text = printable(_MODULE.sub('', detail, count=1))
     return text if len(text) <= HEAD + 3 + TAIL else f'{text[:HEAD].rstrip()} … {text[-TAIL:].lstrip()}'
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many are in which state.
+    """Return how many are in which state, in words.
 
     >>> summary([Finding('a', State.COMPLETE), Finding('b', State.FAILED), Finding('c', State.COMPLETE)])
     '3 runs: 2 complete, 1 failed'
@@ -51,12 +51,12 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def log_lines(finding: Finding, count: int) -> list[str]:
-    """The last lines of the logs of what failed, each log under its path."""
+    """Return the last lines of the logs of what failed, each log under its path."""
     return [printable(line, 400) for path, lines in finding.logs for line in (f'--- {path}', *lines[-count:])]
 
 
 def states_json(findings: Sequence[Finding]) -> str:
-    """A list of objects."""
+    """Return the states as JSON: a list of objects."""
     return json.dumps([_fields(finding) for finding in findings], ensure_ascii=False, indent=2)
 
 

@@ -16,9 +16,9 @@ from ..judges.llm.servers import served_of
 from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
+from ..unseen import printable
 from .export import FORMATS, export
 from .options import path, positive
-from .shown import printable
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
 

@@ -51,7 +51,7 @@ class Problem(NamedTuple):
     answer: int
 
     def response(self, language: str) -> str:
-        r"""The right response in a language.
+        r"""Return the right response in a language.
 
         >>> Problem({}, ('3+4=7',), 7).response('en')
         '$3+4=7$. So the answer is \\boxed{7}.'
@@ -60,7 +60,7 @@ class Problem(NamedTuple):
         return sentence.format(comma.join(map(step.format, self.steps)), self.answer)
 
     def row(self, language: str) -> dict[str, object]:
-        """The problem in LiveMathBench's fields."""
+        """Return the problem in LiveMathBench's fields."""
         return {
             'question': self.questions[language],
             'answer': f'${self.answer}$',
@@ -70,7 +70,7 @@ class Problem(NamedTuple):
 
 
 def draw(rng: Random, split: str, digits: Sequence[int]) -> Problem:
-    """A random problem of a split.
+    """Draw a random problem of a split.
 
     Args:
         rng: source of randomness.
@@ -96,13 +96,13 @@ def _number(rng: Random, width: int) -> int:
 
 
 def _sums(terms: Sequence[int]) -> tuple[str, ...]:
-    """One equation a sign, each going on from the sum before."""
+    """Return one equation a sign, each going on from the sum before."""
     totals = list(accumulate(terms))
     return tuple(f'{a}+{b}={c}' for a, b, c in zip(totals, terms[1:], totals[1:], strict=False))
 
 
 def _product(left: int, right: int) -> str:
-    """A product by the digits of its longer factor, e.g. 47\\times6=240+42=282."""
+    """Write a product by the digits of its longer factor, e.g. 47\\times6=240+42=282."""
     digits = str(left)
     parts = [int(digit) * right * 10 ** (len(digits) - 1 - place) for place, digit in enumerate(digits)]
     shown = '+'.join(str(part) for part in parts if part)
@@ -121,7 +121,7 @@ def _word_problem(rng: Random, price: int, count: int, other: int) -> Problem:
 
 
 def question_set(seed: int = SEED) -> dict[str, list[Problem]]:
-    """The problems of each split, one a rung of its ladder, easy first."""
+    """Return the problems of each split, one a rung of its ladder, easy first."""
     rng = Random(seed)
     return {split: [draw(rng, split, digits) for digits in LADDERS[split]] for split in SPLITS}
 

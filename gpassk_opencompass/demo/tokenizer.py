@@ -41,7 +41,7 @@ _CHAT_TEMPLATE = (
 
 
 def train_tokenizer(texts: Iterable[str], longest: int) -> PreTrainedTokenizerFast:
-    """A tokenizer trained on `texts`, with the chat template, that warns beyond `longest` tokens."""
+    """Return a tokenizer trained on `texts`, with the chat template, that warns beyond `longest` tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

@@ -67,7 +67,7 @@ class Example(NamedTuple):
 
 
 def chats(seed: int) -> Iterator[Chat]:
-    """An endless stream of examples: each rung of each ladder, language and prompt equally often."""
+    """Yield examples without end: each rung of each ladder, language and prompt equally often."""
     rng = Random(seed)
     rungs = [(split, digits) for split in SPLITS for digits in LADDERS[split]]
     while True:
@@ -78,13 +78,13 @@ def chats(seed: int) -> Iterator[Chat]:
 
 
 def new_tokenizer(seed: int) -> PreTrainedTokenizerFast:
-    """The tokenizer, trained on a sample of the examples."""
+    """Train the tokenizer on a sample of the examples."""
     stream = chats(seed)
     return train_tokenizer((text for _ in range(_TOKENIZER_EXAMPLES) for text in next(stream)), LONGEST)
 
 
 def new_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """An untrained model; its weights come from torch's global generator."""
+    """Build an untrained model; its weights come from torch's global generator."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=80,
@@ -104,7 +104,7 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
 
 
 def encode(tokenizer: PreTrainedTokenizerFast, batch: Sequence[Chat]) -> list[Example]:
-    """The examples as tokens."""
+    """Return the examples as tokens."""
     asked = [
         tokenizer.apply_chat_template(
             [{'role': 'user', 'content': chat.prompt}], tokenize=False, add_generation_prompt=True
@@ -117,7 +117,7 @@ def encode(tokenizer: PreTrainedTokenizerFast, batch: Sequence[Chat]) -> list[Ex
 
 
 def summed_loss(model: LlamaForCausalLM, examples: Sequence[Example]) -> torch.Tensor:
-    """Cross-entropy summed over the tokens of the responses and their ends; prompts are not learnt."""
+    """Return the cross-entropy, summed over the tokens of the responses and their ends, not of prompts."""
     width = max(len(example.tokens) for example in examples)
     ids = torch.tensor([example.tokens + [0] * (width - len(example.tokens)) for example in examples])
     wanted = torch.zeros_like(ids, dtype=torch.bool)

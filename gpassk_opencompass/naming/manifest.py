@@ -41,7 +41,7 @@ class Entry:
     n: int | None
     """Samples a question; None if a template of the older style does not say."""
     questions: int | None
-    """Of the benchmark; None where that is not known before it is loaded."""
+    """How many the benchmark has; None where that is not known before it is loaded."""
     signature: str
     """Hash of what determines the numbers, see `signatures.signature`."""
     sha256: str
@@ -51,7 +51,7 @@ class Entry:
 
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
-    """The entries of a folder's manifest, stale ones too; none if it has no manifest.
+    """Return the entries of a folder's manifest, stale ones too; none if it has no manifest.
 
     Raises:
         InputError: the file cannot be read, or a line is not an entry.
@@ -68,12 +68,12 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 
 def manifest_text(entries: Iterable[Entry]) -> str:
-    """What `read_manifest` reads."""
+    """Return the text of a manifest, as `read_manifest` reads it."""
     return ''.join(json.dumps(vars(entry), ensure_ascii=False) + '\n' for entry in entries)
 
 
 def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) -> list[Entry]:
-    """The entries of a folder after a template was expanded into it.
+    """Return the entries of a folder after a template was expanded into it.
 
     Those of other templates stay as they are, unless this one now writes their file; those of this
     template that it no longer gives become stale. Templates come in the order of their names.
@@ -102,7 +102,7 @@ def _entry(line: str, where: str) -> Entry:
 
 
 def _check_types(entry: Entry) -> None:
-    """TypeError for a value of another kind than is written; a manifest may be anybody's."""
+    """Raise TypeError for a value of another kind than is written: anybody may have edited a manifest."""
     fields = dict(vars(entry))
     for name in ('file', 'k', 'n', 'questions', 'settings', 'stale'):
         del fields[name]
@@ -117,6 +117,6 @@ def _check_types(entry: Entry) -> None:
 
 
 def _check_file(name: Any, where: str) -> None:
-    """A manifest names files to remove: none outside its folder."""
+    """Refuse a file outside of the folder of the manifest, which names files to remove."""
     if not isinstance(name, str) or re.fullmatch(r'[^/\0]+\.py', name, re.DOTALL) is None:
         raise InputError(f'{where} names the file {name!r}; expected the name of a config in its folder')

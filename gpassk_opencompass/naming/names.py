@@ -82,7 +82,7 @@ class Settings:
 
     @property
     def greedy(self) -> bool:
-        """A temperature of 0: one answer, no sampling."""
+        """Return whether the temperature is 0: one answer, no sampling."""
         return self.temperature == 0
 
 
@@ -245,7 +245,7 @@ class RunName:
 
 
 def clean(model: str) -> str:
-    """A model's name as it goes into file names: `.` and all but letters, digits, `_`, `+`, `-` become `-`.
+    """Return a model's name as it goes into file names: all but letters, digits, `_`, `+`, `-` become `-`.
 
     >>> clean('Qwen2.5-7B-Instruct')
     'Qwen2-5-7B-Instruct'
@@ -254,14 +254,14 @@ def clean(model: str) -> str:
 
 
 def _as_written(text: str, name: _Name) -> _Name:
-    """The name that was read, if it is written so: one run has one name."""
+    """Return the name that was read, if `str` writes it so: one run has one name."""
     if str(name) != text:
         raise InputError(f'{text!r} is not how this name is written: {str(name)!r} is')
     return name
 
 
 def _written(value: float, pattern: str) -> str:
-    """Positional, so that the only `-` is the point: 0.3 is 0-3, 1 is 1-0, 1e-05 is 0-00001, 0.0 is 0."""
+    """Write a number without exponent, `-` for the point: 0.3 is 0-3, 1 is 1-0, 1e-05 is 0-00001, 0 is 0."""
     if pattern is _INT or value == 0:
         return str(int(value))
     text = format(Decimal(repr(float(value))), 'f')
@@ -273,7 +273,7 @@ def _read(text: str, pattern: str) -> float | int:
 
 
 def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """Version, splits and languages of a LiveMathBench label."""
+    """Return version, splits and languages of a LiveMathBench label."""
     match = re.fullmatch(_ROWS, label, re.ASCII)
     if match is None:
         return None

@@ -14,8 +14,8 @@ from opencompass.utils import (
 )
 
 from ..errors import InputError
-from ..report.summary import summary_table
-from ..report.table import Run, breakdown_table, results_table
+from ..report.leaderboard import provenance_warnings
+from ..report.summary import Run, breakdown_table, results_table, summary_table
 from ..results.health import answer_warnings, self_test_notes, undecided_notes
 from ..results.read import read
 from ..times import utc_folder
@@ -110,7 +110,7 @@ def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
 
 
 def _warnings(record: Any) -> list[str]:
-    """What a reader of the numbers should know before quoting them."""
+    """Return what a reader of the numbers should know before quoting them."""
     block = record['gpassk']
     warnings = [*block['replicas']['warnings'], *answer_warnings(block)]
     if block['unjudged']:
@@ -118,5 +118,4 @@ def _warnings(record: Any) -> list[str]:
         warnings.append(
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    told = block.get('provenance') or {}
-    return [*warnings, *told.get('warnings', ()), *undecided_notes(block), *self_test_notes(block)]
+    return [*warnings, *provenance_warnings(block), *undecided_notes(block), *self_test_notes(block)]

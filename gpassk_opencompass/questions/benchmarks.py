@@ -125,7 +125,7 @@ def _listing(questions: QuestionSet, file: QuestionFile, place: _Place) -> Listi
 
 
 def _check_length(questions: QuestionSet, file: QuestionFile, lines: Lines) -> None:
-    """The whole file, or one that holds only what the benchmark takes of it."""
+    """Refuse a file that is neither the whole one nor holds only what the benchmark takes of it."""
     allowed = sorted({file.questions, questions.questions // len(questions.files)})
     if len(lines) not in allowed:
         last = lines[-1][0]
@@ -146,7 +146,7 @@ def _level(row: Mapping[str, Any], where: str) -> int:
 
 
 def _subject(row: Mapping[str, Any]) -> str:
-    """As it goes into the names of metrics: `Counting-Probability`."""
+    """Return the subject of a question as it goes into names of metrics: `Counting-Probability`."""
     return '-'.join(re.findall(r'\w+', str(row.get('subject') or 'all')))
 
 

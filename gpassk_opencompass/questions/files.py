@@ -140,7 +140,7 @@ def _digest_of(lines: Lines) -> str:
 
 
 def text_of(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
-    """The first of these fields that the row has.
+    """Return the first of these fields that the row has.
 
     Raises:
         InputError: it has none, or the field is no text, blank or holds half a character.

@@ -13,7 +13,7 @@ _CHINESE = re.compile('[\u4e00-\u9fff]')
 
 
 def language_of(text: str) -> str:
-    """'cn' for a text with Chinese characters, 'en' for any other; where nothing else tells the language.
+    """Return 'cn' for a text with Chinese characters, 'en' for any other.
 
     >>> language_of('求 $3+4$。')
     'cn'
@@ -22,7 +22,7 @@ def language_of(text: str) -> str:
 
 
 def asked(question: str, language: str) -> str:
-    r"""The whole prompt.
+    r"""Return the whole prompt.
 
     >>> asked('What is $3+4$?', 'en').splitlines()[-1]
     'Work this out step by step, and end with your final answer inside \\boxed{}.'

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..metrics import g_pass_name, mg_pass_name
-from ..results.health import undecided_notes
+from ..files import mapping
+from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
+from ..results.health import answer_warnings, self_test_notes, undecided_notes
 from ..results.result import Result
-from ..uncertainty import Interval, kernel_of, rank_intervals, rerun_interval
+from ..uncertainty import Interval, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
-from .hosts import across_hosts, notes_on_hosts
-from .table import SHOWN_THRESHOLDS
+
+Key = tuple[str, str]
+"""The hash of the data and of the judge."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Entry:
         return f'{self.result.model} ({self.mark})' if self.mark else self.result.model
 
     def greedy_accuracy(self) -> Interval | None:
-        """Of the greedy run."""
-        return self.greedy.interval('accuracy', self.level) if self.greedy else None
+        """Return the accuracy of the greedy run with its interval."""
+        return self.greedy.interval(ACCURACY, self.level) if self.greedy else None
 
     @property
     def greedy_note(self) -> str:
@@ -59,23 +62,33 @@ class Entry:
         if count := self.greedy.unjudged:
             notes.append(f'greedy run with {count} of {len(self.greedy.uids)} samples unjudged')
         notes += [f'greedy run: {mark}' for mark in [self.greedy.health.mark] if mark]
-        notes += [f'greedy run: {note}' for note in undecided_notes(self.greedy.block)]
+        told = (*undecided_notes(self.greedy.block), *provenance_warnings(self.greedy.block))
+        notes += [f'greedy run: {note}' for note in told]
         return '; '.join(notes)
 
-    def interval(self, metric: str) -> Interval:
-        """For new questions of the same kind."""
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader of the scores has to know of the responses, the judge, and whose samples these are.
+
+        The samples that a judge gave up on stand in `Board.notes`.
+        """
+        block = self.result.block
+        return [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
+
+    def interval(self, metric: Metric) -> Interval:
+        """Return a score with its interval for new questions of the same kind."""
         return self.result.interval(metric, self.level)
 
-    def rerun(self, metric: str) -> Interval:
-        """For new samples of the same questions."""
-        return rerun_interval(self.result.counts, self.result.n, kernel_of(metric), self.level)
+    def rerun(self, metric: Metric) -> Interval:
+        """Return a score with its interval for new samples of the same questions."""
+        return rerun_interval(self.result.counts, self.result.n, metric, self.level)
 
     def greedy_group_interval(self, group: str) -> Interval | None:
-        """Accuracy of the greedy run on the questions of one contest and language."""
-        return self.greedy.group_interval(group, 'accuracy', self.level) if self.greedy else None
+        """Return the accuracy of the greedy run on the questions of one contest and language."""
+        return self.greedy.group_interval(group, ACCURACY, self.level) if self.greedy else None
 
-    def group_interval(self, group: str, metric: str) -> Interval | None:
-        """For new questions of one contest and language; None where the run has none of them."""
+    def group_interval(self, group: str, metric: Metric) -> Interval | None:
+        """Return a score on one contest and language, for new questions; None where it has none."""
         return self.result.group_interval(group, metric, self.level)
 
 
@@ -100,9 +113,14 @@ class Board:
         return f'{self.benchmark} ({self.part})' if self.part else self.benchmark
 
     @property
-    def metrics(self) -> list[str]:
+    def metrics(self) -> list[Metric]:
         """The published columns: G-Pass@k at three thresholds, then mG-Pass@k."""
-        return [*(g_pass_name(self.k, tau) for tau in SHOWN_THRESHOLDS), mg_pass_name(self.k)]
+        return metrics_of(self.k, SHOWN_THRESHOLDS)
+
+    @property
+    def ranked_by(self) -> Metric:
+        """The metric that orders the entries: mG-Pass@k."""
+        return Metric.mg_pass_at(self.k)
 
     @property
     def judge(self) -> str:
@@ -135,15 +153,15 @@ class Board:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """Best and worst rank of each entry by mG-Pass@k, all right at once; shape (entries, 2)."""
-        first, metric = self.entries[0].result, mg_pass_name(self.k)
-        values = [e.result.values(metric)[e.result.rows_of(first.uids)] for e in self.entries]
+        first = self.entries[0].result
+        values = [e.result.values(self.ranked_by)[e.result.rows_of(first.uids)] for e in self.entries]
         return rank_intervals(np.stack(values), first.problems, self.level)
 
 
 def boards(
     results: Sequence[Result], k: int | None = None, level: float = 0.95
 ) -> tuple[list[Board], list[str]]:
-    """Tables of all sampled results, best mG-Pass@k first.
+    """Return the tables of all sampled results, best mG-Pass@k first.
 
     Results stand in one table if they are of one benchmark, were asked the same questions with the same
     reference answers (`Result.data`) and were judged by the same judge (its whole identity; between hosts,
@@ -182,12 +200,12 @@ def boards(
 
 
 def judge_line(result: Result) -> str:
-    """Who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
+    """Return who judged, for a reader: 'rule', 'llm Qwen2.5-72B-Instruct', 'cascade (rule, llm …)'."""
     return _judge_of(result.block.get('judge')) or 'not known'
 
 
 def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board | None, list[str]]:
-    """The board of the members, as `frame` says but for k and entries, and a line for each left out."""
+    """Return the board of the members, which is `frame` with k and entries, and a line for each left out."""
     alike, left_out = _same_questions(members)
     sampled = [result for result in alike if result.n > 1]
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
@@ -204,13 +222,13 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
     ]
     if k is None or not entries:
         return None, left_out
-    metric = mg_pass_name(k)
+    metric = Metric.mg_pass_at(k)
     entries.sort(key=lambda entry: (-float(entry.result.values(metric).mean()), entry.name))
     return Board(frame.benchmark, frame.part, frame.reason, k, tuple(entries), frame.level), left_out
 
 
 def _told_apart(results: Sequence[Result]) -> list[str]:
-    """For each result what tells it from others of its host and name, '' where there is none.
+    """Return for each result what tells it from others of its host and name, '' where there is none.
 
     Such are models of one name from two owners on the hub, and runs of one model with other k or n.
     """
@@ -227,7 +245,7 @@ def _told_apart(results: Sequence[Result]) -> list[str]:
 
 
 def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]:
-    """Those with the questions that most of them have, and a line for each of the others.
+    """Return those with the questions that most of them have, and a line for each of the others.
 
     They say that their questions are the same, by one hash; a damaged or edited file may still have others.
     """
@@ -242,7 +260,7 @@ def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]
 
 
 def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
-    """The host's greedy run of the same model with responses of the same length, else of the largest.
+    """Return the host's greedy run of the same model with responses of the same length, else of the largest.
 
     A sweep has one greedy run a model, with the largest max_out_len of its settings.
     """
@@ -292,3 +310,68 @@ def _judge_of(judge: object) -> str:
     within = [_judge_of(part) for key, part in judge.items() if isinstance(part, dict) and 'name' in part]
     own = ' '.join(str(judge[key]) for key in ('name', 'model') if key in judge)
     return f'{own} ({", ".join(within)})' if within else own
+
+
+def across_hosts(parts: Mapping[Key, list[Result]]) -> dict[Key, list[Result]]:
+    """Return the parts of one benchmark; those of different hosts are one where packages alone differ.
+
+    Hosts pin packages: Lighteval another math-verify than OpenCompass's environment has, and both stand in
+    the identity of the rule judge. Where one host has results of two such judges nobody could say which to
+    take, and all stay apart.
+
+    Args:
+        parts: results by their data and judge.
+    """
+    alike: defaultdict[Key, list[Key]] = defaultdict(list)
+    for key, members in parts.items():
+        alike[key[0], members[0].judge_kind].append(key)
+    joined = {}
+    for keys in alike.values():
+        hosts = [host for key in keys for host in {result.host for result in parts[key]}]
+        if len(hosts) == len(set(hosts)):
+            joined[keys[0]] = [result for key in keys for result in parts[key]]
+        else:
+            joined |= {key: parts[key] for key in keys}
+    return {key: joined[key] for key in parts if key in joined}
+
+
+def judges_differ(results: Sequence[Result]) -> bool:
+    """Whether not all were judged alike: by one judge a host, and these but for packages the same."""
+    judges = {(result.host, result.judge_digest) for result in results}
+    hosts = {result.host for result in results}
+    return len({result.judge_kind for result in results}) > 1 or len(judges) > len(hosts)
+
+
+def notes_on_hosts(results: Sequence[Result]) -> list[str]:
+    """Return sentences for who compares runs of one host with those of another; none where there is one."""
+    hosts = sorted({result.host for result in results})
+    if len(hosts) < 2:
+        return []
+    notes = [
+        f'Runs of {" and ".join(hosts)} stand together. Questions and references are the same; the prompt '
+        "around a question and the chat template are each host's own, and a difference between hosts may "
+        'come from them.'
+    ]
+    versions = {host: _packages([one for one in results if one.host == host]) for host in hosts}
+    if len(set(map(tuple, versions.values()))) > 1:
+        shared = set.intersection(*map(set, versions.values()))
+        told = '; '.join(
+            f'{", ".join(one for one in packages if one not in shared) or "no packages"} ({host})'
+            for host, packages in versions.items()
+        )
+        notes.append(f'The rule judge rests on {told}, which give a few answers another verdict.')
+    return notes
+
+
+def _packages(results: Sequence[Result]) -> list[str]:
+    return sorted({f'{name} {number}' for one in results for name, number in one.judge_packages.items()})
+
+
+def provenance_warnings(block: Mapping[str, Any]) -> list[str]:
+    """Return what was accepted although samples and scores are of different settings; [] if nothing was.
+
+    Args:
+        block: the entry `gpassk` of a record.
+    """
+    told = mapping(block.get('provenance')).get('warnings')
+    return list(map(str, told)) if isinstance(told, list) else []

@@ -11,20 +11,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
 from ..errors import InputError
-from ..uncertainty import Kernel, Population, kernel_of
+from ..metrics import Kind, Metric
+from ..tables import Cell, Column, Table, csv_text, markdown_line
+from ..uncertainty import Population
 from ..uncertainty.intervals import problems_refusal, quantile, solved_refusal
 from ..uncertainty.planning import expected_effective
 from ..uncertainty.rerun import beta_mean
 from .published import BENCHMARKS, Published, QuestionCount
-from .scores import GREEDY
+from .scores import Measure
+from .written import write_texts
 
 Floats = NDArray[np.float64]
+
+NO_COUNTS = 'aggregates without counts: no interval can be given'
+
+_POPULATED = (Kind.G_PASS, Kind.MG_PASS)
+"""Metrics of a published table of which a statement on neighbours is made."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +83,14 @@ class Neighbours:
 
     @property
     def distinguishable(self) -> bool:
-        """Further apart than the least difference."""
+        """Whether they are further apart than the least difference."""
         return self.least is not None and self.gap >= self.least
 
 
 def neighbours(
-    published: Published, benchmark: str, metric: str, assumptions: Assumptions | None = None
+    published: Published, benchmark: str, metric: Measure, assumptions: Assumptions | None = None
 ) -> list[Neighbours]:
-    """All neighbouring pairs of a benchmark, best first.
+    """Return all neighbouring pairs of a benchmark, best first.
 
     Each model's questions are taken as a Beta population that gives its published G-Pass values
     (`fit_to_means`). The difference of two models has the variance (V₁ + V₂ − 2·C)/J over J source
@@ -94,24 +103,23 @@ def neighbours(
     assumptions = assumptions or Assumptions()
     if benchmark not in BENCHMARKS:
         raise InputError(f'{benchmark!r}: its questions are not known; known are {", ".join(BENCHMARKS)}')
-    if metric == GREEDY:
+    if not isinstance(metric, Metric):
         raise InputError('one greedy answer has no population; take a metric of G-Pass@k')
-    kernel_of(metric)
     ranked = published.ranked(benchmark, metric)
     found = {model: _population(published, model, benchmark, assumptions) for model in ranked}
     pairs = []
     for better, worse in pairwise(ranked):
         gap = published.values[better, benchmark, metric] - published.values[worse, benchmark, metric]
         least, unpaired, refused = _least(
-            (found[better], found[worse]), kernel_of(metric), BENCHMARKS[benchmark], assumptions
+            (found[better], found[worse]), metric, BENCHMARKS[benchmark], assumptions
         )
         pairs.append(Neighbours(better, worse, gap, least, unpaired, refused))
     return pairs
 
 
 @lru_cache(maxsize=1024)
-def fit_to_means(means: tuple[tuple[str, float], ...]) -> tuple[float, float] | None:
-    """a and b of the Beta population whose metrics come closest to these, by least squares.
+def fit_to_means(means: tuple[tuple[Metric, float], ...]) -> tuple[float, float] | None:
+    """Return a and b of the Beta population whose metrics come closest to these, by least squares.
 
     Args:
         means: (metric, its mean from 0 to 1).
@@ -122,11 +130,10 @@ def fit_to_means(means: tuple[tuple[str, float], ...]) -> tuple[float, float] | 
     targets = np.array([mean for _, mean in means])
     if not targets.size or targets.max() == 0 or targets.min() == 1:
         return None
-    kernels = [kernel_of(name) for name, _ in means]
 
     def misfit(logs: Floats) -> Floats:
         a, b = np.exp(logs)
-        return np.asarray(np.concatenate([beta_mean(kernel, a, b) for kernel in kernels]) - targets)
+        return np.asarray(np.concatenate([beta_mean(metric, a, b) for metric, _ in means]) - targets)
 
     bounds = (np.log(1e-3), np.log(1e3))
     found = optimize.least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
@@ -141,7 +148,9 @@ def _population(
     means = [
         (metric, published.values[model, benchmark, metric] / 100)
         for metric in published.metrics
-        if metric.startswith('G-Pass') and (model, benchmark, metric) in published.values
+        if isinstance(metric, Metric)
+        and metric.kind is Kind.G_PASS
+        and (model, benchmark, metric) in published.values
     ]
     fitted = fit_to_means(tuple(means))
     if fitted is None:
@@ -150,34 +159,83 @@ def _population(
 
 
 def _least(
-    pair: Sequence[Population | None], kernel: Kernel, known: QuestionCount, assumptions: Assumptions
+    pair: Sequence[Population | None], metric: Metric, known: QuestionCount, assumptions: Assumptions
 ) -> tuple[float | None, float | None, str]:
     if refused := problems_refusal(np.ones(known.problems, dtype=np.intp)):
         return None, None, refused
     first, second = pair
     if first is None or second is None:
         return None, None, 'no problem solved, or all: nothing to tell hardness from'
-    solved = max(_solved(population, kernel, known, assumptions) for population in (first, second))
+    solved = max(_solved(population, metric, known, assumptions) for population in (first, second))
     if refused := solved_refusal('solved', solved, math.inf):
         return None, None, refused
-    apart = first.variance(kernel, assumptions.n) + second.variance(kernel, assumptions.n)
-    shared = 2 * assumptions.models * math.sqrt(first.true_variance(kernel) * second.true_variance(kernel))
+    apart = first.variance(metric, assumptions.n) + second.variance(metric, assumptions.n)
+    shared = 2 * assumptions.models * math.sqrt(first.true_variance(metric) * second.true_variance(metric))
     scale = 100 * quantile(assumptions.level, known.problems - 1)
     paired = math.sqrt(max(apart - shared, 0.0) / known.problems)
     return scale * paired, scale * math.sqrt(apart / known.problems), ''
 
 
-def _solved(population: Population, kernel: Kernel, known: QuestionCount, assumptions: Assumptions) -> float:
-    """How many solved problems, in effect, the model has."""
-    mean = population.moments(kernel, kernel.k)[0]
-    return expected_effective(mean, population.variance(kernel, assumptions.n), known.problems)
+def _solved(population: Population, metric: Metric, known: QuestionCount, assumptions: Assumptions) -> float:
+    """Return how many solved problems, in effect, the model has."""
+    mean = population.moments(metric, metric.k)[0]
+    return expected_effective(mean, population.variance(metric, assumptions.n), known.problems)
 
 
 def resolved(pairs: Sequence[Neighbours]) -> Mapping[str, float]:
-    """How many pairs there are, how many are told apart, and the median least difference of those known."""
+    """Return how many pairs there are and are told apart, and the median least difference of those known."""
     least = [pair.least for pair in pairs if pair.least is not None]
     return {
         'pairs': len(pairs),
         'apart': sum(pair.distinguishable for pair in pairs),
         'median': float(np.median(least)) if least else math.nan,
     }
+
+
+def write_published(published: Published, folder: Path) -> list[Path]:
+    """Write `published.md`, `published.csv` and `tables/published.tex`; the folder is made.
+
+    Returns:
+        The paths written.
+    """
+    tables = [published_table(published, benchmark) for benchmark in published.benchmarks]
+    files = {
+        'published.md': '# Published scores\n\n'
+        + '\n'.join(f'## {markdown_line(table.title)}\n\n{table.to_markdown()}\n' for table in tables),
+        'published.csv': csv_text(
+            [
+                ['model', 'benchmark', 'metric', 'value'],
+                *([*key, one] for key, one in published.values.items()),
+            ]
+        ),
+        'tables/published.tex': '\n'.join(table.to_latex(titled=True) for table in tables),
+    }
+    return write_texts(folder, files)
+
+
+def published_table(published: Published, benchmark: str) -> Table:
+    """Return a row a model, best first, with its lead over the next one and whether that can be told."""
+    ranked_by = published.leading
+    models = published.ranked(benchmark, ranked_by)
+    columns = [Column(str(name), 'right') for name in (*published.metrics, 'lead', 'told apart')]
+    table = Table(benchmark, [Column('model', 'left'), *columns], notes=[NO_COUNTS])
+    leads = _leads(published, benchmark, ranked_by)
+    for model in models:
+        cells = [published.values.get((model, benchmark, metric)) for metric in published.metrics]
+        table.add(model, *cells, *_lead(leads.get(model)))
+    return table
+
+
+def _leads(published: Published, benchmark: str, metric: Measure) -> Mapping[str, Neighbours]:
+    """Return each model with the next one; nothing where the number of questions is not known."""
+    if benchmark not in BENCHMARKS or not isinstance(metric, Metric) or metric.kind not in _POPULATED:
+        return {}
+    return {pair.better: pair for pair in neighbours(published, benchmark, metric)}
+
+
+def _lead(pair: Neighbours | None) -> tuple[str | None, str | Cell | None]:
+    if pair is None:
+        return None, None
+    if pair.least is None:
+        return f'{pair.gap:.1f}', Cell('', note=f'no statement: {pair.refused}')
+    return f'{pair.gap:.1f} of {pair.least:.1f}', 'yes' if pair.distinguishable else 'no'

@@ -1,4 +1,7 @@
-"""The layout of the published leaderboard: one JSON object a model, percent by metric and benchmark."""
+"""The published leaderboard: read, and our scores written in its layout.
+
+Its layout: one JSON object a model, percent by metric and benchmark.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import read_json
-from ..uncertainty import kernel_of
+from ..metrics import Kind, Metric
 from .leaderboard import Board
-from .scores import ALL, GREEDY, Scored
+from .scores import ALL, Measure, Scored, measure_of, measures_of
 
 _METRIC = re.compile(r'G-Pass@\d+[-_][0-9.]+|mG-Pass@\d+|Greedy')
 _FACTS = ('link', 'opensourced', 'mathLM', 'o1-like')
@@ -41,22 +44,22 @@ BENCHMARKS: Mapping[str, QuestionCount] = {
 
 @dataclass(frozen=True)
 class Published:
-    """Aggregates of a leaderboard; metrics are named as everywhere else here ('G-Pass@16_0.5')."""
+    """Aggregates of a leaderboard."""
 
     models: tuple[str, ...]
     benchmarks: tuple[str, ...]
-    metrics: tuple[str, ...]
-    values: Mapping[tuple[str, str, str], float]
+    metrics: tuple[Measure, ...]
+    values: Mapping[tuple[str, str, Measure], float]
     """(model, benchmark, metric) → percent; what was not published is not there."""
 
     @property
-    def leading(self) -> str:
+    def leading(self) -> Measure:
         """The metric that ranks: mG-Pass@k of the largest k, else the last one."""
-        means = [metric for metric in self.metrics if metric.startswith('mG-Pass')]
-        return max(means, key=lambda metric: kernel_of(metric).k, default=self.metrics[-1])
+        means = [one for one in self.metrics if isinstance(one, Metric) and one.kind is Kind.MG_PASS]
+        return max(means, default=self.metrics[-1])
 
-    def ranked(self, benchmark: str, metric: str) -> list[str]:
-        """The models that have the metric, best first."""
+    def ranked(self, benchmark: str, metric: Measure) -> list[str]:
+        """Return the models that have the metric, best first."""
         known = [model for model in self.models if (model, benchmark, metric) in self.values]
         return sorted(known, key=lambda model: -self.values[model, benchmark, metric])
 
@@ -74,7 +77,7 @@ def read_published(path: Path) -> Published:
     if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
         raise InputError(f'{path} is no leaderboard: expected {{model: {{metric: {{benchmark: percent}}}}}}')
     values = {
-        (model, benchmark, metric_name(metric)): _percent(path, model, benchmark, value)
+        (model, benchmark, _measure_of(path, metric)): _percent(path, model, benchmark, value)
         for model, facts in content.items()
         for metric, row in facts.items()
         if isinstance(row, dict) and _METRIC.fullmatch(metric)
@@ -83,12 +86,13 @@ def read_published(path: Path) -> Published:
     }
     if not values:
         raise InputError(f'{path} has no score: expected Greedy, G-Pass@16-0.5, mG-Pass@16 or the like')
-    benchmarks, metrics = (tuple(dict.fromkeys(key[part] for key in values)) for part in (1, 2))
+    benchmarks = tuple(dict.fromkeys(benchmark for _, benchmark, _ in values))
+    metrics = tuple(dict.fromkeys(metric for _, _, metric in values))
     return Published(tuple(content), benchmarks, metrics, values)
 
 
 def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
-    """Our boards in the layout of the published leaderboard.
+    """Return our boards in the layout of the published leaderboard.
 
     Facts that no result tells (open source, mathematical, long reasoner) are null. A model has its own name
     where it has one setting, the abbreviation with the settings where it has several. Where a model lacks
@@ -103,29 +107,31 @@ def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
             facts = models.setdefault(names[entry.name], _facts(entry.result.manifest))
             if mark := entry.result.health.mark:
                 facts.setdefault('health', {})[benchmark] = mark
-            for metric in (GREEDY, *board.metrics):
+            for metric in measures_of(board):
                 score = scores.get((ALL, metric))
-                row = facts.setdefault(published_metric(metric), {name: None for name, _ in columns})
+                row = facts.setdefault(str(metric).replace('_', '-'), {name: None for name, _ in columns})
                 row[benchmark] = round(score.value, 2) if score else None
     return models
 
 
 def published_benchmark(board: Board) -> str:
-    """The published name where it is the same set of questions, else the board's title."""
+    """Return the published name where it is the same set of questions, else the board's title."""
     for name, known in BENCHMARKS.items():
         if (known.label, known.questions) == (board.title, board.questions):
             return name
     return board.title
 
 
-def published_metric(name: str) -> str:
-    """'G-Pass@16_0.5' → 'G-Pass@16-0.5'."""
-    return name.replace('_', '-')
-
-
 def metric_name(published: str) -> str:
-    """'G-Pass@16-0.5' → 'G-Pass@16_0.5'."""
+    """Return the key of a metric by its published name: 'G-Pass@16_0.5' of 'G-Pass@16-0.5'."""
     return re.sub(r'(@\d+)-', r'\1_', published)
+
+
+def _measure_of(path: Path, published: str) -> Measure:
+    try:
+        return measure_of(metric_name(published))
+    except InputError as error:
+        raise InputError(f'{path}: {error}') from error
 
 
 def _names(boards: Sequence[Board]) -> dict[str, str]:

@@ -8,18 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from ..errors import InputError
-from ..metrics import mg_pass_name, pass_name
+from ..metrics import ACCURACY, Metric
 from ..naming.names import Settings
 from ..results.result import Result
+from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
-from .table import csv_text, read_csv_cell
 
-GREEDY = 'Greedy'
+GREEDY: Final = 'Greedy'
 """The published name of the accuracy of the greedy run."""
+
+Measure = Metric | Literal['Greedy']
+"""What a column of a table holds; its text is the published name."""
 
 ALL = ''
 """The group of a score over all questions."""
@@ -45,7 +48,7 @@ class Score:
     random_seed: float | None
     max_out_len: float | None
     group: str
-    metric: str
+    metric: Measure
     value: float
     low: float | None
     high: float | None
@@ -79,7 +82,7 @@ class Score:
 
 _SETTINGS = tuple(field.name for field in fields(Settings))
 
-Scores = Mapping[tuple[str, str], Score]
+Scores = Mapping[tuple[str, Measure], Score]
 """(group, metric) → the score of one entry."""
 
 Scored = Sequence[tuple[Board, Sequence[Scores]]]
@@ -87,20 +90,20 @@ Scored = Sequence[tuple[Board, Sequence[Scores]]]
 
 
 def scores_of(board: Board) -> list[Scores]:
-    """Of each entry: Greedy, accuracy, pass@k and the columns of the board, of all and of each group."""
+    """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics."""
     return [
         _entry_scores(board, entry, ranks) for entry, ranks in zip(board.entries, board.ranks, strict=True)
     ]
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
-    """All digits; an empty cell where there is nothing; no text that a spreadsheet takes for a formula."""
+    """Return scores as CSV: all digits, and an empty cell where there is nothing."""
     names = [field.name for field in fields(Score)]
     return csv_text(chain([names], ([getattr(score, name) for name in names] for score in scores)))
 
 
 def read_scores(path: Path) -> list[Score]:
-    """What `scores_csv` wrote.
+    """Read what `scores_csv` wrote.
 
     Raises:
         InputError: the file cannot be read, or is another table.
@@ -121,11 +124,25 @@ def read_scores(path: Path) -> list[Score]:
         ) from error
 
 
+def measure_of(text: str) -> Measure:
+    """Read the published name of a column.
+
+    Raises:
+        InputError: it is no metric.
+    """
+    return GREEDY if text == GREEDY else Metric.parse(text)
+
+
+def measures_of(board: Board) -> list[Measure]:
+    """Return the columns of a leaderboard: Greedy, then the metrics of the board."""
+    return [GREEDY, *board.metrics]
+
+
 def _entry_scores(board: Board, entry: Entry, ranks: Any) -> Scores:
-    result, found = entry.result, {}
-    ranked = mg_pass_name(board.k)
-    for metric in ('accuracy', pass_name(board.k), *board.metrics):
-        place = (int(ranks[0]), int(ranks[1])) if metric == ranked else (None, None)
+    result = entry.result
+    found: dict[tuple[str, Measure], Score] = {}
+    for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics):
+        place = (int(ranks[0]), int(ranks[1])) if metric == board.ranked_by else (None, None)
         rerun = 100 * entry.rerun(metric).error
         overall = entry.interval(metric)
         found[ALL, metric] = _score(board, entry, result, metric, ALL, overall, rerun, place)
@@ -139,7 +156,7 @@ def _entry_scores(board: Board, entry: Entry, ranks: Any) -> Scores:
     return found
 
 
-def _by_group(board: Board, entry: Entry, metric: str) -> Iterator[tuple[str, Interval]]:
+def _by_group(board: Board, entry: Entry, metric: Metric) -> Iterator[tuple[str, Interval]]:
     for group in board.groups:
         if interval := entry.group_interval(group, metric):
             yield group, interval
@@ -149,14 +166,14 @@ def _score(
     board: Board,
     entry: Entry,
     result: Result,
-    metric: str,
+    metric: Measure,
     group: str,
     interval: Interval,
     rerun_error: float | None = None,
     ranks: tuple[int | None, int | None] = (None, None),
 ) -> Score:
-    """`result` is the entry's sampled run, or its greedy one."""
-    bounds = None if group else result.bounds('accuracy' if metric == GREEDY else metric)
+    """Return one score; `result` is the entry's sampled run, or its greedy one."""
+    bounds = None if group else result.bounds(metric if isinstance(metric, Metric) else ACCURACY)
     return Score(
         **_identity(board, entry, result),
         group=group,
@@ -179,7 +196,7 @@ def _score(
 
 
 def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
-    """What all scores of a run share."""
+    """Return what all scores of a run share."""
     settings = vars(result.settings) if result.settings else {}
     return {
         'benchmark': board.benchmark,
@@ -209,6 +226,8 @@ def _percent(value: float) -> float | None:
 def _read(kind: str, text: str) -> Any:
     if kind == 'str':
         return read_csv_cell(text)
+    if kind == 'Measure':
+        return measure_of(text)
     if text == '' and kind.endswith('None'):
         return None
     return int(text) if kind.startswith('int') else float(text)

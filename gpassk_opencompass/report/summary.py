@@ -1,18 +1,19 @@
-"""The table at the end of a run: each score with its interval below it, within the width of a terminal."""
+"""The tables of one run: a row a model, with each score's interval below it, within a terminal's width."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-
-from tabulate import tabulate
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
 from ..naming.names import ModelName
 from ..results.health import health_of
-from ..uncertainty import Interval, kernel_of, mean_interval, value_table
-from .layout import NOTHING, letter, short_reason
-from .table import Run, Table, markdown_cell, markdown_line, results_table
+from ..tables import Cell, Column, Table, markdown_line
+from ..tables.table import Value
+from ..uncertainty import mean_interval, value_table
 
 LEVEL = 0.95
 
@@ -20,80 +21,97 @@ NAME_WIDTH = 33
 """Of the first column; with the published columns of k = 16 a line then has 120 characters."""
 
 
+class Run(NamedTuple):
+    """One result file: which model on which data set, and what the evaluator wrote."""
+
+    model: str
+    dataset: str
+    record: Mapping[str, Any]
+
+
+def results_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+    """Return a row a run, in the order given: the columns of the published tables, or every metric."""
+    metrics = _metric_columns([run.record for run in runs], every_metric)
+    rows: list[Sequence[Value]] = [
+        [
+            run.model,
+            run.dataset,
+            run.record['gpassk']['n'],
+            *(run.record.get(metric.name) for metric in metrics),
+            run.record['gpassk']['unjudged'],
+        ]
+        for run in runs
+    ]
+    return Table('Results', ['model', 'dataset', 'n', *map(str, metrics), 'unjudged'], rows)
+
+
+def breakdown_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table:
+    """Return a row a run and contest × language."""
+    metrics = _metric_columns([run.record for run in runs], every_metric)
+    rows: list[Sequence[Value]] = [
+        [run.model, run.dataset, group, *(run.record.get(f'{group}/{metric}') for metric in metrics)]
+        for run in runs
+        for group in dict.fromkeys(run.record['gpassk']['counts']['group'])
+    ]
+    return Table('Results by contest and language', ['model', 'dataset', 'group', *map(str, metrics)], rows)
+
+
 def summary_table(runs: Sequence[Run]) -> str:
-    """A table a data set, a row a run: accuracy and the published metrics, below each its 95 % interval.
+    """Return a table a data set, a row a run: accuracy and the published metrics, below each its interval.
 
     Where no interval holds there is a letter, which a note explains. The settings of a model stand below its
     name, so that a line fits a terminal of 120 columns.
     """
-    reasons: list[str] = []
+    notes: list[str] = []
     tables = [
-        _dataset_table(dataset, list(members), reasons)
-        for dataset, members in groupby(sorted(runs, key=_dataset), key=_dataset)
+        _dataset_table(dataset, list(members), notes)
+        for dataset, members in groupby(sorted(runs, key=attrgetter('dataset')), key=attrgetter('dataset'))
     ]
-    notes = [
-        'Below each score: its 95 % interval for new questions of the same kind, clustered by problem.',
-        *(f'[{letter(number)}] no interval: {reason}' for number, reason in enumerate(reasons)),
-    ]
-    return '\n\n'.join([*tables, '\n'.join(notes)])
+    texts = [f'{markdown_line(one.title)}\n\n{one.to_markdown(notes=False)}' for one in tables]
+    below = 'Below each score: its 95 % interval for new questions of the same kind, clustered by problem.'
+    return '\n\n'.join([*texts, '\n'.join([below, *tables[-1].noted()])])
 
 
-def _dataset(run: Run) -> str:
-    return run.dataset
-
-
-def _dataset_table(dataset: str, runs: Sequence[Run], reasons: list[str]) -> str:
-    """With what is the same in all rows in its title; `reasons` gets those of refused intervals."""
-    table = results_table(runs).without('dataset').without('n').without('unjudged')
-    rows = _rows(table, runs, reasons)
+def _dataset_table(dataset: str, runs: Sequence[Run], notes: list[str]) -> Table:
+    """Return a table with what is the same in all rows in its title; `notes` are those of all data sets."""
+    metrics = _metric_columns([run.record for run in runs], every_metric=False)
     sizes = sorted({run.record['gpassk']['n'] for run in runs})
     unjudged = sum(run.record['gpassk']['unjudged'] for run in runs)
+    scores = [Column(str(metric), 'right', limits='{:.1f}–{:.1f}') for metric in metrics]
     title = f'{dataset}: n = {", ".join(map(str, sizes))}, {unjudged} samples unjudged'
-    alignment = ['left'] + ['right'] * (len(table.headers) - 1)
-    text = tabulate(rows, table.headers, 'github', colalign=alignment, disable_numparse=True)
-    return f'{markdown_line(title)}\n\n{text}'
-
-
-def _rows(table: Table, runs: Sequence[Run], reasons: list[str]) -> list[list[str]]:
-    """Two rows a run; `reasons` gets those for which an interval is refused."""
-    rows = []
-    for run, (_, *scores) in zip(runs, table.rows, strict=True):
+    table = Table(title, [Column('model', 'left'), *scores], notes=notes)
+    for run in runs:
         name, settings = _split(run.model)
-        rows.append(
-            [markdown_cell(name), *(NOTHING if score is None else f'{score:.2f}' for score in scores)]
-        )
-        if mark := health_of(run.record['gpassk']).mark:
-            rows[-1][0] += f' ({markdown_cell(mark)})'
-        below = zip(table.headers[1:], scores, strict=True)
-        # Of a cell's underscores the first one begins no emphasis where no other one can end it.
-        first, rest = ('_', settings[1:]) if settings.startswith('_') else ('', settings)
-        rows.append(
-            [first + markdown_cell(rest), *(_below(run, metric, score, reasons) for metric, score in below)]
-        )
-    return rows
+        mark = health_of(run.record['gpassk']).mark
+        table.add(f'{name} ({mark})' if mark else name, *(run.record.get(one.name) for one in metrics))
+        table.add(settings, *(_interval(run, metric) for metric in metrics))
+    return table
 
 
-def _below(run: Run, metric: str, score: float | None, reasons: list[str]) -> str:
-    """The interval of a score; nothing where there is none."""
-    if score is None:
-        return ''
-    interval = _interval(run, metric)
-    if not interval.refused:
-        return f'{100 * interval.low:.1f}–{100 * interval.high:.1f}'
-    reason = short_reason(interval.refused)
-    if reason not in reasons:
-        reasons.append(reason)
-    return f'{NOTHING} [{letter(reasons.index(reason))}]'
+def _metric_columns(records: Iterable[Mapping[str, Any]], every_metric: bool) -> list[Metric]:
+    """Return accuracy, then the largest k at the published τ and mG-Pass, or all that any record has."""
+    sampled = [record['gpassk'] for record in records if record['gpassk']['n'] > 1]
+    ks = sorted({k for block in sampled for k in block['k']})
+    thresholds = sorted({threshold for block in sampled for threshold in block['thresholds']})
+    if not every_metric:
+        ks = ks[-1:]
+        thresholds = [tau for tau in thresholds if tau in SHOWN_THRESHOLDS] or thresholds
+    found = metrics_of(ks, thresholds, pass_at=every_metric) if ks else []
+    return [ACCURACY, *(metric for metric in found if metric.k > 1 or metric.kind is not Kind.MG_PASS)]
 
 
-def _interval(run: Run, metric: str) -> Interval:
+def _interval(run: Run, metric: Metric) -> Cell:
+    """Return the interval of a score, alone; nothing where there is no score."""
+    if run.record.get(metric.name) is None:
+        return Cell('')
     block = run.record['gpassk']
-    values = value_table(kernel_of(metric), block['n'])[block['counts']['c']]
-    return mean_interval(values, block['counts']['problem'], LEVEL)
+    values = value_table(metric, block['n'])[block['counts']['c']]
+    found = mean_interval(values, block['counts']['problem'], LEVEL)
+    return Cell('', None if found.refused else (100 * found.low, 100 * found.high), found.refused)
 
 
 def _split(model: str) -> tuple[str, str]:
-    """The name of a model and its settings, or any name cut in two where it is long."""
+    """Return the name of a model and its settings, or any name cut in two where it is long."""
     try:
         head = len(ModelName.parse(model).model)
     except InputError:

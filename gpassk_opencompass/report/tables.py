@@ -1,19 +1,21 @@
-"""The tables of a report: Markdown, CSV, LaTeX, and JSON in the layout of the published leaderboard."""
+"""The tables of a report: of each benchmark, of all benchmarks side by side, and their files."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
-from ..results.health import answer_warnings
+from scipy import stats
+
+from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
-from .layout import NOTHING, TextTable
-from .leaderboard import Board
-from .overview import overview_table
+from .leaderboard import Board, judges_differ
 from .published import as_published
-from .scores import ALL, GREEDY, Scored, Scores, scores_csv, scores_of
-from .table import markdown_line, one_line
+from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
 from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
@@ -25,11 +27,15 @@ HOW_TO_READ = (
     'elsewhere can be ranked wrongly more often. Unjudged samples count as incorrect.'
 )
 
+AVERAGE = 'average'
+
+_MISSING = 'no average: a benchmark is missing'
+
 
 def write_tables(
     boards: Sequence[Board], folder: Path, notes: Sequence[str] = (), average: bool = False
 ) -> list[Path]:
-    """`write_scored` for boards whose scores are not there yet."""
+    """Write what `write_scored` does for boards whose scores are not there yet."""
     return write_scored([(board, scores_of(board)) for board in boards], folder, notes, average)
 
 
@@ -60,53 +66,124 @@ def write_scored(
     return write_texts(folder, files)
 
 
-def leaderboard_table(board: Board, rows: Sequence[Scores]) -> TextTable:
-    """One row a run, best first: Greedy, G-Pass@k at three thresholds, mG-Pass@k, each with its interval.
+def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
+    """Return a row a run, best first: Greedy, G-Pass@k at three thresholds, and mG-Pass@k, with intervals.
 
     Where responses of a run were cut off or empty beyond `results.health.LIMITS`, a last column says so.
     """
-    columns = [GREEDY, *board.metrics]
+    columns = measures_of(board)
     marked = any(entry.result.health.mark for entry in board.entries)
-    table = TextTable(board.title, ['model', *columns, 'rank', 'n', 'unjudged', *(['health'] * marked)])
+    table = _runs_table(board.title, [*map(str, columns), 'rank', 'n', 'unjudged', *(['health'] * marked)])
     for entry, scores in zip(board.entries, rows, strict=True):
-        ranked = scores[ALL, board.metrics[-1]]
-        table.rows.append(
-            [
-                entry.name,
-                *(table.score(scores.get((ALL, column))) for column in columns),
-                _ranks(ranked.best_rank, ranked.worst_rank),
-                str(entry.result.n),
-                str(entry.result.unjudged),
-                *([entry.result.health.mark or 'ok'] * marked),
-            ]
+        ranked = scores[ALL, board.ranked_by]
+        table.add(
+            entry.name,
+            *(score_cell(scores.get((ALL, column))) for column in columns),
+            _ranks(ranked.best_rank, ranked.worst_rank),
+            entry.result.n,
+            entry.result.unjudged,
+            *([entry.result.health.mark or 'ok'] * marked),
         )
     return table
 
 
-def health_table(board: Board) -> TextTable:
-    """One row a run: how its samples came to their end, and what they cost."""
+def health_table(board: Board) -> Table:
+    """Return a row a run: how its samples came to their end, and what they cost."""
     cells = [entry.result.health.cells for entry in board.entries]
-    table = TextTable(f'{board.title}: how the responses ended', ['model', *cells[0]])
-    table.rows += [[entry.name, *row.values()] for entry, row in zip(board.entries, cells, strict=True)]
+    table = _runs_table(f'{board.title}: how the responses ended', list(cells[0]))
+    for entry, row in zip(board.entries, cells, strict=True):
+        table.add(entry.name, *row.values())
     return table
 
 
-def group_tables(board: Board, rows: Sequence[Scores]) -> Iterator[TextTable]:
-    """For each metric of the leaderboard a table of runs × (contest and language)."""
+def group_tables(board: Board, rows: Sequence[Scores]) -> Iterator[Table]:
+    """Return for each metric of the leaderboard a table of runs × (contest and language)."""
     if len(board.groups) < 2:
         return
-    for metric in (GREEDY, *board.metrics):
-        table = TextTable(f'{board.title}: {metric} by contest and language', ['model', *board.groups])
+    for metric in measures_of(board):
+        table = _runs_table(f'{board.title}: {metric} by contest and language', board.groups)
         for entry, scores in zip(board.entries, rows, strict=True):
-            cells = [table.score(scores.get((group, metric))) for group in board.groups]
-            if any(cell != NOTHING for cell in cells):
-                table.rows.append([entry.name, *cells])
+            cells = [score_cell(scores.get((group, metric))) for group in board.groups]
+            if any(cells):
+                table.add(entry.name, *cells)
         if table.rows:
             yield table
 
 
+def overview_table(scored: Scored, average: bool) -> Table | None:
+    """Return mG-Pass@k of each run on each benchmark; None with fewer than two.
+
+    Args:
+        scored: boards with the scores of their entries.
+        average: add a column with the mean over the benchmarks for runs that have all of them.
+    """
+    if len(scored) < 2:
+        return None
+    boards = [board for board, _ in scored]
+    titles = [f'{board.title}: {board.ranked_by}' for board in boards]
+    found: dict[str, dict[str, Score]] = {}
+    for title, (board, rows) in zip(titles, scored, strict=True):
+        for entry, scores in zip(board.entries, rows, strict=True):
+            found.setdefault(entry.name, {}).setdefault(title, scores[ALL, board.ranked_by])
+    why_not = why_no_average(boards) if average else ''
+    averaged = average and not why_not
+    table = _runs_table('All benchmarks', [*titles, *([AVERAGE] * averaged)])
+    for run, of_run in found.items():
+        scores_of_run = [of_run.get(title) for title in titles]
+        mean = score_cell(mean_score(scores_of_run)) or Cell(None, note=_MISSING)
+        table.add(run, *map(score_cell, scores_of_run), *([mean] * averaged))
+    if why_not:
+        table.note(f'no average: {why_not}')
+    return table
+
+
+def why_no_average(boards: Sequence[Board]) -> str:
+    """Return why no average over these boards means anything; '' if one does."""
+    if parted := sorted({board.benchmark for board in boards if board.part}):
+        return f'{parted[0]} has results that must not stand together (other questions or another judge)'
+    if judges_differ([entry.result for board in boards for entry in board.entries]):
+        return 'the benchmarks were judged by different judges'
+    if len({board.k for board in boards}) > 1:
+        return f'the benchmarks have different k ({", ".join(str(board.k) for board in boards)}); give one k'
+    problems = [(board.title, set(board.entries[0].result.problems)) for board in boards]
+    for (first, ours), (second, theirs) in combinations(problems, 2):
+        if shared := ours & theirs:
+            return f'{first} and {second} share {len(shared)} problems, which would count twice'
+    return ''
+
+
+def mean_score(scores: Sequence[Score | None]) -> Score | None:
+    """Return the unweighted mean over benchmarks with an interval from their errors; None if one is missing.
+
+    Benchmarks are independent samples of questions, so the squared errors add up; the interval is Student's
+    with Satterthwaite's degrees of freedom. Without an interval for each of them there is none for the mean.
+    """
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        return None
+    value = math.fsum(score.value for score in known) / len(known)
+    parts = [(score.error or 0.0) ** 2 / len(known) ** 2 for score in known]
+    if any(score.low is None for score in known):
+        return replace(known[0], value=value, low=None, high=None, refused='none on one of the benchmarks')
+    error, half = math.sqrt(sum(parts)), 0.0
+    if error:
+        squares = sum(part**2 / (score.problems - 1) for part, score in zip(parts, known, strict=True))
+        half = float(stats.t.ppf((1 + known[0].level) / 2, sum(parts) ** 2 / squares)) * error
+    low, high = max(value - half, 0.0), min(value + half, 100.0)
+    return replace(known[0], value=value, low=low, high=high, error=error, refused='')
+
+
+def score_cell(score: Score | None) -> Cell | None:
+    """Return a score with its interval, or why there is none, and its own note."""
+    if score is None:
+        return None
+    if score.low is None or score.high is None:
+        return Cell(score.value, refused=score.refused, note=score.note)
+    return Cell(score.value, (score.low, score.high), note=score.note)
+
+
 def heading(board: Board) -> str:
-    """What all rows of the board share, in one sentence."""
+    """Return what all rows of the board share."""
     alone = board.questions == board.problems
     problems = '' if alone else f' of {board.problems} source problems'
     why = [f'This table stands {board.reason}.'] if board.reason else []
@@ -114,7 +191,7 @@ def heading(board: Board) -> str:
 
 
 def signatures(boards: Iterable[Board]) -> Iterator[str]:
-    """One line a run, greedy runs too."""
+    """Return a line a run, greedy runs too."""
     for board in boards:
         runs = (
             (run, f' ({entry.mark})' if entry.mark else '')
@@ -127,13 +204,13 @@ def signatures(boards: Iterable[Board]) -> Iterator[str]:
         )
 
 
-def _warnings(board: Board) -> list[str]:
-    """What of the responses of each run has to be known."""
-    return [
-        f'{entry.name}: {warning}'
-        for entry in board.entries
-        for warning in answer_warnings(entry.result.block)
-    ]
+def remarks(board: Board) -> list[str]:
+    """Return a line for each thing that has to be known of a run before its scores are quoted."""
+    return [f'{entry.name}: {remark}' for entry in board.entries for remark in entry.remarks]
+
+
+def _runs_table(title: str, columns: Sequence[str]) -> Table:
+    return Table(title, [Column('model', 'left'), *(Column(name, 'right') for name in columns)])
 
 
 def _ranks(best: int | None, worst: int | None) -> str:
@@ -146,16 +223,16 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
         read = HOW_TO_READ.format(level=100 * board.level, k=board.k)
         table = leaderboard_table(board, rows)
         title, about = markdown_line(board.title), markdown_line(heading(board))
-        parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n{read}\n')
-        if warnings := _warnings(board):
-            parts.append(''.join(f'- {markdown_line(line)}\n' for line in warnings))
+        parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n\n{read}\n')
+        if lines := remarks(board):
+            parts.append(''.join(f'- {markdown_line(line)}\n' for line in lines))
         parts += [
-            f'### {markdown_line(table.title)}\n\n{table.to_markdown()}'
+            f'### {markdown_line(table.title)}\n\n{table.to_markdown()}\n'
             for table in (health_table(board), *group_tables(board, rows))
         ]
     overview = overview_table(scored, average)
     if overview:
-        parts.append(f'## {overview.title}\n\n{overview.to_markdown()}')
+        parts.append(f'## {overview.title}\n\n{overview.to_markdown()}\n')
     parts.append(_list('Signatures', signatures(board for board, _ in scored)))
     if notes:
         parts.append(_list('Left out', notes))
@@ -178,7 +255,7 @@ def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
 
 
 def _file_names(boards: Iterable[Board]) -> list[str]:
-    """One a board, different ones for different boards also where capitals do not count."""
+    """Return a name a board, different ones for different boards also where capitals do not count."""
     names: list[str] = []
     for board in boards:
         # A character takes up to three bytes here, and a file name has 255.

@@ -59,12 +59,12 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """One file of a report, in one step: on a full disk the earlier one stays whole."""
+    """Write one file of a report, in one step: on a full disk the earlier one stays whole."""
     replace_file(path, content, draft=path.with_name(f'.writing-{os.getpid()}'))
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number behind it where it is taken; capitals do not count, as on some file systems.
+    """Return the name, with a number behind it where it is taken; capitals do not count.
 
     >>> free_name('AIME', ['aime', 'AIME-2'])
     'AIME-3'
@@ -77,7 +77,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _ours(folder: Path, name: str, sealed: str) -> bool:
-    """A file as it was written, inside the folder wherever links lead."""
+    """Whether a file is as it was written, and inside the folder wherever links lead."""
     path = folder / name
     if PurePosixPath(name).is_absolute() or not path.resolve().is_relative_to(folder.resolve()):
         return False
@@ -85,7 +85,7 @@ def _ours(folder: Path, name: str, sealed: str) -> bool:
 
 
 def _read(path: Path) -> Written:
-    """Nothing where the file is missing or damaged: then nothing is known to be ours."""
+    """Read what was noted; nothing where the file is missing or damaged: then no file is known to be ours."""
     try:
         parts = mapping(read_json(path))
     except (OSError, ValueError):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..judges.protocol import Judge, Judgement, Verdict
-from ..metrics import metric_means, metric_table, mg_pass_name
+from ..metrics import Metric, metric_means, metric_table
 from ..version import __version__
 from .generation import UNKNOWN, Generation, totals_of
 
@@ -96,7 +96,7 @@ class Measures:
         means = {'accuracy': float(correct.mean()) / self.n}
         if self.n > 1:
             means |= metric_means(self._table, correct)
-        return {key: mean for key, mean in means.items() if key != mg_pass_name(1)}
+        return {key: mean for key, mean in means.items() if key != Metric.mg_pass_at(1).name}
 
     def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
         """The same for the questions of each group, under `{group}/{key}`."""

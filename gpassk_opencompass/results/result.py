@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import mapping
+from ..metrics import Metric
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import DatasetName, ModelName, Settings
-from ..uncertainty import Interval, kernel_of, mean_interval, value_table
+from ..uncertainty import Interval, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
@@ -197,9 +198,9 @@ class Result:
         """One line that says how the numbers came about."""
         return str(self.block.get('signature', ''))
 
-    def bounds(self, metric: str) -> tuple[float, float]:
+    def bounds(self, metric: Metric) -> tuple[float, float]:
         """The mean of the metric with all samples in doubt wrong and with all of them right, from 0 to 1."""
-        table = value_table(kernel_of(metric), self.n)
+        table = value_table(metric, self.n)
         high = np.minimum(self.counts + self.in_doubt, self.n)
         return float(table[self.counts].mean()), float(table[high].mean())
 
@@ -208,19 +209,19 @@ class Result:
         place = {uid: row for row, uid in enumerate(self.uids)}
         return [place[uid] for uid in uids]
 
-    def values(self, metric: str) -> Floats:
+    def values(self, metric: Metric) -> Floats:
         """The metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
 
         Raises:
-            InputError: no such metric, or k > n.
+            InputError: k > n.
         """
-        return value_table(kernel_of(metric), self.n)[self.counts]
+        return value_table(metric, self.n)[self.counts]
 
-    def interval(self, metric: str, level: float = 0.95) -> Interval:
+    def interval(self, metric: Metric, level: float = 0.95) -> Interval:
         """The mean of the metric with its interval for new questions of the same kind."""
         return mean_interval(self.values(metric), self.problems, level)
 
-    def group_interval(self, group: str, metric: str, level: float = 0.95) -> Interval | None:
+    def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
         """The same of the questions of one group; None where it has none."""
         rows = self._group_rows.get(group)
         if rows is None:

@@ -18,7 +18,7 @@ EVALUATION = ('eval_cfg', 'k')
 
 
 def read_config(path: Path) -> Config | None:
-    """The variables of a config of literals and `dict(…)`, as an expansion and mmengine write it.
+    """Return the variables of a config of literals and `dict(…)`, as `gpassk expand` and mmengine write it.
 
     Returns:
         None if it computes or imports something.
@@ -39,24 +39,24 @@ def read_config(path: Path) -> Config | None:
 
 
 def texts_in(path: Path) -> set[str]:
-    """All string constants of a Python file; none if it is no Python."""
+    """Return all string constants of a Python file; none if it is no Python."""
     return {text for node in _nodes(path) if (text := _text(node)) is not None}
 
 
 def stores_in(path: Path) -> set[str]:
-    """The `store` of every dict that also has a `type`, as judges have; '' is none."""
+    """Return the `store` of every dict that also has a `type`, as judges have; '' is none."""
     fields = [found for node in _nodes(path) if 'type' in (found := _fields(node))]
     return {text for found in fields if (text := _text(found.get('store')))}
 
 
 def assigned_in(path: Path) -> set[str]:
-    """The names that a Python file assigns at its top level."""
+    """Return the names that a Python file assigns at its top level."""
     targets = (node.targets for node in _nodes(path) if isinstance(node, ast.Assign) and not node.col_offset)
     return {target.id for each in targets for target in each if isinstance(target, ast.Name)}
 
 
 def sampling_signature(config: Config) -> str:
-    """Like `signature`, of what determines the samples alone: two configs with one may share predictions.
+    """Return a `signature` of what determines the samples: configs that share one may share predictions.
 
     >>> run = {'models': [{'path': 'org/m'}], 'datasets': [{'n': 48, 'k': [4], 'eval_cfg': {}}]}
     >>> sampling_signature(run) == sampling_signature({**run, 'datasets': [{'n': 48, 'k': [16]}]})
@@ -70,7 +70,7 @@ def sampling_signature(config: Config) -> str:
 
 
 def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
-    """The dicts of a list of the config; none if it has no such list."""
+    """Return the dicts of a list of the config; none if it has no such list."""
     entries = config.get(name)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
@@ -87,7 +87,7 @@ def _text(node: ast.AST | None) -> str | None:
 
 
 def _fields(node: ast.AST) -> dict[str | None, ast.expr]:
-    """Of `{…}` or `dict(…)`; {} for anything else."""
+    """Return the fields of `{…}` or `dict(…)`; {} for anything else."""
     if isinstance(node, ast.Dict):
         return {_text(key): value for key, value in zip(node.keys, node.values, strict=True)}
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == 'dict':

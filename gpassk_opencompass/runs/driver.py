@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections import deque
@@ -15,15 +16,13 @@ from typing import IO, Protocol
 from ..errors import IncompleteError, InputError
 from ..files import put_aside
 from ..times import utc_folder
-from .command import Options, command
-from .directory import environment, prepare_directory
+from .command import Options, command, environment, prepare_directory
 from .examine import examine
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .starts import Start, Starts
 from .state import Finding, State
-from .work_dir import LOG
+from .work_dir import LOG, Start, Starts, changed_at
 
 POLL = 0.2
 
@@ -43,16 +42,16 @@ class Job:
 
 
 class Watcher(Protocol):
-    """Who is told what happens."""
+    """An observer that is told what happens."""
 
     def started(self, run: Planned, what: str) -> None:
-        """A command was started for a run; `what` says how."""
+        """Take note that a command was started for a run; `what` says how."""
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
-        """This is the state of a run; None seconds if no command was started for it."""
+        """Take note of the state of a run; `seconds` is None if no command was started for it."""
 
     def working(self, jobs: Sequence[Job]) -> None:
-        """Called several times a second."""
+        """Take note of the commands at work, several times a second."""
 
 
 class Driver:
@@ -155,7 +154,7 @@ class Driver:
     def _spawn(
         self, line: Sequence[str], directory: Path, log: IO[bytes], lock: WorkDirLock
     ) -> subprocess.Popen[bytes]:
-        """In a session of its own, so that Ctrl-C reaches this process alone; it keeps the lock alive."""
+        """Start a command in its own session, so that Ctrl-C reaches this process alone; it locks too."""
         return subprocess.Popen(
             line,
             cwd=directory,
@@ -185,3 +184,32 @@ def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:
         return f'goes on in {resumed}'
     number = 'without --max-num-workers' if workers is None else f'with --max-num-workers {workers}'
     return f'goes on in {resumed}, {number} as it was begun'
+
+
+def step_of(work_dir: Path, started: float) -> str:
+    """Return what a run is doing, as far as the logs of its tasks tell, in steps of 5 %.
+
+    Args:
+        work_dir: of the run.
+        started: when its command was started, in seconds since the epoch; older logs do not count.
+    """
+    try:
+        logs = [log for log in work_dir.glob('*/logs/*/*/*.out') if changed_at(log) >= started]
+    except OSError:  # an old time directory that is removed meanwhile, a network disk: the run goes on
+        logs = []
+    if any('eval' in log.parts for log in logs):
+        return 'judging the answers'
+    percents = [percent for log in logs if (percent := _percent(log)) is not None]
+    if not percents:
+        return 'starting OpenCompass'
+    return f'sampling, {int(sum(percents) / len(logs)) // 5 * 5} %'
+
+
+def _percent(log: Path) -> int | None:
+    try:
+        with log.open('rb') as file:
+            file.seek(max(0, log.stat().st_size - 4000))
+            found = re.findall(rb'(\d+)%\|', file.read())
+    except OSError:
+        return None
+    return int(found[-1]) if found else None

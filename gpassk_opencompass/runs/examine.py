@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from .changes import Change, changed_since
-from .failures import Failure, failure_in
+from ..errors import InputError
+from ..files import mapping, read_json
+from ..judges.build import own_name
+from ..results.read import read, result_of
+from ..sweep.configs import signature
+from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use
-from .plan import Planned, Wanted, wanted_by
-from .records import state_of_result
-from .starts import Start, Starts
-from .state import Finding, State, merged
-from .work_dir import Predictions, TimeDir, rows_of, time_dirs
+from .plan import Planned
+from .state import Excerpt, Finding, State, merged
+from .work_dir import (
+    LOG,
+    Predictions,
+    Start,
+    Starts,
+    TimeDir,
+    Wanted,
+    changed_at,
+    last_lines,
+    rows_of,
+    time_dirs,
+    wanted_by,
+)
+
+LOG_LINES = 40
+"""Lines of a log that are worth showing."""
+
+_TRACEBACK = 'Traceback (most recent call last):'
+
+_JUDGES_WITHIN = ('first', 'second')
+"""Fields of a cascade, in its config and in its identity, that are judges themselves."""
 
 
 def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
-    """The state of a run; nothing is written.
+    """Return the state of a run; nothing is written.
 
     The newest time directory with a complete result counts. Without one it is the newest whose samples are
     of the config as it is now, else the newest, and the detail names the others.
@@ -49,8 +73,8 @@ def _at_work(finding: Finding) -> Finding:
 
 
 def _before_time_dir(run: Planned, work_dir: Path, start: Start) -> Finding:
-    """OpenCompass was started and has not come as far as its time directory."""
-    failure = failure_in(work_dir, [], start)
+    """Return the state of a run whose last command made no time directory."""
+    failure = _failure_in(work_dir, [], start)
     if failure is None:
         return Finding(run.name, State.MISSING, 'stopped before anything was sampled', work_dir)
     return Finding(run.name, State.FAILED, failure.text, work_dir, logs=failure.logs)
@@ -61,7 +85,7 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: TimeDir, starts: Starts
     about = Finding(
         run.name, State.FAILED, 'no model or data set with an abbr in its config', work_dir, time_dir.time
     )
-    change = changed_since(run, time_dir, starts)
+    change = _changed_since(run, time_dir, starts)
     findings = [_of_result(about, time_dir, one, change, starts) for one in wanted]
     return merged(findings) if findings else about
 
@@ -70,7 +94,7 @@ def _of_result(about: Finding, time_dir: TimeDir, wanted: Wanted, change: Change
     result = time_dir.result(wanted)
     if not result.exists():
         return _without_result(about, time_dir, wanted, change, starts)
-    state, detail = state_of_result(result, wanted, time_dir, change)
+    state, detail = _state_of_result(result, wanted, time_dir, change)
     usable = not change.sampling
     about = replace(about, state=state, detail=detail, results=(result,), resumable=usable, sampled=usable)
     return about if state is State.COMPLETE else replace(about, in_the_way=(result,))
@@ -116,4 +140,183 @@ def _failure(
     logs = time_dir.logs('eval' if about.sampled else 'infer', wanted)
     if not about.sampled:
         logs = [log for log in logs if log.stem in predictions.unfinished]
-    return failure_in(about.work_dir, logs, start)
+    return _failure_in(about.work_dir, logs, start)
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the config differs; '' where it does not."""
+
+    sampling: str = ''
+    """Then the samples are of no use any more."""
+    evaluation: str = ''
+    """Then they are, and only need to be judged again."""
+
+
+def _changed_since(run: Planned, time_dir: TimeDir, starts: Starts) -> Change:
+    """Compare the config of a run with those that OpenCompass kept in a time directory.
+
+    A config that computes its values is compared by its bytes, if `gpassk run` has noted them.
+    """
+    if run.signature is None:
+        made = starts.made(time_dir.time)
+        same = made is None or run.sha256 in (None, made.sha256)
+        return Change() if same else Change(sampling='the config file was changed since')
+    kept = [signature(config) for config in time_dir.configs]
+    if not kept:
+        return Change(sampling=f'no readable config in {time_dir.time}/configs tells its settings')
+    if set(kept) == {run.signature}:
+        return Change()
+    # Every start in a directory may have drawn samples, the last one has judged them.
+    if {sampling_signature(config) for config in time_dir.configs} != {_sampling_of(run, time_dir, kept)}:
+        return Change(sampling='the config was changed since')
+    if kept[-1] != run.signature:
+        return Change(evaluation='k or the judge was changed since, the samples hold')
+    return Change()
+
+
+def _sampling_of(run: Planned, time_dir: TimeDir, kept: list[str]) -> str | None:
+    if run.signature in kept:
+        return sampling_signature(time_dir.configs[kept.index(run.signature)])
+    values = run.values()
+    return None if values is None else sampling_signature(values)
+
+
+def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Change) -> tuple[State, str]:
+    """Return that a result is complete, or what speaks against that.
+
+    What the result says of itself goes before what the configs say: a directory can be resumed with a
+    changed config, which leaves a finished result as it is.
+    """
+    try:
+        record = mapping(read_json(path))
+    except (OSError, ValueError):
+        record = {}  # `read` says what is wrong with it
+    if 'error' in record:
+        return State.FAILED, f'the evaluation returned an error: {record["error"]}'
+    if record and 'gpassk' not in record:  # of another evaluator, which does not say
+        return _unless_changed(change)
+    try:
+        block = (result_of(path, record) if record else read(path)).block
+    except InputError as error:
+        return State.DAMAGED, str(error)
+    if wanted.n is not None and block.get('n') != wanted.n:
+        return State.WRONG_N, f'n = {block.get("n")} in the result, {wanted.n} in the config'
+    for name, (had, has) in _facts(block, wanted, time_dir).items():
+        if None not in (had, has) and had != has:
+            return State.STALE, f'{name} = {had} in the result, {has} in the config'
+    return _unless_changed(change)
+
+
+def _unless_changed(change: Change) -> tuple[State, str]:
+    changed = change.sampling or change.evaluation
+    return (State.STALE, changed) if changed else (State.COMPLETE, '')
+
+
+def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
+    """Name → (what the result says, what the config says); None is unknown."""
+    ks = None if wanted.ks is None else sorted(set(wanted.ks))
+    asked = _evaluator(time_dir.configs[-1], wanted.dataset) if time_dir.configs else {}
+    thresholds = asked.get('thresholds')
+    return {
+        'k': (block.get('k'), ks),
+        'thresholds': (block.get('thresholds'), thresholds if isinstance(thresholds, list) else None),
+        'questions': (mapping(block.get('data')).get('questions'), wanted.questions),
+        'judge': (_models(block.get('judge')), _judge(asked)),
+    }
+
+
+def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
+    """Return the settings of this package's evaluator for a data set; {} for another evaluator."""
+    for entry in dicts_of(config, 'datasets'):
+        evaluator = mapping(entry.get('eval_cfg')).get('evaluator')
+        if entry.get('abbr') == dataset and isinstance(evaluator, dict):
+            return evaluator if str(evaluator.get('type')).endswith('GPassKEvaluator') else {}
+    return {}
+
+
+def _judge(evaluator: Mapping[str, Any]) -> list[str] | None:
+    """Return the models of the LLM judges asked for; None where another package's judge is."""
+    if not evaluator or evaluator.get('evaluator') is not None:
+        return None
+    name, judge = evaluator.get('model_name'), evaluator.get('judge')
+    if name or judge is None:
+        return [name] if name else []
+    return _models(judge) if _is_built_in(judge) else None
+
+
+def _is_built_in(judge: Any) -> bool:
+    """Whether its identity has the fields that its config has: so it is for judges of this package alone."""
+    if not isinstance(judge, dict) or not own_name(judge.get('type')):
+        return False
+    return all(_is_built_in(judge[part]) for part in _JUDGES_WITHIN if part in judge)
+
+
+def _models(judge: Any) -> list[str]:
+    """Return the models of a judge and of those within it."""
+    if not isinstance(judge, dict):
+        return []
+    own = judge.get('model')
+    within = {model for part in _JUDGES_WITHIN for model in _models(judge.get(part))}
+    return sorted({*([own] if isinstance(own, str) else []), *within})
+
+
+class Failure(NamedTuple):
+    """What went wrong, in a line, and the logs that say so."""
+
+    text: str
+    logs: tuple[Excerpt, ...] = ()
+
+
+def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Failure | None:
+    """Return why there is no result; None if all was stopped or killed before it could fail.
+
+    Args:
+        logs: of the tasks that have not done what they should.
+        start: the command that worked last, if `gpassk run` started it.
+    """
+    if start is not None and start.code is not None:
+        if start.stopped or start.code < 0:
+            return None
+        return _shown(work_dir, logs, start.code)
+    for log in logs:
+        lines = last_lines(log)
+        error = _error_in(lines)
+        if error:
+            return Failure(error, (_end_of(log, lines),))
+    return None
+
+
+def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
+    """Return the log with an error in it, else the end of a task's newest log, else of the command's."""
+    own = work_dir / LOG
+    said = last_lines(own)
+    tasks = [(log, lines) for log in sorted(logs, key=changed_at, reverse=True) if (lines := last_lines(log))]
+    log, lines = next(((log, lines) for log, lines in tasks if _error_in(lines)), (own, said))
+    text = _error_in(lines)
+    if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
+        log, lines = tasks[0]
+        text = f'{lines[-1].strip()} (end of {log.name}, which has no traceback)'
+    errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
+    more = (_end_of(own, errors[-2:]),) if errors and log != own else ()
+    return Failure(text or _ended_with(code, said), (_end_of(log, lines), *more))
+
+
+def _ended_with(code: int, said: Sequence[str]) -> str:
+    if code == 0:
+        return 'no task left a result'
+    return f'opencompass ended with code {code}' + (f': {said[-1].strip()}' if said else '')
+
+
+def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:
+    return Excerpt(log, tuple(lines[-LOG_LINES:]))
+
+
+def _error_in(lines: Sequence[str]) -> str:
+    """Return the line with the exception of the last traceback; '' without one, and for a Ctrl-C."""
+    places = [place for place, line in enumerate(lines) if line == _TRACEBACK]
+    if not places:
+        return ''
+    after = (line for line in lines[places[-1] + 1 :] if not line.startswith(' '))
+    error = next(after, '')
+    return '' if error.startswith('KeyboardInterrupt') else error

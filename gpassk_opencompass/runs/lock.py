@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..errors import IncompleteError
 from ..files import read_json
 from ..times import utc_now
-from .starts import NOTES
+from .work_dir import NOTES
 
 LOCK = 'lock'
 
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
         return self.host == socket.gethostname()
 
     def in_use(self) -> str:
-        """The fact and the way out, for a message."""
+        """Return who holds the lock, and what to do, for a message."""
         if not self.is_here:
             return (
                 f'in use by process {self.pid} on {self.host} since {self.since}: wait for it, or remove '
@@ -103,7 +103,7 @@ class WorkDirLock:
 
 
 def holder_of(work_dir: Path) -> Holder | None:
-    """Who the lock of a work directory names, alive or not."""
+    """Return whom the lock of a work directory names, alive or not."""
     try:
         pid, host, since, *more = read_json(work_dir / NOTES / LOCK)
         return Holder(int(pid), str(host), str(since), int(more[0]) if more and more[0] else None)
@@ -124,7 +124,7 @@ def is_in_use(work_dir: Path) -> bool:
 
 
 def _lock(fileno: int, kind: int, attempts: int = 1) -> bool:
-    """Several attempts, as `is_in_use` of another process holds the lock for a moment."""
+    """Try to lock a file, several times where `is_in_use` of another process may hold it for a moment."""
     for attempt in range(attempts):
         if attempt:
             time.sleep(0.05)
@@ -137,14 +137,14 @@ def _lock(fileno: int, kind: int, attempts: int = 1) -> bool:
 
 
 def _is_alive(holder: Holder) -> bool:
-    """A process of another machine counts as alive."""
+    """Return whether a holder is alive; one of another machine counts as alive."""
     if not holder.is_here or _exists(holder.pid):
         return True
     return holder.group is not None and _exists(-holder.group)
 
 
 def _exists(process: int) -> bool:
-    """A process; or a process group, by its negative number."""
+    """Return whether there is a process; or a process group, by its negative number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

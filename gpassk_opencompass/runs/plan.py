@@ -1,29 +1,19 @@
-"""Which runs there should be, from a folder of configs or from the work directories alone."""
+"""Which runs there should be, from configs or from the work directories alone."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import digest
 from ..naming.manifest import Entry, read_manifest
 from ..sweep.configs import signature
-from .config_file import Config, assigned_in, dicts_of, read_config
-
-
-class Wanted(NamedTuple):
-    """One result file: `results/<model>/<dataset>.json`; None is what the config does not say."""
-
-    model: str
-    dataset: str
-    n: int | None
-    ks: tuple[int, ...] | None
-    questions: int | None = None
+from .config_file import Config, assigned_in, read_config
+from .work_dir import NOTES, Starts, Wanted, time_dirs, wanted_by
 
 
 @dataclass(frozen=True)
@@ -31,7 +21,7 @@ class Planned:
     """One run: a config, and what it should leave."""
 
     name: str
-    """Of the config file without `.py`, and of the work directory."""
+    """The name of the config file without `.py`, and of the work directory."""
     wanted: tuple[Wanted, ...] = ()
     """Empty where the config computes them: what OpenCompass keeps of it tells then."""
     signature: str | None = None
@@ -41,7 +31,7 @@ class Planned:
     sha256: str | None = None
 
     def values(self) -> Config | None:
-        """The variables of the config; None if it is not there (any more), or computes them."""
+        """Return the variables of the config; None if it is not there (any more), or computes them."""
         try:
             return None if self.config is None else read_config(self.config)
         except InputError:
@@ -56,7 +46,7 @@ class Plan(NamedTuple):
 
 
 def planned_runs(paths: Sequence[Path]) -> Plan:
-    """A run for each config.
+    """Return a run for each config.
 
     Args:
         paths: configs, or folders of configs. A config that the manifest of its folder calls stale is left
@@ -79,23 +69,6 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
             else:
                 _add(runs, _planned(config, entry))
     return Plan(tuple(runs.values()), tuple(left_out))
-
-
-def planned_as(name: str, config: Config) -> Planned:
-    """The run of a config that OpenCompass has kept."""
-    return Planned(name, wanted_by(config), signature(config))
-
-
-def wanted_by(config: Config) -> tuple[Wanted, ...]:
-    """The results of all models × data sets of a config that have an abbreviation."""
-    models, datasets = (
-        [entry for entry in dicts_of(config, name) if isinstance(entry.get('abbr'), str)]
-        for name in ('models', 'datasets')
-    )
-    return tuple(
-        Wanted(model['abbr'], dataset['abbr'], _n(dataset), _ks(dataset))
-        for model, dataset in product(models, datasets)
-    )
 
 
 def _entries(folder: Path) -> dict[str, Entry]:
@@ -128,7 +101,7 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
 
 
 def _refuse_template(config: Path, values: Config | None) -> None:
-    """Without models there is nothing to run, and OpenCompass says so in a way that helps nobody."""
+    """Refuse a config without models or data sets, of which OpenCompass says nothing helpful."""
     if 'llm_infos' in assigned_in(config):
         raise InputError(f'{config} is a template; expand it first with gpassk expand, and run its configs')
     missing = [] if values is None else [name for name in ('models', 'datasets') if not values.get(name)]
@@ -139,12 +112,67 @@ def _refuse_template(config: Path, values: Config | None) -> None:
         )
 
 
-def _n(dataset: Mapping[str, Any]) -> int | None:
-    n = dataset.get('n', 1)
-    return n if isinstance(n, int) else None
+class Discovered(NamedTuple):
+    """Runs with their work directories, and the names of folders that are none."""
+
+    runs: tuple[tuple[Planned, Path], ...]
+    foreign: tuple[str, ...]
 
 
-def _ks(dataset: Mapping[str, Any]) -> tuple[int, ...] | None:
-    k = dataset.get('k', 1)
-    ks: Iterable[Any] = k if isinstance(k, (list, tuple)) else (k,)
-    return tuple(sorted(set(ks))) if all(isinstance(value, int) for value in ks) else None
+def discovered_runs(outputs: Path) -> Discovered:
+    """Return the runs of the work directories in a folder, or of a work directory.
+
+    What a run should be is told by the config that `gpassk run` was given, if it is still there, else by
+    what OpenCompass keeps in the time directories.
+
+    Raises:
+        InputError: there is no such folder, or no work directory in it.
+    """
+    if not outputs.is_dir():
+        raise InputError(f'{outputs} is no folder; expected work directories of OpenCompass')
+    if _is_work_dir(outputs):
+        return Discovered(tuple(_runs_of(outputs)), ())
+    try:
+        folders = sorted(path for path in outputs.iterdir() if path.is_dir())
+    except OSError as error:
+        raise InputError(f'cannot read {outputs}: {error.strerror}') from error
+    work_dirs = [path for path in folders if _is_work_dir(path)]
+    if not work_dirs:
+        raise InputError(
+            f'no work directory of OpenCompass in {outputs}: expected <work_dir>/<YYYYmmdd_HHMMSS>/configs; '
+            'with --configs FOLDER, runs that were never started are listed'
+        )
+    foreign = tuple(path.name for path in folders if path not in work_dirs)
+    return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
+
+
+def _is_work_dir(path: Path) -> bool:
+    return bool(time_dirs(path)) or os.path.isdir(path / NOTES)  # Path.is_dir raises where one may not look
+
+
+def _runs_of(work_dir: Path) -> Iterator[tuple[Planned, Path]]:
+    given = _given(work_dir)
+    if given is not None:
+        yield given, work_dir
+        return
+    kept: dict[str, Planned] = {}
+    for time_dir in time_dirs(work_dir):
+        for config in time_dir.configs[-1:]:
+            run = Planned(work_dir.name, wanted_by(config), signature(config))
+            kept.setdefault(', '.join(f'{one.model}@{one.dataset}' for one in run.wanted), run)
+    for names, run in kept.items():
+        label = work_dir.name if len(kept) == 1 else f'{work_dir.name}: {names}'
+        yield Planned(label, run.wanted, run.signature), work_dir
+    if not kept:
+        yield Planned(work_dir.name), work_dir
+
+
+def _given(work_dir: Path) -> Planned | None:
+    last = Starts(work_dir).last
+    config = None if last is None else Path(last.config)
+    if config is None or config.stem != work_dir.name or not config.is_file():
+        return None
+    try:
+        return planned_runs([config]).runs[0]
+    except InputError:
+        return None

@@ -53,17 +53,17 @@ class Finding:
     in_the_way: tuple[Path, ...] = ()
     """Files that OpenCompass would take for finished ones, and that must be put aside to go on."""
     logs: tuple[Excerpt, ...] = field(default=(), repr=False)
-    """Of what failed."""
+    """The ends of the logs of what failed."""
 
     @property
     def progress(self) -> str:
-        """How many predictions there are."""
+        """Return how many predictions there are."""
         expected = '?' if self.expected is None else self.expected
         return f'{self.predictions or 0} of {expected} predictions'
 
 
 def merged(findings: list[Finding]) -> Finding:
-    """One for a config of several models or data sets: the worst state, and all files.
+    """Return one finding for several models or data sets: the worst state, and all files.
 
     >>> merged([Finding('run', State.COMPLETE), Finding('run', State.FAILED, 'NameError')]).detail
     '1 of 2 results: NameError'

@@ -15,8 +15,7 @@ from ..files import mapping, read_json
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..results.generation import Generation
 from ..runs.config_file import dicts_of
-from ..runs.plan import Wanted
-from ..runs.work_dir import TimeDir
+from ..runs.work_dir import TimeDir, Wanted
 
 _DATASET_CLASS = 'LiveMathBenchDataset'
 EVALUATOR_CLASS = 'LiveMathBenchEvaluator'

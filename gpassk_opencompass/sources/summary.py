@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ..errors import InputError
-from ..metrics import g_pass_name, mg_pass_name, pass_name, required_correct
-from ..uncertainty import Interval, Kernel, kernel_of, value_table
+from ..metrics import ACCURACY, Metric
+from ..uncertainty import Interval, value_table
 from ..uncertainty.intervals import interval_of_sums
 from ..uncertainty.rerun import rerun_variance
 from .tally import Counts, Unjudged
@@ -88,18 +88,18 @@ def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> 
     return lines + _lines(TOTAL, counts, ballots, settings)
 
 
-def metric_keys(settings: Settings, n: int | None) -> dict[str, Kernel]:
-    """Return name → kernel of the metrics of counts; n = 1 has accuracy alone.
+def metric_keys(settings: Settings, n: int | None) -> dict[str, Metric]:
+    """Return the metrics of counts by the names that they are shown under; n = 1 has accuracy alone.
 
     >>> list(metric_keys(Settings((2,), (1.0,), also=frozenset({'pass^k'})), 4))
     ['accuracy', 'pass@2', 'pass^2', 'G-Pass@2_1.0', 'mG-Pass@2']
     """
     first = f'avg@{n}' if 'avg@n' in settings.also and n is not None else 'accuracy'
-    names = {first: kernel_of('accuracy')}
+    names = {first: ACCURACY}
     for k in settings.ks if n != 1 else ():
-        names[pass_name(k)] = kernel_of(pass_name(k))
+        names[f'pass@{k}'] = Metric.pass_at(k)
         if 'pass^k' in settings.also:
-            names[f'pass^{k}'] = kernel_of(g_pass_name(k, 1.0))
+            names[f'pass^{k}'] = Metric.g_pass_at(k, 1.0)
         names |= _g_pass(k, settings.thresholds)
     return names
 
@@ -117,19 +117,19 @@ def headline(settings: Settings, counts: Counts) -> list[str]:
     return [accuracy, *_g_pass(max(settings.ks), settings.thresholds)]
 
 
-def rerun_error(histograms: Mapping[int, Floats], kernel: Kernel) -> float | None:
+def rerun_error(histograms: Mapping[int, Floats], metric: Metric) -> float | None:
     """Compute the standard error of a score for new samples of the same questions, as in `rerun_interval`.
 
     Args:
         histograms: n → questions with c = 0 … n of n correct; see `subset_histograms`.
-        kernel: of the metric.
+        metric: of the score.
 
     Returns:
         The error; None where there are more than `LARGEST_RERUN_N` samples a question.
     """
     if max(histograms) > LARGEST_RERUN_N:
         return None
-    variance = sum(rerun_variance(kernel, n, histogram) for n, histogram in histograms.items())
+    variance = sum(rerun_variance(metric, n, histogram) for n, histogram in histograms.items())
     return float(np.sqrt(variance)) / sum(float(histogram.sum()) for histogram in histograms.values())
 
 
@@ -146,11 +146,10 @@ def subset_histograms(histograms: Mapping[int, Floats], size: int) -> dict[int, 
     return {size: kept}
 
 
-def _g_pass(k: int, thresholds: Sequence[float]) -> dict[str, Kernel]:
-    """Return name → kernel, by the threshold itself: the one in the name is rounded, and 2/3 of 3 is 2."""
-    names = {g_pass_name(k, threshold): required_correct(k, threshold) for threshold in thresholds}
-    kernels = {name: Kernel(name, k, (step,), (1.0,)) for name, step in names.items()}
-    return kernels | ({mg_pass_name(k): kernel_of(mg_pass_name(k))} if k > 1 else {})
+def _g_pass(k: int, thresholds: Sequence[float]) -> dict[str, Metric]:
+    """Return G-Pass@k at each threshold and mG-Pass@k, which says nothing for k = 1, by their names."""
+    metrics = [Metric.g_pass_at(k, threshold) for threshold in thresholds]
+    return {metric.name: metric for metric in (*metrics, *([Metric.mg_pass_at(k)] if k > 1 else []))}
 
 
 def check_sizes(counts: Counts, settings: Settings) -> None:
@@ -170,13 +169,13 @@ def _lines(group: str, counts: Counts, ballots: Sequence[Ballot], settings: Sett
     if settings.size is not None:
         histograms = subset_histograms(histograms, settings.size)
     lines = []
-    for name, kernel in metric_keys(settings, shown_n(counts, settings)).items():
-        values = counts.values(kernel)
+    for name, metric in metric_keys(settings, shown_n(counts, settings)).items():
+        values = counts.values(metric)
         bounds = None
         if counts.unjudged_samples and counts.unjudged is not Unjudged.LEAVE_OUT:
-            low, high = (counts.values(kernel, way).mean() for way in (Unjudged.WRONG, Unjudged.RIGHT))
+            low, high = (counts.values(metric, way).mean() for way in (Unjudged.WRONG, Unjudged.RIGHT))
             bounds = float(low), float(high)
-        rerun = rerun_error(histograms, kernel)
+        rerun = rerun_error(histograms, metric)
         interval = _interval(counts, values)
         lines.append(Line(group, len(counts), name, interval.estimate, interval, rerun, bounds))
     for m in settings.majorities:
@@ -201,8 +200,8 @@ def _of_majority(
     groups = [group_majorities(ballot, m) for ballot in ballots]
     least = min(number for number, _ in groups)
     for k in (k for k in settings.ks if 1 < k <= least):
-        for name, kernel in _g_pass(k, settings.thresholds).items():
-            values = np.array([value_table(kernel, number)[right] for number, right in groups])
+        for name, metric in _g_pass(k, settings.thresholds).items():
+            values = np.array([value_table(metric, number)[right] for number, right in groups])
             lines.append(_line(group, counts, f'{name} of maj@{m}', values))
     return lines
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..uncertainty import Kernel, value_table
+from ..metrics import Metric
+from ..uncertainty import value_table
 from .source import Counted, Question, Responded
 
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ class Counts:
         """Return which questions are of a group, shape (Q,)."""
         return np.array([kind.group == group for kind in self.kinds])[self.ids]
 
-    def values(self, kernel: Kernel, unjudged: Unjudged | None = None) -> Floats:
+    def values(self, metric: Metric, unjudged: Unjudged | None = None) -> Floats:
         """Compute the metric of each question from all of its samples, shape (Q,).
 
         Raises:
@@ -115,9 +116,9 @@ class Counts:
         table = np.zeros(len(self.kinds))
         for place in np.flatnonzero(self.weights).tolist():
             n, c = self.kinds[place].counted(unjudged or self.unjudged)
-            if n < kernel.k:
-                raise InputError(self._too_few(place, n, kernel))
-            table[place] = value_table(kernel, n)[c]
+            if n < metric.k:
+                raise InputError(self._too_few(place, n, metric))
+            table[place] = value_table(metric, n)[c]
         return table[self.ids]
 
     def histograms(self) -> dict[int, Floats]:
@@ -146,12 +147,12 @@ class Counts:
                 f'--first {least}'
             )
 
-    def _too_few(self, place: int, n: int, kernel: Kernel) -> str:
+    def _too_few(self, place: int, n: int, metric: Metric) -> str:
         row = self.lines[self.ids == place][0]
         if n == 0:
             return f'row {row} has no judged sample to score; count unjudged ones as wrong, or give --uid'
         judged = ' judged' if self.unjudged is Unjudged.LEAVE_OUT else ''
-        return f'{kernel.name} needs k = {kernel.k} samples; row {row} has {n}{judged}: give a smaller --k'
+        return f'{metric.name} needs k = {metric.k} samples; row {row} has {n}{judged}: give a smaller --k'
 
 
 class Tally:

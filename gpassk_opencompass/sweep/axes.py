@@ -129,6 +129,11 @@ def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, which have blanks between them."""
+    return frozenset(text.split())
+
+
 def unknown(what: str, name: object, allowed: Collection[str]) -> TemplateError:
     """Return an error that says what was received, the nearest allowed name and all of them.
 

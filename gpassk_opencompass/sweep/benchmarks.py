@@ -19,27 +19,15 @@ from ..question_sets import (
     live_math_bench_questions,
     usable_benchmarks,
 )
-from .axes import Number, read_axis, read_words, unknown
+from .axes import Number, read_axis, read_words, unknown, words
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
-BENCHMARK_LINES = frozenset(
-    {
-        'benchmarks',
-        'version',
-        'dataset_path',
-        'dataset_revision',
-        'dataset_splits',
-        'dataset_languages',
-        'cot',
-        'eval_urls',
-        'eval_model_name',
-        'thresholds',
-        'judge',
-        'unjudged_tolerance',
-    }
-)
+BENCHMARK_LINES = words("""
+    benchmarks version dataset_path dataset_revision dataset_splits dataset_languages cot
+    eval_urls eval_model_name thresholds judge unjudged_tolerance
+""")
 """Lines of a template that this module reads."""
 
 SHARE = Number(least=0, most=1)
@@ -168,13 +156,13 @@ def _live_math_bench_rows(variables: Mapping[str, Any]) -> Iterator[LiveMathBenc
             given.get('dataset_splits', standard.splits),
             given.get('dataset_languages', standard.languages),
         )
-        for name, words in (('dataset_splits', rows.splits), ('dataset_languages', rows.languages)):
-            if not words:
+        for line, given_words in (('dataset_splits', rows.splits), ('dataset_languages', rows.languages)):
+            if not given_words:
                 versions = {
                     found.version for _, found in usable_benchmarks() if isinstance(found, LiveMathBenchRows)
                 }
                 raise TemplateError(
-                    f'{name} is missing: version {version!r} has no standard ones, only '
+                    f'{line} is missing: version {version!r} has no standard ones, only '
                     f'{", ".join(sorted(versions))} have'
                 )
         yield rows

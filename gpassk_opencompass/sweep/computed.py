@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from loguru import logger
-
 from ..errors import TemplateError
 from ..naming.names import check_file_name
 from .grid import PARTS, Run
@@ -101,6 +99,8 @@ def _is_whole(value: object) -> bool:
 def _warn_of_fixed_seeds(models: list[dict[str, Any]]) -> None:
     seeded = [model['abbr'] for model in models if fixed_seeds(model)]
     if seeded:
+        from loguru import logger  # slow to import
+
         logger.warning(
             f'{len(seeded)} of {len(models)} models ({seeded[0]}, …) give all n samples of a question one '
             'fixed seed: the samples may be copies of each other, and G-Pass@k of copies says nothing; a '

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import TemplateError
 from ..files import digest
 from ..naming.manifest import LARGEST
+from .axes import words
 
 WIDTH = 100
 
@@ -122,51 +123,24 @@ def _rendered(value: Any, column: int, indent: int) -> str:
 _LENGTH = 16
 """Hexadecimal digits: two of a million signatures are equal with a chance of 3 in 10⁸."""
 
-NOT_MODEL = frozenset(
-    {
-        # names and places
-        'abbr',
-        'api_addr',
-        'key',
-        'key_env',
-        'openai_api_base',
-        # how many at a time, on how many GPUs
-        'batch_size',
-        'cache_max_entry_count',
-        'gpu_memory_utilization',
-        'max_batch_size',
-        'max_num_seqs',
-        'max_workers',
-        'query_per_second',
-        'retry',
-        'run_cfg',
-        'tensor_parallel_size',
-        'timeout',
-        'tp',
-    }
-)
-"""Fields of a model, at any depth, that do not change what is sampled."""
+NOT_MODEL = words("""
+    abbr api_addr key key_env openai_api_base
+    batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
+    query_per_second retry run_cfg tensor_parallel_size timeout tp
+""")
+"""Fields of a model, at any depth, that do not change what is sampled.
 
-NOT_DATASET = frozenset(
-    {
-        # names and places
-        'abbr',
-        'api_key_env',
-        'store',
-        'url',
-        'urls',
-        # how the judge is asked, and when the evaluation gives up
-        'attempts',
-        'concurrency',
-        'patience',
-        'progress',
-        'rate',
-        'total_time',
-        'unjudged_tolerance',
-        'workers',
-    }
-)
-"""Fields of a data set and its judge, at any depth, that do not change a verdict."""
+First names and places, then how many requests at a time, on how many GPUs.
+"""
+
+NOT_DATASET = words("""
+    abbr api_key_env store url urls
+    attempts concurrency patience progress rate total_time unjudged_tolerance workers
+""")
+"""Fields of a data set and its judge, at any depth, that do not change a verdict.
+
+First names and places, then how the judge is asked, and when the evaluation gives up.
+"""
 
 _LEFT_OUT = {'models': NOT_MODEL, 'datasets': NOT_DATASET}
 

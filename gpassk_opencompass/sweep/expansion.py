@@ -81,9 +81,9 @@ class Changes:
     stale: Sequence[str]
     edited: Sequence[str]
     entries: Sequence[Entry]
-    """Of the manifest afterwards, if nothing is removed."""
+    """The manifest afterwards, if nothing is removed."""
     announced: Sequence[Entry]
-    """Of the manifest before anything is written: an expansion that is killed leaves no unknown files."""
+    """The manifest that is written first: an expansion that is killed leaves no unknown files."""
 
 
 def changes(folder: Path, expansion: Expansion, template: str) -> Changes:

@@ -8,8 +8,6 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any
 
-from loguru import logger
-
 from ..errors import InputError, TemplateError
 from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name
 from .axes import (
@@ -218,6 +216,8 @@ class Exclude:
 
     def warn_of_unused(self) -> None:
         """Warn of each rule that nothing fits: it may be misspelt, or a leftover."""
+        from loguru import logger  # half of the time that `gpassk expand --help` would take
+
         for i in range(len(self._rules)):
             if i not in self._used:
                 logger.warning(f'exclude[{i}] fits no combination of the template, so it leaves nothing out')

@@ -7,18 +7,12 @@ from typing import Any
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .axes import POSITIVE
+from .axes import POSITIVE, words
 from .engines import Engine, Starter, check_temperature, chosen, passed, refuse_keys, refuse_unknown_keys
 from .models import Llm
 
 LMDEPLOY = '0.18.0'
 """The version whose fields are recorded here: lmdeploy need not be there where configs are written."""
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text, which stand with blanks between them."""
-    return frozenset(text.split())
-
 
 TURBOMIND_FIELDS = words("""
     async_ attn_cp_size attn_dp_size attn_tp_size cache_block_seq_len cache_checkpoint_interval
@@ -29,7 +23,7 @@ TURBOMIND_FIELDS = words("""
     node_rank num_tokens_per_iter outer_dp_size quant_policy revision rope_scaling_factor session_len tp
     use_logn_attn
 """)
-"""Those of `TurbomindEngineConfig`."""
+"""The fields of `TurbomindEngineConfig`."""
 
 PYTORCH_FIELDS = words("""
     adapters attn_tp_size block_size cache_max_entry_count cudagraph_capture_batch_sizes
@@ -43,13 +37,7 @@ PYTORCH_FIELDS = words("""
     prefix_cache_decode_state_interval prefix_cache_state_budget quant_policy revision role session_len
     thread_safe tp
 """)
-"""Those of `PytorchEngineConfig`."""
-
-STARTING_MODEL = 'Qwen/Qwen2.5-7B-Instruct'
-"""That of a first template, for engines that load what is on the hub."""
-
-INSTALL = 'pip install "gpassk_opencompass[{}]"'.format
-ENTRIES = 'path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.'
+"""The fields of `PytorchEngineConfig`."""
 
 VLLM_LEAST_TEMPERATURE = 0.01
 """vLLM raises a temperature between 0 and this one to it."""
@@ -124,6 +112,15 @@ def _check_gpus(llm: Llm, engine: str) -> None:
         raise TemplateError(f'{llm.path}: tp is {llm.tp}; engine {engine!r} needs at least one GPU')
 
 
+def _starter(about: str, extra: str, more: str = '', batch_size: int = 64) -> Starter:
+    return Starter(
+        about=f'{about}: pip install "gpassk_opencompass[{extra}]"',
+        entries=f'path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.{more}',
+        model='Qwen/Qwen2.5-7B-Instruct',
+        fields=f'tp=1, batch_size={batch_size}',
+    )
+
+
 def _lmdeploy(engine: str, called: str, fields: frozenset[str], backend: dict[str, Any]) -> Engine:
     return Engine(
         type='gpassk_opencompass.SeededTurboMind',
@@ -131,12 +128,7 @@ def _lmdeploy(engine: str, called: str, fields: frozenset[str], backend: dict[st
         options={'engine_config': dict, 'max_seq_len': POSITIVE},
         arguments=lambda llm, settings: {**backend, **_turbomind(llm, settings)},
         check=partial(_check_lmdeploy, engine=engine, fields=fields),
-        starter=Starter(
-            about=f"lmdeploy's {called}, on GPUs of this machine: {INSTALL('lmdeploy')}",
-            entries=ENTRIES,
-            model=STARTING_MODEL,
-            fields='tp=1, batch_size=64',
-        ),
+        starter=_starter(f"lmdeploy's {called}, on GPUs of this machine", 'lmdeploy'),
     )
 
 
@@ -148,22 +140,12 @@ VLLM = Engine(
     options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict},
     arguments=_vllm,
     check=_check_vllm,
-    starter=Starter(
-        about=f'vLLM, on GPUs of this machine: {INSTALL("vllm")}',
-        entries=ENTRIES,
-        model=STARTING_MODEL,
-        fields='tp=1, batch_size=64',
-    ),
+    starter=_starter('vLLM, on GPUs of this machine', 'vllm'),
 )
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
     loads=True,
     options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE},
     arguments=_huggingface,
-    starter=Starter(
-        about=f'transformers, on any machine: {INSTALL("opencompass")}',
-        entries=f'{ENTRIES} tp=0: no GPU.',
-        model=STARTING_MODEL,
-        fields='tp=1, batch_size=16',
-    ),
+    starter=_starter('transformers, on any machine', 'opencompass', more=' tp=0: no GPU.', batch_size=16),
 )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..errors import TemplateError
 from ..naming.names import Settings
-from .axes import POSITIVE, Number
+from .axes import POSITIVE, Number, words
 from .engines import (
     Engine,
     Starter,
@@ -19,7 +19,7 @@ from .engines import (
     refuse_unknown_keys,
     with_home,
 )
-from .local_engines import LMDEPLOY, words
+from .local_engines import LMDEPLOY
 from .models import Llm
 
 NO_KEYS = frozenset({'ENV', 'EMPTY'})
@@ -31,7 +31,7 @@ NO_TEMPERATURE = ('o1', 'o3', 'o4', 'gpt-5')
 """OpenAISDK leaves the temperature out for a model whose path contains one of these."""
 
 REASONING_HOSTS = ('openai.com', 'azure.com')
-"""Who refuses a temperature for these models."""
+"""The hosts that refuse a temperature for these models."""
 
 PROMPT_ROOM = 8192
 """Tokens beside the response in the default context of an API model; with fewer it is shortened."""
@@ -45,13 +45,11 @@ REQUEST_FIELDS = words("""
     session_id skip_special_tokens spaces_between_special_tokens stop stream stream_options temperature
     tool_choice tools top_k top_logprobs top_p user
 """)
-"""Those of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
+"""The fields of a request to `/v1/chat/completions` of lmdeploy's server; it ignores others."""
 
 SEEDS = frozenset({'seed', 'random_seed', 'n'})
 AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})
-OWN = frozenset(
-    {'max_tokens', 'max_completion_tokens', 'messages', 'model', 'stream', 'input_ids', 'session_id'}
-)
+OWN = words('max_tokens max_completion_tokens messages model stream input_ids session_id')
 
 
 def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:

@@ -12,18 +12,16 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..errors import MissingExtraError, TemplateError
-from .axes import unknown, with_lines
+from .axes import unknown, with_lines, words
 from .configs import check_size
 from .engines import usable_engines
 from .grid import VARIABLES
 
-KEY_FIELDS = frozenset(
-    {
-        *('key', 'api_key', 'openai_api_key', 'x_api_key', 'access_key', 'secret_key', 'secret', 'password'),
-        *('token', 'hf_token', 'api_token', 'access_token', 'auth_token', 'authorization'),
-    }
-)
-"""As they are named in Python; headers have `-` for `_`. Not every token: pad_token='<pad>' is no key."""
+KEY_FIELDS = words("""
+    key api_key openai_api_key x_api_key access_key secret_key secret password
+    token hf_token api_token access_token auth_token authorization
+""")
+"""Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
 ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
 
 TEXTS = frozenset({'dataset_path', 'eval_model_name', 'version'})
@@ -142,7 +140,7 @@ def _check_value(value: Any, allowed: frozenset[str], where: str = '') -> None:
 
 
 def _check_text(text: str, allowed: frozenset[str], where: str) -> None:
-    """Literal keys would land in every config, log and work directory; the message does not repeat them."""
+    """Refuse a literal key, which would land in every config, log and work directory; never repeat it."""
     if any('\ud800' <= character <= '\udfff' for character in text):  # from a file name that is no UTF-8
         raise TemplateError(f'{where} has a half of a character, which no file can hold: give it in UTF-8')
     if text not in allowed and _looks_secret(text, where):

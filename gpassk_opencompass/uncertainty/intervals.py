@@ -1,8 +1,12 @@
-"""The interval of a mean over questions, for new questions of the same kind."""
+"""The interval of a mean over questions, for new questions of the same kind; and the cluster bootstrap.
+
+Source of Wilson's interval: Wilson 1927, JASA 22, 209.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ..errors import InputError
-from ..wilson import wilson
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +31,9 @@ LEAST_ERROR = 1e-12
 """Nor with a standard error up to this, which is rounding: all problems score alike."""
 
 _ROUNDING = 1e-12
+
+_CHUNK = 4_000_000
+"""Problems drawn at a time by the bootstrap, which bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Interval:
 def mean_interval(
     values: ArrayLike, problems: Sequence[Hashable] | None = None, level: float = 0.95
 ) -> Interval:
-    """The mean of a question's values with an interval for new questions of the same kind.
+    """Return the mean of a question's values with an interval for new questions of the same kind.
 
     The standard error is the one between source problems, which already holds the noise of sampling n
     answers: translations of one problem are one cluster, since they are right or wrong together. The
@@ -86,7 +92,7 @@ def mean_interval(
 
 
 def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95) -> Interval:
-    """The interval of `mean_interval` from the sum of the values and the questions of each problem.
+    """Return the interval of `mean_interval` from the sum of the values and the questions of each problem.
 
     >>> interval_of_sums(np.array([0.0, 1.0] * 50), np.ones(100, dtype=np.intp)) == mean_interval([0, 1] * 50)
     True
@@ -101,7 +107,7 @@ def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95)
 
 
 def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
-    """Mean over all questions and its standard error between clusters, from sums and sizes of clusters.
+    """Return the mean over all questions and its standard error between clusters, from their sums and sizes.
 
     The error is that of a ratio of sums, with the factor J/(J − 1) for J clusters; NaN for one cluster.
     """
@@ -114,7 +120,7 @@ def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
 
 
 def effective_number(parts: Floats) -> float:
-    """How many equal parts a sum is worth: (Σx)²/Σx², Kish's effective number, to nine decimals.
+    """Return how many equal parts a sum is worth: (Σx)²/Σx², Kish's effective number, to nine decimals.
 
     It is held against limits that are whole, and m equal parts are m, not a little less.
 
@@ -126,7 +132,7 @@ def effective_number(parts: Floats) -> float:
 
 
 def problems_refusal(sizes: NDArray[np.intp]) -> str:
-    """Why problems with so many questions each are too few, or ''.
+    """Return why problems with so many questions each are too few, or ''.
 
     A mean over questions weighs a problem by its questions, so a few large problems outweigh many small
     ones: what counts is the `effective_number` of the sizes.
@@ -145,7 +151,7 @@ def problems_refusal(sizes: NDArray[np.intp]) -> str:
 
 
 def solved_refusal(what: str, effective: float, in_all: float) -> str:
-    """Why problems solved (or unsolved) in such numbers are too few, or ''."""
+    """Return why problems solved (or unsolved) in such numbers are too few, or ''."""
     if effective < FEWEST_EFFECTIVE:
         return f'too few problems {what}: {effective:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
     if in_all < FEWEST_IN_ALL:
@@ -154,12 +160,12 @@ def solved_refusal(what: str, effective: float, in_all: float) -> str:
 
 
 def spread_refusal(error: float) -> str:
-    """Why a standard error says nothing, or ''."""
+    """Return why a standard error says nothing, or ''."""
     return 'all problems alike' if error <= LEAST_ERROR else ''
 
 
 def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[Floats, NDArray[np.intp]]:
-    """The values and, for each, the number of its source problem; InputError where they do not fit."""
+    """Return the values and, for each, the number of its source problem; InputError where they do not fit."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
         raise InputError(
@@ -169,7 +175,7 @@ def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[F
 
 
 def clusters_of(problems: Sequence[Hashable] | None, questions: int) -> NDArray[np.intp]:
-    """The number of each question's source problem; without problems each question is its own.
+    """Return the number of each question's source problem; without problems each question is its own.
 
     Raises:
         InputError: there is not one problem a question.
@@ -182,25 +188,25 @@ def clusters_of(problems: Sequence[Hashable] | None, questions: int) -> NDArray[
 
 
 def cluster_numbers(problems: Sequence[Hashable]) -> NDArray[np.intp]:
-    """0, 1, … for the different problems in the order of their first question."""
+    """Return 0, 1, … for the different problems in the order of their first question."""
     numbers = {problem: number for number, problem in enumerate(dict.fromkeys(problems))}
     return np.array([numbers[problem] for problem in problems], dtype=np.intp)
 
 
 def cluster_sums(values: Floats, cluster: NDArray[np.intp]) -> Floats:
-    """The sum of the values of each cluster."""
+    """Return the sum of the values of each cluster."""
     return np.bincount(cluster, weights=values).astype(np.float64)
 
 
 def check_level(level: float) -> None:
-    """InputError unless 0 < level < 1."""
+    """Refuse a level that is not between 0 and 1."""
     if not 0 < level < 1:
         raise InputError(f'level = {level!r}: expected a confidence between 0 and 1, e.g. 0.95')
 
 
 @lru_cache(maxsize=1024)
 def quantile(level: float, freedom: int) -> float:
-    """Of Student's t, for two sides; tables of many runs ask for the same one thousands of times."""
+    """Return Student's t for two sides; tables of many runs ask for the same one thousands of times."""
     return float(stats.t.ppf((1 + level) / 2, freedom))
 
 
@@ -208,3 +214,64 @@ def _solved_refusal(solved: Floats) -> str:
     return solved_refusal('solved', effective_number(solved), float(solved.sum())) or solved_refusal(
         'unsolved', effective_number(1 - solved), float((1 - solved).sum())
     )
+
+
+def wilson(share: float, trials: float, quantile: float) -> tuple[float, float]:
+    """Return Wilson's interval: the shares of which the observed one is within `quantile` standard errors.
+
+    Args:
+        share: observed, from 0 to 1.
+        trials: how many there were, above 0; an effective number need not be whole.
+        quantile: of the normal distribution, or of Student's t where the error itself is estimated.
+
+    >>> low, high = wilson(0.5, 100, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.404, 0.596)
+    """
+    shrink = 1 + quantile**2 / trials
+    centre = (share + quantile**2 / (2 * trials)) / shrink
+    half = quantile / shrink * math.sqrt(share * (1 - share) / trials + quantile**2 / (4 * trials**2))
+    return centre - half, centre + half
+
+
+def bootstrap_means(
+    values: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    replicates: int = 10_000,
+    seed: int = 0,
+) -> Floats:
+    """Return means of `replicates` resamples of the source problems.
+
+    Args:
+        values: of one run, shape (Q,), or of M runs on the same questions, shape (M, Q).
+        problems: the source problem of each question; None: each question is its own.
+        replicates: how many resamples.
+        seed: the same seed gives the same resamples.
+
+    Returns:
+        Shape (replicates,) or (replicates, M); runs share their resamples, so that differences are paired.
+
+    Raises:
+        InputError: no values, or another number of problems.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    runs = np.atleast_2d(array)
+    if runs.ndim != 2 or runs.size == 0 or replicates < 1:
+        raise InputError(f'values of shape {array.shape}, {replicates} replicates: expected (M, Q) and ≥ 1')
+    cluster = clusters_of(problems, runs.shape[1])
+    sums = np.stack([cluster_sums(run, cluster) for run in runs], axis=1)
+    sizes = np.bincount(cluster)
+    means = [(drawn @ sums) / (drawn @ sizes)[:, None] for drawn in _resamples(sizes.size, replicates, seed)]
+    together = np.concatenate(means)
+    return together[:, 0] if array.ndim == 1 else together
+
+
+def _resamples(problems: int, replicates: int, seed: int) -> Iterator[Floats]:
+    """Return how often each problem was drawn, a row a resample, in chunks."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, _CHUNK // problems)
+    for start in range(0, replicates, rows):
+        count = min(rows, replicates - start)
+        drawn = generator.integers(problems, size=(count, problems))
+        drawn += np.arange(count)[:, None] * problems
+        yield np.bincount(drawn.ravel(), minlength=count * problems).reshape(count, problems).astype(float)

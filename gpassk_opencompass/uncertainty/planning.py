@@ -12,9 +12,9 @@ from scipy.special import betaln
 
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
+from ..metrics import Metric
 from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
-from .kernels import Kernel, value_table
-from .rerun import beta_moments
+from .rerun import beta_moments, value_table
 
 Floats = NDArray[np.float64]
 
@@ -50,21 +50,21 @@ class Population:
                 'and a number from 0 to 1'
             )
 
-    def moments(self, kernel: Kernel, n: int) -> tuple[float, float, float]:
-        """Mean of the metric, variance between questions, and within them with n samples each."""
-        [mean], [between] = beta_moments(kernel, np.array([self.a]), np.array([self.b]))
-        values = value_table(kernel, n)
+    def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
+        """Return the mean of the metric and its variance between and within questions of n samples."""
+        [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
+        values = value_table(metric, n)
         chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
         within = float(chances @ values**2) - float(chances @ values) ** 2 - between
         return float(mean), float(between), max(within, 0.0)
 
-    def variance(self, kernel: Kernel, n: int) -> float:
-        """Of the mean over the translations of one source problem."""
-        return self.true_variance(kernel) + self.moments(kernel, n)[2] / self.translations
+    def variance(self, metric: Metric, n: int) -> float:
+        """Return the variance of the mean over the translations of one source problem."""
+        return self.true_variance(metric) + self.moments(metric, n)[2] / self.translations
 
-    def true_variance(self, kernel: Kernel) -> float:
-        """The same with any number of samples: what is left when nothing comes from sampling."""
-        between = self.moments(kernel, kernel.k)[1]
+    def true_variance(self, metric: Metric) -> float:
+        """Return the variance with any number of samples: what is left when nothing comes from sampling."""
+        between = self.moments(metric, metric.k)[1]
         return between * (1 + (self.translations - 1) * self.correlation) / self.translations
 
 
@@ -88,17 +88,17 @@ class Plan:
 
 def plan(
     population: Population,
-    kernel: Kernel,
+    metric: Metric,
     half_width: float,
     ns: Sequence[int],
     questions: int | None = None,
     level: float = 0.95,
 ) -> list[Plan]:
-    """For each n: how many questions give the half-width, and which half-width the questions at hand give.
+    """Return for each n how many questions give the half-width, and which one the questions at hand give.
 
     Args:
         population: how hard the questions are.
-        kernel: of the metric.
+        metric: of the metric.
         half_width: wanted, on the scale from 0 to 1.
         ns: numbers of samples a question to look at, each ≥ k.
         questions: at hand.
@@ -112,16 +112,16 @@ def plan(
         raise InputError(f'half_width = {half_width}: expected a number between 0 and 1 (2 points are 0.02)')
     if questions is not None and questions < 2 * population.translations:
         raise InputError(f'questions = {questions}: expected at least two source problems')
-    if not _LEAST_SHARE < (mean := population.moments(kernel, kernel.k)[0]) < 1 - _LEAST_SHARE:
+    if not _LEAST_SHARE < (mean := population.moments(metric, metric.k)[0]) < 1 - _LEAST_SHARE:
         raise InputError(
-            f'{kernel.name} is {100 * mean:.0f} % for Beta({population.a:g}, {population.b:g}): no interval '
+            f'{metric.name} is {100 * mean:.0f} % for Beta({population.a:g}, {population.b:g}): no interval '
             'would ever be printed; take another metric or another hardness'
         )
-    return [_plan(population, kernel, half_width, as_sizes(n, kernel.k)[0], questions, level) for n in ns]
+    return [_plan(population, metric, half_width, as_sizes(n, metric.k)[0], questions, level) for n in ns]
 
 
 def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: float = 1.0) -> Population:
-    """The Beta population under which the counts of a pilot run are most likely.
+    """Return the Beta population under which the counts of a pilot run are most likely.
 
     Args:
         c: correct answers of each question, 0 ≤ c ≤ n.
@@ -146,7 +146,7 @@ def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: flo
 
 
 def expected_refusal(mean: float, variance: float, problems: int) -> str:
-    """Why no interval is printed where so many problems score as expected, or ''.
+    """Return why no interval is printed where so many problems score as expected, or ''.
 
     The rules of `mean_interval`, with the moments of a problem's score in the place of observed sums; all
     problems have as many questions. About half of the runs at a border are refused.
@@ -170,15 +170,15 @@ def expected_refusal(mean: float, variance: float, problems: int) -> str:
 
 
 def expected_effective(mean: float, variance: float, problems: int) -> float:
-    """The `effective_number` of problems with such scores: J·E[x]²/E[x²]."""
+    """Return the `effective_number` of problems with such scores: J·E[x]²/E[x²]."""
     return problems * mean**2 / (mean**2 + variance)
 
 
 def _plan(
-    population: Population, kernel: Kernel, half_width: float, n: int, questions: int | None, level: float
+    population: Population, metric: Metric, half_width: float, n: int, questions: int | None, level: float
 ) -> Plan:
-    mean, between, within = population.moments(kernel, n)
-    variance = population.variance(kernel, n)
+    mean, between, within = population.moments(metric, n)
+    variance = population.variance(metric, n)
     alone = _fewest(lambda problems: half_width_of(variance, problems, level) <= half_width, 2)
     at_least = max(alone, FEWEST_PROBLEMS)
     raised = expected_refusal(mean, variance, at_least) or expected_refusal(mean, variance, alone)
@@ -193,7 +193,7 @@ def _plan(
 
 
 def _fewest(enough: Callable[[int], bool], least: int) -> int:
-    """The fewest problems, at least `least`, that are enough; more of them always are, too."""
+    """Return the fewest problems, at least `least`, that are enough; more of them always are, too."""
     low, high = least, least
     while not enough(high):
         low, high = high + 1, 2 * high
@@ -204,5 +204,5 @@ def _fewest(enough: Callable[[int], bool], least: int) -> int:
 
 
 def half_width_of(variance: float, problems: int, level: float) -> float:
-    """t·√(variance/problems), from the variance of a problem's score."""
+    """Return t·√(variance/problems), from the variance of a problem's score."""
     return quantile(level, problems - 1) * float(np.sqrt(variance / problems))

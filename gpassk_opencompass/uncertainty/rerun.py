@@ -1,4 +1,4 @@
-"""The noise of a rerun: how far a score moves when the same questions are sampled again."""
+"""What a question scores with c of n answers correct, and how far scores move when it is sampled again."""
 
 from __future__ import annotations
 
@@ -11,14 +11,62 @@ from scipy.special import betaln, gammaln
 
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
+from ..metrics import Metric
+from ..tails import tail
 from .intervals import Interval, check_level
-from .kernels import Kernel, pair_table, subset_squares, value_table
 
 Floats = NDArray[np.float64]
 
 
-def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> Interval:
-    """The score of these very questions with an interval for more samples of them.
+def value_table(metric: Metric, n: int) -> Floats:
+    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n.
+
+    These are the values that a metric averages over the questions.
+
+    >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
+    array([0.   , 0.   , 0.167, 0.5  , 1.   ])
+    """
+    n, k = as_sizes(n, metric.k)
+    table = np.zeros(n + 1)
+    for step in metric.steps:
+        table += metric.rise * tail(n, k, step)
+    return np.minimum(table, 1.0)  # the rises of k = 18 or 22 add up to a little more
+
+
+@lru_cache(maxsize=64)
+def pair_table(metric: Metric, n: int) -> Floats:
+    """Return the expected product of the scores of two disjoint draws of k from n ≥ 2k, for c = 0 … n.
+
+    Two disjoint draws are independent given the question, so this estimates the square of the question's
+    true value without bias (a U-statistic).
+    """
+    k, scores = metric.k, metric.scores()
+    second = value_table(metric, n - k)
+    tails = np.stack([np.ones(n + 1), *(tail(n, k, step) for step in range(1, k + 1)), np.zeros(n + 1)])
+    chances = tails[:-1] - tails[1:]  # P[a of the first k drawn are correct], of shape (k + 1, n + 1)
+    left = np.arange(n + 1) - np.arange(k + 1)[:, None]  # correct ones among the n − k that remain
+    products = chances * scores[:, None] * second[np.clip(left, 0, n - k)]
+    return np.asarray(np.where((left >= 0) & (left <= n - k), products, 0.0).sum(0))
+
+
+@lru_cache(maxsize=256)
+def subset_squares(metric: Metric, n: int, m: int) -> Floats:
+    """Return the mean square of a question's value over all subsets of m of its n answers, for c = 0 … n.
+
+    It estimates the mean square of the value of m fresh answers without bias, for it is a mean over all
+    that m of the n could have been (a U-statistic).
+
+    Raises:
+        InputError: not 1 ≤ k ≤ m ≤ n.
+    """
+    if m > n:
+        raise InputError(f'm = {m}: expected at most the n = {n} answers that there are')
+    chances = stats.hypergeom.pmf(np.arange(m + 1), n, np.arange(n + 1)[:, None], m)
+    return np.asarray(chances @ value_table(metric, m) ** 2)
+
+
+def rerun_interval(c: object, n: int, metric: Metric, level: float = 0.95) -> Interval:
+    """Return the score of these very questions with an interval for more samples of them.
 
     It says nothing about other questions; for those see `mean_interval`, whose error is wider. The standard
     error follows from `rerun_variance`.
@@ -26,34 +74,33 @@ def rerun_interval(c: object, n: int, kernel: Kernel, level: float = 0.95) -> In
     Args:
         c: correct answers of each question, 0 ≤ c ≤ n.
         n: samples a question, n ≥ k.
-        kernel: of the metric.
+        metric: the score.
         level: of confidence, between 0 and 1.
 
     Raises:
         InputError: counts out of range, or k > n.
 
-    >>> from gpassk_opencompass.uncertainty import kernel_of
-    >>> rerun = rerun_interval([0, 12, 16], 16, kernel_of('accuracy'))
+    >>> rerun = rerun_interval([0, 12, 16], 16, Metric.parse('accuracy'))
     >>> round(rerun.low, 3), round(rerun.estimate, 3), round(rerun.high, 3)
     (0.504, 0.583, 0.663)
     """
-    n, _ = as_sizes(n, kernel.k)
+    n, _ = as_sizes(n, metric.k)
     counts = as_counts(c, n).ravel()
     check_level(level)
     if counts.size == 0:
         raise InputError('c is empty: a score needs at least one question')
     questions = np.bincount(counts.astype(np.intp, copy=False), minlength=n + 1)
-    variance = rerun_variance(kernel, n, questions)
-    estimate, error = float(value_table(kernel, n)[counts].mean()), float(np.sqrt(variance)) / counts.size
+    variance = rerun_variance(metric, n, questions)
+    estimate, error = float(value_table(metric, n)[counts].mean()), float(np.sqrt(variance)) / counts.size
     half = float(stats.norm.ppf((1 + level) / 2)) * error
     low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
     return Interval(estimate, error, low, high, level, counts.size)
 
 
 def rerun_variance(
-    kernel: Kernel, n: int, questions: Floats | NDArray[np.intp], m: int | None = None
+    metric: Metric, n: int, questions: Floats | NDArray[np.intp], m: int | None = None
 ) -> float:
-    """The sum of the variances of the questions' values over reruns with m samples each.
+    """Return the sum of the variances of the questions' values over reruns with m samples each.
 
     A question's variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of
     another m samples (`expected_variances`). With n ≥ 2k there is an estimate from subsets and disjoint
@@ -64,41 +111,41 @@ def rerun_variance(
         questions: how many have c = 0 … n of n correct, shape (n + 1,).
         m: k ≤ m ≤ n; None: n.
     """
-    variance = float(questions @ expected_variances(kernel, n, m))
-    if n < 2 * kernel.k:
+    variance = float(questions @ expected_variances(metric, n, m))
+    if n < 2 * metric.k:
         return variance
-    squares = value_table(kernel, n) ** 2 if m is None else subset_squares(kernel, n, m)
-    return max(variance, float(questions @ (squares - pair_table(kernel, n))))
+    squares = value_table(metric, n) ** 2 if m is None else subset_squares(metric, n, m)
+    return max(variance, float(questions @ (squares - pair_table(metric, n))))
 
 
 @lru_cache(maxsize=256)
-def expected_variances(kernel: Kernel, n: int, m: int | None = None) -> Floats:
-    """E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), for c = 0 … n; without m, of n."""
+def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
+    """Return E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), c = 0 … n; without m, of n."""
     m = n if m is None else m
     alphas = np.arange(n + 1) + 0.5
-    means, variances = beta_moments(kernel, alphas, n + 1 - alphas)
+    means, variances = beta_moments(metric, alphas, n + 1 - alphas)
     again = stats.betabinom.pmf(np.arange(m + 1), m, alphas[:, None], (n + 1 - alphas)[:, None])
-    return np.asarray(np.maximum(again @ value_table(kernel, m) ** 2 - variances - means**2, 0.0))
+    return np.asarray(np.maximum(again @ value_table(metric, m) ** 2 - variances - means**2, 0.0))
 
 
-def beta_moments(kernel: Kernel, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance of a question's true value where its chance p is Beta(alpha, beta).
+def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of a question's true value where its chance p is Beta(alpha, beta).
 
     The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
     """
-    ways = _log_ways(kernel)
-    mean = beta_mean(kernel, alpha, beta)
+    ways = _log_ways(metric)
+    mean = beta_mean(metric, alpha, beta)
     square = _beta_expectation(_log_convolve(ways, ways), alpha, beta)
     return mean, np.maximum(square - mean**2, 0.0)
 
 
-def beta_mean(kernel: Kernel, alpha: Floats, beta: Floats) -> Floats:
-    """The mean of `beta_moments` alone, which is much sooner there than the variance."""
-    return _beta_expectation(_log_ways(kernel), alpha, beta)
+def beta_mean(metric: Metric, alpha: Floats, beta: Floats) -> Floats:
+    """Return the mean of `beta_moments` alone, which takes much less time than the variance."""
+    return _beta_expectation(_log_ways(metric), alpha, beta)
 
 
 def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
+    """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
     s = np.arange(log_ways.size)
     alpha, beta = np.atleast_1d(alpha)[:, None], np.atleast_1d(beta)[:, None]
     terms = log_ways + betaln(alpha + s, beta + log_ways.size - 1 - s) - betaln(alpha, beta)
@@ -106,15 +153,15 @@ def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def _log_ways(kernel: Kernel) -> Floats:
-    """log(score(a)·C(k, a)) for a = 0 … k; in logs, since C(k, k/2) overflows beyond k = 1,029."""
-    k, a = kernel.k, np.arange(kernel.k + 1)
+def _log_ways(metric: Metric) -> Floats:
+    """Return log(score(a)·C(k, a)) for a = 0 … k; in logs, as C(k, k/2) overflows beyond k = 1,029."""
+    k, a = metric.k, np.arange(metric.k + 1)
     with np.errstate(divide='ignore'):
-        return np.asarray(np.log(kernel.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
+        return np.asarray(np.log(metric.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
 
 
 def _log_convolve(first: Floats, second: Floats) -> Floats:
-    """log of the convolution of the exponentials."""
+    """Return log of the convolution of the exponentials."""
     result = np.full(first.size + second.size - 1, -np.inf)
     for shift, value in enumerate(first):
         if np.isfinite(value):

@@ -22,9 +22,8 @@ from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts
 from gpassk_opencompass.naming.manifest import Entry, read_manifest
 from gpassk_opencompass.naming.names import DatasetName, ModelName
-from gpassk_opencompass.report.layout import TextTable
-from gpassk_opencompass.report.table import Table
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.tables import Table
 
 
 def test_a_long_s_is_an_s_in_a_verdict() -> None:
@@ -104,20 +103,20 @@ def test_a_record_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
 
 def test_a_model_called_like_a_line_of_tabulate_keeps_its_row() -> None:
     """\\x01 at the beginning is its sign for a line between rows."""
-    table = TextTable('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
+    table = Table('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
     assert table.to_latex().count(' & ') == table.to_latex().count('&') == 3
     assert [line.count('|') for line in table.to_markdown().splitlines()[:4]] == [3] * 4
 
 
 def test_a_cell_with_a_nul_is_written() -> None:
     """As an escape, like all that cannot be seen; Python 3.10 refuses the character itself."""
-    assert Table(['a\0b'], []).to_csv() == 'a\\x00b\n'
+    assert Table('t', ['a\0b']).to_csv() == 'a\\x00b\n'
 
 
 @pytest.mark.parametrize('cell', ['a\rb', '\r', 'a\nb', '\n=1', '＝1'])
 def test_a_cell_with_a_line_end_is_one_cell(cell: str) -> None:
     """Of either kind, a carriage return as an escape; and full-width signs begin a formula, too."""
-    [row] = csv.reader(Table([cell, 'b'], []).to_csv().splitlines(keepends=True))
+    [row] = csv.reader(Table('t', [cell, 'b']).to_csv().splitlines(keepends=True))
     assert row[1] == 'b'
     assert row[0].lstrip("'") == cell.replace('\r', '\\r')
     assert row[0][0] not in '\r\n＝'

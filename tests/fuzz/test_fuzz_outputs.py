@@ -18,12 +18,11 @@ from fuzzing import fuzz
 from hypothesis import strategies as st
 from tabulate import LATEX_ESCAPE_RULES
 
-from gpassk_opencompass.report.layout import TextTable
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.scores import read_scores
-from gpassk_opencompass.report.table import Table, one_line, read_csv_cell
 from gpassk_opencompass.report.tables import write_tables
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.tables import Table, one_line, read_csv_cell
 from gpassk_opencompass.unseen import escaped
 
 NAMES = (
@@ -141,7 +140,7 @@ cells = (
 @fuzz(st.lists(st.tuples(cells, cells), min_size=1, max_size=4), share=3)
 def test_no_cell_is_a_formula_or_two_cells(rows: list[tuple[Any, Any]]) -> None:
     """Spreadsheets run what begins like a formula; read back, each text is what can be seen of it."""
-    text = Table(['a', '=b'], [list(row) for row in rows]).to_csv()
+    text = Table('t', ['a', '=b'], [list(row) for row in rows]).to_csv()
     read = list(csv.reader(StringIO(text, newline='')))  # as of a file
     assert len(read) == 1 + len(rows)
     for row, given in zip(read[1:], rows, strict=True):
@@ -173,7 +172,7 @@ def typeset(cell: str) -> str:
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text | answers, share=3)
 def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> None:
     """Neither a title, nor a cell, nor a note."""
-    table = TextTable(title, [title, 'x'], [[name, '1'] for name in names], [title])
+    table = Table(title, [title, 'x'], [[name, '1'] for name in names], [title])
     lines = table.to_latex().split('\n')
     assert lines[0].startswith('% ')
     assert lines[1].startswith(r'\noindent\begin{tabular}')
@@ -193,7 +192,7 @@ def test_no_cell_of_a_latex_table_is_a_command(names: list[str], title: str) -> 
 @fuzz(st.lists(any_text | answers, min_size=1, max_size=3), any_text, share=3)
 def test_no_cell_of_a_markdown_table_is_html_or_two_cells(names: list[str], note: str) -> None:
     """A row a line with as many cells as there are columns."""
-    text = TextTable('t', ['model', 'x'], [[name, '1'] for name in names], [note]).to_markdown()
+    text = Table('t', ['model', 'x'], [[name, '1'] for name in names], [note]).to_markdown()
     assert '<' not in text.replace('&lt;', '')
     text.encode()
     rows = text.split('\n')[2 : 2 + len(names)]
@@ -219,7 +218,7 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
 def test_figures_are_images_whatever_a_model_is_called(folder: Path, name: str) -> None:
     """SVG is XML without scripts or links; and files lie in the folder."""
     figures = pytest.importorskip(
-        'gpassk_opencompass.report.figures.stability', reason='the extra "report" is not installed'
+        'gpassk_opencompass.report.figures.questions', reason='the extra "report" is not installed'
     )
     from gpassk_opencompass.report.figures.style import house_style, save
 

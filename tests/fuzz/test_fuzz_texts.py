@@ -25,7 +25,6 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from gpassk_opencompass.answers import final_answer, normal_form
-from gpassk_opencompass.cli.shown import printable
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.llm.asking import hear, read_verdict, squeezed
 from gpassk_opencompass.judges.llm.exchange import Reply, Trouble, read_reply, server_message
@@ -33,8 +32,8 @@ from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName
 from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
-from gpassk_opencompass.report.table import one_line
-from gpassk_opencompass.unseen import UNSEEN
+from gpassk_opencompass.tables import one_line
+from gpassk_opencompass.unseen import UNSEEN, printable
 
 SIZE = 100_000
 SIGN = re.compile(r'^(?:\S{0,30} ?(?:\\[a-z]+|[<>≤≥≠]=?) )?(?:-|\\[pm][pm] )?\(?')

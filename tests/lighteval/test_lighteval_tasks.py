@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
+from installed import install, install_theirs, python
 from loguru import logger
 from made import judged, metric_of, table_of
 
@@ -293,10 +294,11 @@ import sys, time, warnings
 warnings.simplefilter('ignore')
 import lighteval.metrics.metrics_sample, lighteval.tasks.lighteval_task
 events = []
+OF_PACKAGES = ('.py', '.pyc', '.so', '.zip', '-info/entry_points.txt')
 def hook(event, arguments):
     if event.startswith(('socket.', 'urllib.', 'http.', 'subprocess.', 'os.system', 'os.exec', 'os.fork')):
         events.append(event)
-    if event == 'open' and not str(arguments[0]).endswith(('.py', '.pyc', '.so')):
+    if event == 'open' and not str(arguments[0]).endswith(OF_PACKAGES):
         events.append(f'open {arguments[0]}')
 sys.addaudithook(hook)
 start = time.process_time()
@@ -306,7 +308,7 @@ print(time.process_time() - start, events)
 
 
 def test_importing_the_tasks_opens_nothing_and_is_quick() -> None:
-    """No network, no file but Python's modules, under a second over Lighteval's own import."""
+    """No network, no file but modules and entry points, under a second over Lighteval's own import."""
     done = subprocess.run([sys.executable, '-c', IMPORT], capture_output=True, text=True, check=True)
     seconds, events = done.stdout.strip().splitlines()[-1].split(' ', 1)
     assert events == '[]'
@@ -317,3 +319,29 @@ def test_importing_the_tasks_changes_nothing_of_lighteval() -> None:
     """Tasks of other files load as ever."""
     loaders = (LightevalTask.download_dataset_worker, LightevalTask.load_datasets, LightevalTask.eval_docs)
     assert {loader.__module__ for loader in loaders} == {'lighteval.tasks.lighteval_task'}
+
+
+THEIRS = """
+import json
+from lighteval.tasks.lighteval_task import LightevalTask
+from gpassk_opencompass.lighteval_tasks import TASKS_TABLE
+
+tasks = {config.name: config for config in TASKS_TABLE}
+docs = LightevalTask(tasks['contest2026']).eval_docs()
+asked = [[doc.query, doc.choices, doc.specific['split'], doc.specific['benchmark']] for doc in docs]
+print(json.dumps([sorted(tasks), asked]))
+"""
+
+
+def test_a_benchmark_of_another_package_is_a_task(tmp_path: Path) -> None:
+    """Asked in its own words; one that cannot be imported is left out with a warning, and the others stay."""
+    folder = install_theirs(tmp_path / 'site')
+    install(folder, 'bad', '[gpassk_opencompass.benchmarks]\nbad = bad.sets:X')
+    done = python(tmp_path, folder, '-c', THEIRS)
+    assert done.returncode == 0, done.stderr
+    names, asked = json.loads(done.stdout.splitlines()[-1])
+    assert set(names) == {*TASKS, 'contest2026'}
+    assert "benchmark 'bad' (bad.sets:X) cannot be imported" in done.stderr
+    words = 'Solve the problem of a contest and put the result into \\boxed{}.\n\nWhat is 0 + 1?'
+    assert asked[0] == [words, ['1'], 'algebra', 'Contest2026']
+    assert len(asked) == 4

@@ -13,8 +13,7 @@ from result_files import THIRDS, block
 from gpassk_opencompass import FunctionJudge, Samples, score
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import metric_means, metric_table
-from gpassk_opencompass.report.summary import summary_table
-from gpassk_opencompass.report.table import Run
+from gpassk_opencompass.report.summary import Run, summary_table
 from gpassk_opencompass.results.read import read
 
 plugin = import_plugin()

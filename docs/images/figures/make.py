@@ -8,14 +8,12 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from gpassk_opencompass.report.figures.curves import draws, thresholds
+from gpassk_opencompass.report.figures.curves import draws, sensitivity, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing
 from gpassk_opencompass.report.figures.formulas import formulas
-from gpassk_opencompass.report.figures.gap import gap
-from gpassk_opencompass.report.figures.potential import potential
+from gpassk_opencompass.report.figures.greedy import gap, potential
+from gpassk_opencompass.report.figures.questions import questions
 from gpassk_opencompass.report.figures.samples import samples
-from gpassk_opencompass.report.figures.sensitivity import sensitivity
-from gpassk_opencompass.report.figures.stability import questions
 from gpassk_opencompass.report.figures.style import house_style, save
 
 HERE = Path(__file__).resolve().parent

@@ -1,4 +1,4 @@
-"""What a family of figures gives: drawings, or the reason why there is none; and the paper they stand on."""
+"""What a figure gives: drawings, or the reason why there is none; the paper that they stand on, and lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .style import FAINT
+import numpy as np
+from numpy.typing import NDArray
+
+from ...uncertainty import Interval
+from ..leaderboard import Board
+from .labels import drawable
+from .style import FAINT, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +30,8 @@ _LEFT, _RIGHT, _AXIS, _GAP = 0.62, 0.2, 0.48, 0.18
 _TICKS = 0.17
 
 _Item = TypeVar('_Item')
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class Paper:
 
     @classmethod
     def of(cls, panels: int) -> Paper:
-        """The fewer the panels, the larger."""
+        """Return the measures for a number of panels: the fewer, the larger."""
         for most, columns, width, height in ((1, 1, 6.0, 3.6), (2, 2, 3.9, 2.9), (3, 3, 2.9, 2.3)):
             if panels <= most:
                 return cls(columns, width, height)
@@ -151,7 +159,7 @@ class Sheet:
 
 
 def write_around(figure: Figure, title: str, subtitle: str, notes: Sequence[str]) -> None:
-    """Title, subtitle and notes of a figure that is no sheet of panels; there is room for two lines each."""
+    """Write title, subtitle and notes of a figure without panels; there is room for two lines each."""
     width, height = figure.get_size_inches()
     below = '\n'.join(_wrapped(subtitle, width * 15))
     for text, down, size in ((title, 0.12, 10.5), (below, 0.34, 8.0)):
@@ -161,21 +169,21 @@ def write_around(figure: Figure, title: str, subtitle: str, notes: Sequence[str]
 
 
 def pages(items: Sequence[_Item], size: int = PER_PAGE) -> Iterator[tuple[str, list[_Item]]]:
-    """Items for one figure each, and what its name ends in: '' for the only one, else -1, -2, …"""
+    """Return items for one figure each, and what its name ends in: '' for the only one, else -1, -2, …"""
     starts = range(0, len(items), size)
     for number, start in enumerate(starts, 1):
         yield (f'-{number}' if len(starts) > 1 else ''), list(items[start : start + size])
 
 
 def only_first(drawn: int, all_of_them: int, what: str = 'runs') -> list[str]:
-    """The note about what is not drawn."""
+    """Return the note about what is not drawn."""
     if drawn == all_of_them:
         return []
     return [f'Drawn: the first {drawn} of {all_of_them} {what}, by mG-Pass@k; the tables have all.']
 
 
 def counted(number: int, what: str) -> str:
-    """'1 run', '2 runs'."""
+    """Return a number of things in words: '1 run', '2 runs'."""
     return f'{number} {what}' if number == 1 else f'{number} {what}s'
 
 
@@ -184,6 +192,80 @@ def _wrapped(text: str, columns: float) -> list[str]:
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """A few names, and how many more there are."""
+    """Return a few names, and how many more there are."""
     more = f' and {len(names) - most} more' if len(names) > most else ''
     return ', '.join(name.replace(' ', '\u00a0') for name in names[:most]) + more
+
+
+def estimates(intervals: Sequence[Interval]) -> Floats:
+    """Return the estimates in percent."""
+    return np.array([100 * interval.estimate for interval in intervals])
+
+
+def draw_line(axes: Axes, x: Sequence[float], intervals: Sequence[Interval], look: Look, label: str) -> bool:
+    """Draw a line with its band where intervals are not refused; return whether all of it has one."""
+    axes.plot(x, estimates(intervals), **plot_style(look, len(x)), label=label)
+    low, high = (
+        np.array([100 * getattr(interval, end) for interval in intervals]) for end in ('low', 'high')
+    )
+    axes.fill_between(x, low, high, color=look.colour, alpha=0.16, linewidth=0)
+    return not any(interval.refused for interval in intervals)
+
+
+def plot_style(look: Look, points: int) -> dict[str, Any]:
+    """Return the arguments of a line; where points are many, only some are marked."""
+    style = {'color': look.colour, 'linestyle': look.line, 'marker': look.marker}
+    step = max(1, points // 8)
+    return {**style, 'markevery': list(range(points - 1, -1, -step))[::-1]} if step > 1 else style
+
+
+def handle(look: Look, label: str) -> Any:
+    """Return a line of the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **plot_style(look, 1), label=label)
+
+
+def percent_axis(axes: Axes) -> None:
+    """Show 0 to 100, with room for the markers at the ends."""
+    axes.set_ylim(-3, 103)
+    axes.set_yticks(range(0, 101, 25))
+
+
+def about(board: Board) -> str:
+    """Say which questions a figure is about."""
+    return f'{drawable(board.title, 80)}: {board.questions} questions from {board.problems} problems.'
+
+
+def measured(board: Board, what: str = 'Bands') -> str:
+    """Say which questions a figure is about, and what its bands are."""
+    return f'{about(board)} {what}: {100 * board.level:g} % intervals for new questions of the same kind.'
+
+
+def unbanded(labels: Sequence[str], what: str = 'band') -> list[str]:
+    """Return the note about runs of which some points have no interval."""
+    if not labels:
+        return []
+    where = f'No {what} where too few problems are solved or unsolved for an interval that holds'
+    return [f'{where}: {listed(labels)}.']
+
+
+def powers(highest: int, lowest: int = 1) -> list[int]:
+    """Return the powers of two between two numbers."""
+    return [2**i for i in range(highest.bit_length()) if 2**i >= lowest]
+
+
+def log_axis(axes: Axes, ticks: Sequence[int], highest: int) -> None:
+    """Make the x axis logarithmic, from the first tick to the highest number, with the ticks written out."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    axes.set_xscale('log', base=2)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FixedFormatter([str(tick) for tick in ticks]))
+    axes.set_xlim(ticks[0] / 1.12, highest * 1.12)
+
+
+def upright(axes: Axes, x: float) -> None:
+    """Draw a line at x from bottom to top."""
+    axes.axvline(x, color=FAINT, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1.5)

@@ -10,14 +10,22 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ...metrics import g_pass_at_k, required_correct
-from .drawing import Drawing, Paper, Sheet
-from .lines import handle, log_axis, percent_axis, plot_style, powers, upright
+from .drawing import (
+    Drawing,
+    Floats,
+    Paper,
+    Sheet,
+    handle,
+    log_axis,
+    percent_axis,
+    plot_style,
+    powers,
+    upright,
+)
 from .style import INK, LOOKS, STRICTER, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
 
 SAMPLES = 80
 """n of the figure of pass@k beside G-Pass@k."""
@@ -35,14 +43,14 @@ SIZES = (8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
 
 
 def formulas() -> Iterator[Drawing]:
-    """The figures that need no results."""
+    """Draw the figures that need no results."""
     yield _over_draws()
     yield _over_correct()
     yield _unbiased()
 
 
 def _value(k: int, c: NDArray[np.int64], tau: float) -> Floats:
-    """G-Pass@k_τ in percent; with τ = 0 it is pass@k."""
+    """Return G-Pass@k_τ in percent; with τ = 0 it is pass@k."""
     return 100 * g_pass_at_k(SAMPLES, c, k, tau)
 
 

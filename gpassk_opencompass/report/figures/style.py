@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import MissingExtraError
 from ..written import write_file
-from .lettering import font_families
 
 if TYPE_CHECKING:
     from .drawing import Drawing
@@ -91,7 +90,7 @@ _SETTINGS = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Figures made and saved within look the same whatever the user's matplotlibrc says; it is put back.
+    """Have figures made and saved within look the same whatever the user's matplotlibrc says; it is put back.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -99,6 +98,8 @@ def house_style() -> Iterator[None]:
     try:
         with _no_backend_chosen():
             from matplotlib import style
+
+        from .labels import font_families
     except ImportError as error:
         raise MissingExtraError('matplotlib', 'report') from error
     with style.context(['default', {**_SETTINGS, 'font.family': list(font_families())}]):
@@ -120,7 +121,7 @@ def _no_backend_chosen() -> Iterator[None]:
 
 
 def save(drawing: Drawing, stem: Path, dpi: int = DPI) -> list[Path]:
-    """`stem`.png and `stem`.svg, without dates; title and caption go into their metadata."""
+    """Write `stem`.png and `stem`.svg, without dates; title and caption go into their metadata."""
     about = {'Title': drawing.title, 'Description': drawing.caption}
     forms = {'png': {**about, 'Software': None}, 'svg': {**about, 'Date': None, 'Creator': None}}
     paths = []

@@ -67,7 +67,7 @@ def write_page(boards: Sequence[Board], folder: Path, published: Published | Non
 
 
 def as_script_data(content: Mapping[str, Any]) -> str:
-    """JSON that stays data inside a <script> element: without <, >, & and beyond ASCII.
+    """Return JSON that stays data inside a <script> element: without <, >, & and beyond ASCII.
 
     >>> as_script_data({'answer': '</script>'})
     '{"answer":"\\\\u003c/script\\\\u003e"}'
@@ -93,5 +93,5 @@ def _read(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a Content-Security-Policy names an inline script or style."""
+    """Return what a Content-Security-Policy calls an inline script or style."""
     return 'sha256-' + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import InputError
 from ...files import mapping
-from ...metrics import pass_name
-from ...results.health import answer_warnings, self_test_notes, undecided_notes
+from ...metrics import ACCURACY, Metric
+from ...results.health import undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
@@ -27,7 +27,7 @@ from .responses import pack, pack_responses
 
 
 def page_content(boards: Sequence[Board], published: Published | None = None) -> dict[str, Any]:
-    """Everything on the page, JSON-able. Counts are whole, answers go in within a budget.
+    """Return everything on the page, JSON-able. Counts are whole, answers go in within a budget.
 
     Returns:
         `boards` (a published benchmark is one too, without counts and so without intervals), the limits
@@ -97,15 +97,18 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'greedy': _greedy(board, entry),
         'greedyNote': entry.greedy_note,
         'ranks': list(ranks),
-        'rerun': {metric: _limits(entry.rerun(metric)) for metric in _rerun_metrics(board)},
+        'rerun': {
+            str(metric): _limits(entry.rerun(metric))
+            for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics)
+        },
         'signature': result.signature,
         'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
         'health': result.health.mark,
         'ended': result.health.line,
         'warnings': [
             *_warnings(block.get('replicas')),
-            *answer_warnings(block),
-            *(f'{note}.' for note in (*undecided_notes(block), *self_test_notes(block))),
+            *entry.remarks,
+            *(f'{note}.' for note in undecided_notes(block)),
         ],
         'responses': number,
         'order': order if order != list(range(len(order))) else None,
@@ -113,17 +116,13 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
 
 
 def _reasons(told: object) -> dict[str, int]:
-    """Why samples are unjudged, and how many each; as far as the result tells it."""
+    """Return why samples are unjudged, and how many each; as far as the result tells it."""
     return {reason: count for reason, count in mapping(told).items() if isinstance(count, int)}
 
 
 def _warnings(replicas: object) -> list[str]:
     told = mapping(replicas).get('warnings')
     return list(map(str, told)) if isinstance(told, list) else []
-
-
-def _rerun_metrics(board: Board) -> list[str]:
-    return ['accuracy', pass_name(board.k), *board.metrics]
 
 
 def _limits(interval: Interval) -> list[float] | None:
@@ -144,27 +143,27 @@ def _positions(values: Iterable[str], among: Sequence[str]) -> list[int]:
 
 
 def _texts(result: Result) -> dict[str, list[str]]:
-    """Question and reference of each question, as far as the result tells them."""
+    """Return question and reference of each question, as far as the result tells them."""
     nothing = [''] * len(result.uids)
     columns = {'question': result.questions, 'reference': result.references}
     return {name: list(column) or nothing for name, column in columns.items()}
 
 
 def _quantiles(result: Result, level: float) -> dict[int, float]:
-    """Student's t for each number of problems that the table or one of its groups has."""
+    """Return Student's t for each number of problems that the table or one of its groups has."""
     pairs = set(zip(result.groups, result.problems, strict=True))
     sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
     return {size: quantile(level, size - 1) for size in sizes if size > 1}
 
 
 def _published_boards(published: Published | None) -> list[dict[str, Any]]:
-    """Aggregates of others: a benchmark a table, the values in percent, None where nothing was published."""
+    """Return published aggregates: a benchmark a table, values in percent, None where there is none."""
     if published is None:
         return []
     return [
         {
             'title': f'Published: {benchmark}',
-            'published': list(published.metrics),
+            'published': list(map(str, published.metrics)),
             'entries': [
                 {
                     'name': model,

@@ -145,7 +145,7 @@ class Formulas:
         return [part for part in [*parts, text[position:]] if part]
 
     def _formula(self, latex: str, display: str) -> Tree | str:
-        """The tree, or the source where there is none to be had."""
+        """Return the tree, or the source where there is none to be had."""
         if len(latex) > LONGEST_FORMULA:
             return latex
         try:
@@ -164,7 +164,7 @@ def _converter() -> Callable[..., Element]:
 
 
 def _tree(element: Element) -> Tree:
-    """Only known tags and attributes; ValueError for others, and where a command was not understood."""
+    """Return known tags and attributes; ValueError for others, and where a command was not understood."""
     if element.tag not in TAGS:
         raise ValueError(f'{element.tag} is no element of MathML that is shown')
     attributes = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES}

@@ -1,22 +1,28 @@
-"""Which ranks of a table the data allow, with all pairs of runs looked at at once."""
+"""Runs on the same questions: the difference of two with its interval, and the ranks of many."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ..errors import InputError
 from .intervals import (
     FEWEST_EFFECTIVE,
     LEAST_ERROR,
+    as_values,
     check_level,
     cluster_sums,
     clusters_of,
     effective_number,
     problems_refusal,
+    quantile,
+    ratio_error,
+    spread_refusal,
 )
 
 Floats = NDArray[np.float64]
@@ -27,6 +33,80 @@ _CHUNK = 100_000
 
 _ROUNDING = 1e-9
 """A t statistic that exceeds another one by a smaller share is equal to it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """first − second on the same questions. Where `refused` says why, interval and p-value are NaN."""
+
+    difference: float
+    error: float
+    low: float
+    high: float
+    p_value: float
+    """Two-sided, of no difference between the runs on questions of this kind."""
+    unpaired_error: float
+    """What the error would be if the two had answered different questions."""
+    level: float
+    problems: int
+    refused: str = ''
+
+
+def compare(
+    first: ArrayLike,
+    second: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare two runs question by question.
+
+    Questions that are hard for one model are hard for another: the differences vary less than the scores,
+    and the interval is narrower than that of two separate runs. Differences are clustered by source
+    problem, with Student's t.
+
+    Args:
+        first, second: a value a question, in the same order of questions.
+        problems: the source problem of each question; None: each question is its own.
+        level: of confidence, between 0 and 1.
+
+    Returns:
+        The comparison, refused with fewer than 20 problems (in effect, by their sizes), where fewer than
+        6, in effect, differ, or where all differ alike.
+
+    Raises:
+        InputError: not one value a question in both.
+
+    >>> result = compare([1, 1, 0, 1] * 10, [1, 0, 0, 0] * 10)
+    >>> result.difference, result.p_value < 0.001, result.error < result.unpaired_error
+    (0.5, True, True)
+    """
+    a, cluster = as_values(first, problems)
+    b, _ = as_values(second, problems)
+    check_level(level)
+    if a.size != b.size:
+        raise InputError(f'{a.size} values against {b.size}: a comparison needs the same questions in both')
+    sizes = np.bincount(cluster)
+    first_error, second_error = (ratio_error(cluster_sums(values, cluster), sizes)[1] for values in (a, b))
+    sums = cluster_sums(a - b, cluster)
+    difference, error = ratio_error(sums, sizes)
+    unpaired = float(np.hypot(first_error, second_error))
+    differing = effective_number(np.abs(sums))
+    refused = problems_refusal(sizes) or _differing_refusal(differing) or spread_refusal(error)
+    if refused:
+        nan = float('nan')
+        return Comparison(difference, error, nan, nan, nan, unpaired, level, sizes.size, refused)
+    freedom = sizes.size - 1
+    half = quantile(level, freedom) * error
+    p_value = 2 * float(stats.t.sf(abs(difference) / error, freedom))
+    return Comparison(
+        difference, error, difference - half, difference + half, p_value, unpaired, level, sizes.size
+    )
+
+
+def _differing_refusal(differing: float) -> str:
+    if differing < FEWEST_EFFECTIVE:
+        return f'too few problems differ: {differing:.1f} in effect, fewer than {FEWEST_EFFECTIVE:g}'
+    return ''
 
 
 def rank_intervals(
@@ -76,7 +156,7 @@ def rank_intervals(
 
 
 def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, seed: int) -> Bools:
-    """better[i, j]: run i is better than run j beyond doubt."""
+    """Return at [i, j] whether run i is better than run j beyond doubt."""
     if problems_refusal(sizes):
         return np.zeros((len(sums), len(sums)), dtype=bool)
     statistics = _statistics(sums, sizes)
@@ -88,7 +168,7 @@ def _better(sums: Floats, sizes: NDArray[np.intp], level: float, draws: int, see
 
 
 def _statistics(sums: Floats, sizes: NDArray[np.intp]) -> Floats:
-    """t of run i − run j at [i, j] for i < j, shape (M, M); NaN where they cannot be compared.
+    """Return t of run i − run j at [i, j] for i < j, shape (M, M); NaN where they cannot be compared.
 
     From the residuals themselves: the sums of squares of `_critical` would cancel where all problems
     differ alike.
@@ -109,7 +189,7 @@ def _statistics(sums: Floats, sizes: NDArray[np.intp]) -> Floats:
 def _critical(
     sums: Floats, sizes: NDArray[np.intp], compared: Bools, level: float, draws: int, seed: int
 ) -> float:
-    """What the largest |t| of the compared pairs exceeds in a share 1 − level of the draws.
+    """Return what the largest |t| of the compared pairs exceeds in a share 1 − level of the draws.
 
     The data themselves count as one more draw, so the share holds for any number of draws.
     """
@@ -123,7 +203,7 @@ def _critical(
 
 
 def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
-    """A sign for each problem, a row a draw, in chunks."""
+    """Return a sign for each problem, a row a draw, in chunks."""
     generator = np.random.default_rng(seed)
     rows = max(1, _CHUNK // max(shape))
     for start in range(0, draws, rows):
@@ -132,7 +212,7 @@ def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
 
 
 def _largest(signs: Floats, sums: Floats, sizes: NDArray[np.intp], compared: Bools) -> Floats:
-    """The largest |t| of the compared pairs in each draw, shape (draws,)."""
+    """Return the largest |t| of the compared pairs in each draw, shape (draws,)."""
     count, total, squared = sizes.size, int(sizes.sum()), float(sizes @ sizes)
     flipped, weighed = signs @ sums.T, signs @ (sums * sizes).T
     largest = np.zeros(len(signs))

@@ -1,4 +1,4 @@
-"""Our scores beside published ones: the same model, the same questions, within the interval or not."""
+"""Scores beside others: two runs on the same questions, or our run and the published one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from scipy import stats
 
 from ..errors import InputError
+from ..metrics import Metric
+from ..tables import Cell, Column, Table, csv_text
+from ..uncertainty import Comparison, compare
+from .leaderboard import Board, Entry
+from .neighbours import Neighbours
 from .published import BENCHMARKS, Published
 from .scores import ALL, Score
+from .tables import score_cell
 
 INSIDE, OUTSIDE, OPEN = 'inside', 'outside', 'no interval'
 
@@ -49,7 +56,7 @@ class Pairing:
 def pair_scores(
     scores: Iterable[Score], published: Published, names: Mapping[str, str] | None = None
 ) -> tuple[list[Pairing], list[str]]:
-    """Each of our scores over all questions with the published one of the same model and questions.
+    """Return each of our scores over all questions with the published one of the same model and questions.
 
     Args:
         scores: of a report.
@@ -84,7 +91,7 @@ def _partner(score: Score, published: Published, names: Mapping[str, str]) -> st
 
 
 def _same_questions(score: Score, published: Published) -> tuple[str | None, str]:
-    """The published name of the benchmark, or why there is none."""
+    """Return the published name of the benchmark, or why there is none."""
     for name in published.benchmarks:
         known = BENCHMARKS.get(name)
         if score.benchmark not in (name, known.label if known else name):
@@ -115,3 +122,80 @@ def _suggestion(run: str, ours: Sequence[Score], published: Published) -> str:
 
 def _plain(name: str) -> str:
     return re.sub(r'[\W_]', '', name).casefold()
+
+
+def differences_table(board: Board, metric: Metric) -> Table:
+    """Return a row for every two runs of a table, best first: how far apart they are."""
+    interval = Column(f'{100 * board.level:g} % interval', 'left', limits='[{:+.1f}, {:+.1f}]')
+    points = Column('first − second', 'left', '{:+.2f}')
+    table = Table(
+        f'{board.title}: {metric}',
+        [Column('first', 'left'), Column('second', 'left'), points, interval, Column('p', 'left')],
+    )
+    for first, second in combinations(board.entries, 2):
+        found = compared(first, second, metric)
+        names = [_with_mark(entry) for entry in (first, second)]
+        limits = None if found.refused else (100 * found.low, 100 * found.high)
+        p_value = None if found.refused else _p_value(found.p_value)
+        table.add(*names, 100 * found.difference, Cell('', limits, found.refused), p_value)
+    return table
+
+
+def compared(first: Entry, second: Entry, metric: Metric) -> Comparison:
+    """Return the difference of two runs of one table, whose questions may stand in another order."""
+    values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
+    return compare(first.result.values(metric), values, first.result.problems, first.level)
+
+
+def pairs_table(pairs: Sequence[Pairing]) -> Table:
+    """Return a row a pair: our score and the published one, and whether they agree."""
+    texts = [Column(name, 'left') for name in ('run', 'published as', 'benchmark', 'metric')]
+    numbers = [Column(name, 'left') for name in ('ours', 'interval', 'theirs')]
+    more = [Column('difference', 'left', '{:+.2f}'), Column('rerun', 'left', '±{:.1f}')]
+    table = Table('Published scores', [*texts, *numbers, *more, Column('theirs is', 'left')])
+    for pair in pairs:
+        score = pair.score
+        of = f'{pair.benchmark} ({score.part})' if score.part else pair.benchmark
+        interval = score_cell(score) or Cell()
+        table.add(
+            *(score.run, pair.model, of, str(score.metric)),
+            *(score.value, interval._replace(value='', note=''), pair.theirs),
+            *(score.value - pair.theirs, pair.rerun, pair.verdict),
+        )
+    return table
+
+
+def pairs_csv(pairs: Sequence[Pairing]) -> str:
+    """Return all digits of the pairs; an empty cell where there is nothing."""
+    headers = ['run', 'model', 'benchmark', 'metric', 'ours', 'low', 'high', 'theirs', 'difference', 'rerun']
+    rows = [
+        [
+            *(pair.score.run, pair.model, pair.benchmark, pair.score.metric),
+            *(pair.score.value, pair.score.low, pair.score.high, pair.theirs),
+            *(pair.score.value - pair.theirs, pair.rerun, pair.verdict, pair.score.refused),
+        ]
+        for pair in pairs
+    ]
+    return csv_text([[*headers, 'verdict', 'refused'], *rows])
+
+
+def neighbours_table(pairs: Sequence[Neighbours]) -> Table:
+    """Return a row a pair of neighbours of a published table, and whether they can be told apart."""
+    numbers = [Column(name, 'left', '{:.1f}') for name in ('gap', 'least difference')]
+    names = [Column(name, 'left') for name in ('better', 'worse')]
+    table = Table('Neighbours', [*names, *numbers, Column('told apart', 'left')])
+    for pair in pairs:
+        told = 'yes' if pair.distinguishable else 'no'
+        apart = Cell('', note=f'no statement: {pair.refused}') if pair.refused else told
+        table.add(pair.better, pair.worse, pair.gap, pair.least, apart)
+    return table
+
+
+def _with_mark(entry: Entry) -> str:
+    """Return the name of a run with what is to be known of its responses."""
+    mark = entry.result.health.mark
+    return f'{entry.name} ({mark})' if mark else entry.name
+
+
+def _p_value(value: float) -> str:
+    return '< 0.001' if value < 0.001 else f'{value:.3f}'

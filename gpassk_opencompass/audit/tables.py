@@ -1,16 +1,17 @@
-"""The tables of `gpassk audit`."""
+"""The tables of an audit: what was drawn and found, and what it says of the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..report.table import Table
-from .shown import printable
+from ..tables import NOTHING, Table
+from ..unseen import printable
 
 if TYPE_CHECKING:
-    from ..audit.findings import Findings
-    from ..audit.sample import Run, Sheet
+    from ..tables.table import Value
+    from .findings import Findings
+    from .sample import Run, Sheet
 
 
 def described(model: str, benchmark: str, judge: Mapping[str, Any], run: Run) -> str:
@@ -29,7 +30,7 @@ def kinds_table(found: Findings, planned: bool) -> Table:
     Args:
         planned: nobody was asked yet; the last column is for no wrong verdict among those drawn.
     """
-    rows: list[list[Any]] = []
+    rows: list[Sequence[Value]] = []
     for one in found.kinds:
         trusted = one.most_wrong is None
         most = (
@@ -41,15 +42,19 @@ def kinds_table(found: Findings, planned: bool) -> Table:
             [verdict, printable(one.kind.type, 40), one.answers, one.samples, one.drawn, *asked, most]
         )
     table = Table(
-        ['verdict', 'type', 'answers', 'samples', 'drawn', 'labelled', 'wrong', 'wrong at most'], rows
+        'verdicts',
+        ['verdict', 'type', 'answers', 'samples', 'drawn', 'labelled', 'wrong', 'wrong at most'],
+        rows,
     )
-    return table.without('labelled').without('wrong') if planned else table
+    return table.without('labelled', 'wrong') if planned else table
 
 
 def metrics_table(found: Findings) -> Table:
     """Return a row a metric, in percent."""
-    rows = [[one.name, *(_percent(value) for value in one[1:])] for one in found.metrics]
-    return Table(['metric', 'reported', 'as audited', 'lowest', 'highest'], rows)
+    rows: list[Sequence[Value]] = [
+        [one.name, *(_percent(value) for value in one[1:])] for one in found.metrics
+    ]
+    return Table('metrics', ['metric', 'reported', 'as audited', 'lowest', 'highest'], rows)
 
 
 def notes(found: Findings, sheet: Sheet, level: float, planned: bool) -> Iterator[str]:
@@ -69,7 +74,7 @@ def notes(found: Findings, sheet: Sheet, level: float, planned: bool) -> Iterato
 
 
 def _wrong(wrong: int, labelled: int) -> str:
-    return f'{wrong} ({100 * wrong / labelled:.1f} %)' if labelled else '–'
+    return f'{wrong} ({100 * wrong / labelled:.1f} %)' if labelled else NOTHING
 
 
 def _percent(value: float | None) -> float | None:

@@ -1,25 +1,33 @@
-"""What a model can do once, beside what it does every time: the greedy run against mG-Pass@k."""
+"""Greedy runs beside sampled ones: what a model can do once, and how much of it every time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...metrics import mg_pass_name
+from ...metrics import ACCURACY, Metric
+from ...uncertainty import Comparison, compare
 from ..leaderboard import Board, Entry
-from .drawing import Drawing, LeftOut, counted, write_around
+from .drawing import (
+    LARGEST_DRAWN,
+    Drawing,
+    Floats,
+    LeftOut,
+    about,
+    counted,
+    handle,
+    only_first,
+    pages,
+    write_around,
+)
 from .labels import Labelled, labelled, shared
-from .lines import about
-from .style import FAINT, LOOKS
+from .style import FAINT, LOOKS, METRIC_LOOKS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.float64]
 
 NAMED = 40
 """Models with a number and a name; of more, every second, third, … in the order of the table."""
@@ -29,16 +37,22 @@ NO_GREEDY = 'no greedy run (temperature 0) stands beside a sampled one'
 _LEFT, _SIDE, _TOP, _LIST, _ROW, _FOOT = 0.62, 4.9, 0.66, 3.1, 0.152, 0.85
 _ANGLES = np.deg2rad(np.arange(45, 405, 45))
 
+ROWS = 40
+
+_GREEDY = Look('#d55e00', '', 'D')
+_ALL = Look(METRIC_LOOKS['all'].colour, '', 'o')
+_LABELS, _LINES, _NUMBERS, _HEAD, _LINE, _BELOW = 2.35, 4.6, 1.5, 0.66, 0.19, 1.15
+
 
 def potential(board: Board) -> Iterator[Drawing | LeftOut]:
-    """Accuracy of the greedy run across, mG-Pass@k upwards."""
+    """Draw the accuracy of the greedy run across, mG-Pass@k upwards."""
     runs = with_greedy(board)
     if not runs:
         yield LeftOut('potential', NO_GREEDY)
         return
     from matplotlib.figure import Figure
 
-    metric, entries = mg_pass_name(board.k), [run.entry for run in runs]
+    metric, entries = board.ranked_by, [run.entry for run in runs]
     tall = max(_SIDE, _ROW * min(len(best_places(runs)), NAMED))
     width, height = _LEFT + _SIDE + 0.25 + _LIST, _TOP + tall + _FOOT
     figure = Figure(figsize=(width, height))
@@ -59,20 +73,18 @@ def potential(board: Board) -> Iterator[Drawing | LeftOut]:
 
 
 def with_greedy(board: Board) -> list[Labelled]:
-    """The runs beside which a greedy run stands, in the order of the table."""
+    """Return the runs beside which a greedy run stands, in the order of the table."""
     return [run for run in labelled(board) if run.entry.greedy]
 
 
-def points_of(entries: Sequence[Entry], metric: str) -> Floats:
-    """Greedy accuracy and the metric of each run, in percent, of shape (entries, 2)."""
-    pairs = [
-        (e.greedy.values('accuracy').mean(), e.result.values(metric).mean()) for e in entries if e.greedy
-    ]
+def points_of(entries: Sequence[Entry], metric: Metric) -> Floats:
+    """Return greedy accuracy and the metric of each run, in percent, of shape (entries, 2)."""
+    pairs = [(e.greedy.values(ACCURACY).mean(), e.result.values(metric).mean()) for e in entries if e.greedy]
     return np.array([(100.0 * x, 100.0 * y) for x, y in pairs], dtype=np.float64)
 
 
-def bars_of(entries: Sequence[Entry], metric: str) -> Floats:
-    """Where a bar stands and its ends: the interval for new questions, if not refused; percent, (bars, 3)."""
+def bars_of(entries: Sequence[Entry], metric: Metric) -> Floats:
+    """Return where bars stand and their ends, the intervals for new questions; percent, (bars, 3)."""
     intervals = [entry.interval(metric) for entry in entries]
     bars = [
         (x, 100 * interval.low, 100 * interval.high)
@@ -83,7 +95,7 @@ def bars_of(entries: Sequence[Entry], metric: str) -> Floats:
 
 
 def free_places(points: Floats, chosen: Sequence[int], radius: float, limits: tuple[float, float]) -> Floats:
-    """Where the chosen points have their numbers: close by, clear of points and other numbers.
+    """Return where the chosen points have their numbers: close by, clear of points and other numbers.
 
     Each takes the first place on rings around its point at which nothing is nearer than `radius`, or the
     place with most room if there is none; all places lie within the limits of the axes.
@@ -102,11 +114,11 @@ def free_places(points: Floats, chosen: Sequence[int], radius: float, limits: tu
 
 
 def named_places(models: int) -> list[int]:
-    """Which of the models, by their place in the table, have a number: all, or every second, third, …"""
+    """Return which models, by their place in the table, have a number: all, or every second, third, …"""
     return list(range(0, models, -(-models // NAMED)))
 
 
-def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: str) -> None:
+def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: Metric) -> None:
     points = points_of([run.entry for run in runs], metric)
     best = best_places(runs)
     others = np.delete(points, best, axis=0)
@@ -124,12 +136,12 @@ def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: str) -> None:
 
 
 def _limits(ends: Sequence[float]) -> tuple[float, float]:
-    """Whole tens around all that is drawn, the same on both axes."""
+    """Return whole tens around all that is drawn, the same on both axes."""
     return np.floor(min(ends) / 10) * 10 - 3, np.ceil(max(ends) / 10) * 10 + 3
 
 
 def _numbered(runs: Sequence[Labelled]) -> list[int]:
-    """Where in the runs those stand that have a number and a bar."""
+    """Return where in the runs those stand that have a number and a bar."""
     best = best_places(runs)
     return [best[number] for number in named_places(len(best))]
 
@@ -153,7 +165,7 @@ def _write(figure: Figure, board: Board, runs: Sequence[Labelled], title: str) -
 
 
 def best_places(runs: Sequence[Labelled]) -> list[int]:
-    """Where in the runs, which are in the order of the table, the first one of each model stands."""
+    """Return where in the runs, which are in the order of the table, the first one of each model stands."""
     first: dict[str, int] = {}
     for place, run in enumerate(runs):
         first.setdefault(run.entry.model, place)
@@ -161,6 +173,85 @@ def best_places(runs: Sequence[Labelled]) -> list[int]:
 
 
 def without_greedy(board: Board, drawn: int) -> list[str]:
-    """The note about runs beside which no greedy run stands."""
+    """Return the note about runs beside which no greedy run stands."""
     missing = len(board.entries) - drawn
     return [f'Without a greedy run, so not here: {missing}.'] if missing else []
+
+
+class Gap(NamedTuple):
+    """A run, and its greedy accuracy less its G-Pass@k_1.0 on the same questions."""
+
+    run: Labelled
+    difference: Comparison
+
+
+def gap(board: Board) -> Iterator[Drawing | LeftOut]:
+    """Draw greedy accuracy less G-Pass@k_1.0, the largest gap first, with its paired interval."""
+    runs = with_greedy(board)[:LARGEST_DRAWN]
+    if not runs:
+        yield LeftOut('gap', NO_GREEDY)
+        return
+    metric = Metric.g_pass_at(board.k, 1.0)
+    title = f'The gap between greedy accuracy and {metric}'
+    gaps = gaps_of(runs, metric)
+    for ending, page in pages(gaps, ROWS):
+        figure = _sheet(board, page, metric, title)
+        caption = (
+            f'{counted(len(page), "run")}, each from {metric} to its greedy accuracy, the largest gap first.'
+        )
+        yield Drawing(f'gap{ending}', title, caption, figure)
+
+
+def gaps_of(runs: Sequence[Labelled], metric: Metric) -> list[Gap]:
+    """Return the gap of each run, largest first; paired by question, clustered by problem."""
+    found = []
+    for run in runs:
+        sampled, greedy = run.entry.result, run.entry.greedy or run.entry.result
+        once = greedy.values(ACCURACY)[greedy.rows_of(sampled.uids)]
+        found.append(Gap(run, compare(once, sampled.values(metric), sampled.problems, run.entry.level)))
+    return sorted(found, key=lambda one: -one.difference.difference)
+
+
+def _sheet(board: Board, gaps: Sequence[Gap], metric: Metric, title: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    width, height = _LABELS + _LINES + _NUMBERS, _HEAD + _LINE * len(gaps) + _BELOW
+    figure = Figure(figsize=(width, height))
+    box = (_LABELS / width, _BELOW / height, _LINES / width, _LINE * len(gaps) / height)
+    axes = figure.add_axes(box)
+    axes.set(xlim=(0, 100), ylim=(len(gaps) - 0.5, -0.5), xlabel='percent')
+    axes.set_yticks(range(len(gaps)), [one.run.label for one in gaps])
+    axes.tick_params(axis='y', length=0)
+    _rows(axes, gaps, metric)
+    handles = [handle(_ALL, str(metric)), handle(_GREEDY, 'greedy accuracy')]
+    corner = (0.12 / width, 0.38 / height)
+    figure.legend(handles=handles, loc='lower left', bbox_to_anchor=corner, ncols=2)
+    _write_gap(figure, board, title)
+    return figure
+
+
+def _rows(axes: Axes, gaps: Sequence[Gap], metric: Metric) -> None:
+    for row, (run, difference) in enumerate(gaps):
+        stable = 100 * float(run.entry.result.values(metric).mean())
+        once = stable + 100 * difference.difference
+        axes.plot([stable, once], [row, row], color=FAINT, linewidth=2.2, solid_capstyle='butt')
+        axes.plot(stable, row, marker=_ALL.marker, color=_ALL.colour, markersize=4.5, clip_on=False)
+        axes.plot(once, row, marker=_GREEDY.marker, color=_GREEDY.colour, markersize=4.5, clip_on=False)
+        where = axes.get_yaxis_transform()  # across: of the panel; down: of the rows
+        axes.text(1.27, row, told(difference), transform=where, va='center', ha='right', size=7)
+
+
+def told(difference: Comparison) -> str:
+    """Return the gap in points with its interval, or without one where that is refused."""
+    points = f'{100 * difference.difference:.2f}'
+    if difference.refused:
+        return f'{points}  no interval'
+    return f'{points}  [{100 * difference.low:.1f}, {100 * difference.high:.1f}]'
+
+
+def _write_gap(figure: Figure, board: Board, title: str) -> None:
+    notes = [f'Right: the gap in points, and its {100 * board.level:g} % interval, paired by problem.']
+    able = len(with_greedy(board))
+    notes += only_first(min(able, LARGEST_DRAWN), able)
+    notes += without_greedy(board, able) + shared(board)
+    write_around(figure, title, about(board), notes)

@@ -1,4 +1,4 @@
-"""What `gpassk rejudge` shows: what was found, and the old scores beside the new ones."""
+"""Old runs for a reader: what was found of each, and its old scores beside the new ones."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..report.table import SHOWN_THRESHOLDS, Table
+from ..metrics import SHOWN_THRESHOLDS, metric_names
 from ..results.health import undecided_notes
-from .shown import printable
+from ..tables import NOTHING, Table
+from ..unseen import printable
+from .rejudged import COPIES, changes, flips
 
 if TYPE_CHECKING:
-    from ..sources.opencompass import Found, OldRun
-    from ..sources.rejudged import Read
+    from ..tables.table import Value
+    from .opencompass import Found, OldRun
+    from .rejudged import Read
 
 
 class Outcome(NamedTuple):
     """What stays of a rejudged run when its responses are let go."""
 
-    rows: list[list[Any]]
+    rows: list[Sequence[Value]]
     """Of all metrics, as `_HEADERS` has them."""
     headline: set[str]
     """The metrics that are shown."""
@@ -31,14 +34,14 @@ _HEADERS = ['run', 'n', 'metric', 'old', 'new', 'change']
 
 
 def described(old: Path, found: Found, runs: Sequence[OldRun]) -> str:
-    """How many runs there are, and what is left alone."""
+    """Return how many runs there are, and what is left alone."""
     lines = [f'{old}: {len(runs)} of {len(found.runs)} LiveMathBench runs']
     lines += [f'left alone: {printable(name)}: {printable(why)}' for name, why in found.left_alone.items()]
     return '\n'.join(lines)
 
 
 def findings_of(read: Read) -> str:
-    """One run: how much of it there is, and what is known to be wrong with it."""
+    """Return of one run how much of it there is, and what is known to be wrong with it."""
     run = read.run
     evaluator = run.evaluator_class
     judge = 'an LLM' if run.had_llm_judge else _JUDGES.get(evaluator) or printable(evaluator)
@@ -51,10 +54,8 @@ def findings_of(read: Read) -> str:
 
 
 def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
-    """Of one run and its new record."""
-    from ..sources.rejudged import changes
-
-    rows = [
+    """Return what stays of one run and its new record."""
+    rows: list[Sequence[Value]] = [
         [
             str(read.run.place / read.run.name),
             read.n,
@@ -69,24 +70,20 @@ def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
 
 
 def comparison(outcomes: Sequence[Outcome]) -> tuple[str, str]:
-    """The headline metrics with notes, for people, and all metrics as CSV."""
+    """Return the headline metrics with notes, for people, and all metrics as CSV."""
     shown = [row for one in outcomes for row in one.rows if row[_HEADERS.index('metric')] in one.headline]
     notes = [note for one in outcomes for note in one.notes]
-    table = Table(_HEADERS, shown).to_markdown()
-    text = '\n'.join([table, '', *notes, 'percent; `-` where there was no old score'])
-    return f'{text}\n', Table(_HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
+    table = Table('old and new', _HEADERS, shown).to_terminal()
+    text = '\n'.join([table, '', *notes, f'percent; {NOTHING} where there was no old score'])
+    return f'{text}\n', Table('old and new', _HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
 
 
 def _headline(record: Mapping[str, Any]) -> set[str]:
-    from ..metrics import g_pass_name, mg_pass_name
-
     k = max(record['gpassk']['k'])
-    return {'accuracy', mg_pass_name(k), *(g_pass_name(k, threshold) for threshold in SHOWN_THRESHOLDS)}
+    return {'accuracy', *metric_names(k, SHOWN_THRESHOLDS)}
 
 
 def _notes(read: Read, record: Mapping[str, Any]) -> list[str]:
-    from ..sources.rejudged import COPIES, flips
-
     name = printable(read.run.place / read.run.name)
     block = record['gpassk']
     notes = [f'{name}: {warning}' for warning in read.findings if warning.startswith(COPIES)]

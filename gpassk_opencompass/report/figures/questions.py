@@ -6,19 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..leaderboard import Board, Entry
-from .drawing import Drawing, counted, only_first, pages, write_around
-from .labels import labelled, shared
-from .lettering import drawable
-from .lines import about
+from .drawing import Drawing, Floats, about, counted, only_first, pages, write_around
+from .labels import drawable, labelled, shared
 from .style import MAP_COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.float64]
 
 ROWS = 60
 """Runs of one map; with more, there are several maps."""
@@ -35,7 +30,7 @@ _LEFT, _WIDTH, _RIGHT, _TOP, _ROW, _BAR = 2.35, 6.6, 0.15, 0.62, 0.155, 0.85
 
 
 def questions(board: Board) -> Iterator[Drawing]:
-    """The map of c/n, questions from the hardest to the easiest by the mean of all runs."""
+    """Draw the map of c/n, questions from the hardest to the easiest by the mean of all runs."""
     uids, shares = shares_of(board.entries)
     shares, names = columns_of(shares, uids)
     labels = [run.label for run in labelled(board)]
@@ -47,7 +42,7 @@ def questions(board: Board) -> Iterator[Drawing]:
 
 
 def shares_of(entries: Sequence[Entry]) -> tuple[list[str], Floats]:
-    """Questions from the hardest to the easiest, and c/n of each entry on each; shape (entries, Q)."""
+    """Return questions from the hardest to the easiest, and c/n of each entry on each; shape (entries, Q)."""
     first = entries[0].result.uids
     shares = np.stack([e.result.counts[e.result.rows_of(first)] / e.result.n for e in entries])
     order = np.argsort(shares.mean(0), kind='stable')
@@ -55,7 +50,7 @@ def shares_of(entries: Sequence[Entry]) -> tuple[list[str], Floats]:
 
 
 def columns_of(shares: Floats, uids: Sequence[str]) -> tuple[Floats, list[str]]:
-    """At most `MOST_COLUMNS` columns, and the names of the questions if there is room for them."""
+    """Return at most `MOST_COLUMNS` columns, and the names of the questions if there is room for them."""
     count = shares.shape[1]
     if count > MOST_COLUMNS:
         parts = np.array_split(np.arange(count), MOST_COLUMNS)

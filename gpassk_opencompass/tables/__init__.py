@@ -1,0 +1,19 @@
+"""Tables of any command and report: one description, and its outputs."""
+
+from .escapes import csv_cell, csv_text, markdown_cell, markdown_line, one_line, read_csv_cell
+from .table import NOTHING, Cell, Column, Table, letter, short_reason
+
+__all__ = [
+    'NOTHING',
+    'Cell',
+    'Column',
+    'Table',
+    'csv_cell',
+    'csv_text',
+    'letter',
+    'markdown_cell',
+    'markdown_line',
+    'one_line',
+    'read_csv_cell',
+    'short_reason',
+]
