@@ -259,6 +259,7 @@ PACKAGES = {
     'mpmath': {'judges'},
     'openai': {'plugin'},
     'opencompass': {'demo', 'plugin'},
+    'pebble': {'judges'},
     'pyarrow': {'results'},
     'pydantic': {'results'},
     'sympy': {'judges'},
