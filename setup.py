@@ -104,6 +104,7 @@ setup(
         'math-verify>=0.5.2',
         'numpy>=1.23',
         'pebble>=5.1',
+        'pyarrow>=14',
         'pydantic>=2.7',
         'scipy>=1.10',
         'tabulate>=0.9',
@@ -115,7 +116,7 @@ setup(
         # Without a bound a resolver goes back to 0.2.5; 0.11.2 is the oldest whose fields are known.
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2'],
         'lighteval': LIGHTEVAL,
-        'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6', 'pyarrow'],
+        'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6'],
         'dev': [
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',

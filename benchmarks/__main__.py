@@ -33,6 +33,7 @@ SUITE = (
     'rule_judge',
     'judge_throughput',
     'eval_stage',
+    'sample_file',
     'report_of_many_runs',
     'score_counts',
 )

@@ -51,7 +51,7 @@ def run(temperature: float, seed: int) -> list[Arm]:
     """Both ways of seeding."""
     from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, SPLITS, VERSION
     from gpassk_opencompass.plugin import LiveMathBenchDataset, SeededHuggingFace
-    from gpassk_opencompass.plugin.seeds import SeedsOfBatch
+    from gpassk_opencompass.plugin.handover import SeedsOfBatch
 
     rows = LiveMathBenchDataset(
         path=QUESTIONS,
@@ -77,7 +77,7 @@ def run(temperature: float, seed: int) -> list[Arm]:
 
 def _arm(name: str, model: Any, seeds: Any, rows: Any) -> Arm:
     from gpassk_opencompass.plugin import GPassKEvaluator
-    from gpassk_opencompass.plugin.seeds import Sample
+    from gpassk_opencompass.plugin.handover import Sample
 
     start = time.monotonic()
     model.seeds = seeds

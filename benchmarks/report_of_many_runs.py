@@ -121,7 +121,8 @@ def record(
     judgements = [Judgement(Verdict.CORRECT if hit else Verdict.INCORRECT, 'rule') for hit in hits]
     judge = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
     responses = [f'{answer} (thought {number})' for number, answer in enumerate(answers)]
-    return score_judged(Samples(**columns, response=responses), judgements, answers, judge, n=n, k=K)
+    samples = Samples(**columns, response=responses)
+    return score_judged(samples, judgements, answers, judge, n=n, k=K).record
 
 
 def _section(rows: list[Row], each: str) -> Section:

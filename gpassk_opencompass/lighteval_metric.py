@@ -20,9 +20,10 @@ from loguru import logger
 from .errors import IncompleteError, InputError
 from .judges.build import build_judge
 from .lighteval_settings import VARIABLES, Settings, read_settings, unread
-from .results.generation import Generation
+from .results.health import Generation
 from .results.record import Measures
-from .scoring import Samples, score
+from .results.samples import TOLD, SampleTable
+from .scoring import Samples, Scored, score_samples
 from .uncertainty.intervals import mean_interval
 
 HOST_PACKAGES = ('lighteval', 'numpy', 'datasets', 'transformers', 'torch')
@@ -30,7 +31,7 @@ SAMPLE_FIELDS = ('uid', 'problem', 'question', 'reference', 'split', 'language')
 """What a metric of this package needs to know of a `Doc`, in its `specific`."""
 
 NAME = 'G-Pass@k'
-"""Of the metric; with an @ in it, Lighteval hands a task's parameters on."""
+"""The name of the metric; with an @ in it, Lighteval hands a task's parameters on."""
 
 FORGET = (
     'Delete the folder of this task from the cache (cache_dir of the model, by default '
@@ -60,7 +61,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             raise InputError(f'{NAME} has no parameter {name!r}; it has {", ".join(VARIABLES)}')
 
     def __str__(self) -> str:
-        """What decides about the responses: Lighteval keeps them under the text of the whole task.
+        """Return what decides about the responses: Lighteval keeps them under the text of the whole task.
 
         So another judge, or other k, finds the responses that are there, and another n draws anew.
         """
@@ -68,18 +69,18 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
 
     @property
     def settings(self) -> Settings:
-        """The parameters with the environment's and the defaults; InputError where they cannot be met."""
+        """Return the parameters with the environment's and the defaults; refuse what cannot be met."""
         return read_settings(self.parameters, os.environ)
 
     def num_samples(self) -> int:
-        """n: Lighteval asks for so many responses, and asks first, so the judge is tried out here."""
+        """Return n, and try the judge out: Lighteval asks for n before anything is generated."""
         settings = self.settings
         _try_out(json.dumps(settings.judge))
         _warn_of_unread(tuple(unread(os.environ, settings.judge).items()))
         return settings.n
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: Any) -> Results:
-        """One entry a question: its metrics, c, and each of its n answers beside its verdict.
+        """Return one entry a question: its metrics, c, and each of its n answers beside its verdict.
 
         Raises:
             InputError: a response to another prompt.
@@ -97,12 +98,12 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             settings.n,
             generations_of(told, settings.n),
         )
-        record = _score(samples, settings)
-        _warn_of_unjudged(record['gpassk'])
-        return _by_question(docs, samples, record, settings.measures)
+        scored = _score(samples, settings)
+        _warn_of_unjudged(scored.record['gpassk'])
+        return _by_question(docs, samples, scored, settings.measures)
 
     def corpus(self, results: Results) -> dict[str, float]:
-        """The means over the questions, each with its standard error between source problems.
+        """Return the means over the questions, each with its standard error between source problems.
 
         Two shares follow: of samples that stayed unjudged (they count as wrong), and of different texts
         among the n of a question (1 / n: they are copies).
@@ -122,7 +123,7 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
 
 
 def g_pass_at_k_metric() -> SampleLevelMetric:
-    """A metric for the `metrics` of a Lighteval task whose docs carry `SAMPLE_FIELDS`."""
+    """Return a metric for the `metrics` of a Lighteval task whose docs carry `SAMPLE_FIELDS`."""
     samples = GPassKSamples()
     return SampleLevelMetric(
         metric_name=NAME,
@@ -137,7 +138,7 @@ def g_pass_at_k_metric() -> SampleLevelMetric:
 def samples_of(
     docs: Sequence[Doc], texts: Sequence[Sequence[str]], n: int, generation: Sequence[Generation] = ()
 ) -> Samples:
-    """The first n responses to each doc, in the columns that are scored.
+    """Return the first n responses to each doc, in the columns that are scored.
 
     Args:
         generation: of each of them, question by question.
@@ -185,29 +186,29 @@ def generations_of(responses: Sequence[ModelResponse], n: int) -> list[Generatio
 
 
 def _token_lists(response: ModelResponse) -> list[Any]:
-    """The tokens of each response; [] from models that keep something else there, or nothing."""
+    """Return the tokens of each response; [] from models that keep something else there, or nothing."""
     kept = response.output_tokens
     whole = isinstance(kept, (list, tuple)) and all(isinstance(one, Sized) for one in kept)
     return list(kept) if whole else []
 
 
 def _prompt_tokens(response: ModelResponse) -> int | None:
-    """Of a prompt that was padded to the longest of its batch, those that are its own."""
+    """Return the tokens of a prompt, without those that pad it to the longest of its batch."""
     kept = 0 if response.input_tokens is None else len(response.input_tokens)
     return max(kept - (response.padded_tokens_count or 0), 0) or None
 
 
 def _texts(response: ModelResponse) -> list[str]:
-    """As every other host gives them: with the thinking, which `final_answer` knows.
+    """Return the responses as every other host gives them: with the thinking, for `final_answer`.
 
     An endpoint that gives a choice no content (all tokens went into the thinking) said nothing.
     """
     return [text or '' for text in response.text]
 
 
-def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
+def _score(samples: Samples, settings: Settings) -> Scored:
     with closing(build_judge(settings.judge)) as judge:
-        return score(
+        return score_samples(
             samples,
             judge,
             n=settings.n,
@@ -220,20 +221,20 @@ def _score(samples: Samples, settings: Settings) -> dict[str, Any]:
 
 @lru_cache
 def _try_out(config: str) -> None:
-    """A missing key, package or folder is found now, not when everything has been generated."""
+    """Build the judge once, so that a missing key, package or folder is found before generation."""
     build_judge(json.loads(config)).close()
 
 
 @lru_cache
 def _warn_of_unread(variables: Sequence[tuple[str, str]]) -> None:
-    """Once, and no error: a script may have variables of its own."""
+    """Warn once, and raise nothing: a script may have variables of its own."""
     for name, meant in variables:
         hint = f'is ${meant} meant?' if meant else 'docs/lighteval.md has the variables'
         logger.warning(f'nothing reads the environment variable ${name}: {hint}')
 
 
 def _check_prompt(doc: Doc, response: ModelResponse) -> None:
-    """Lighteval pairs what its cache holds by row number alone, and drops responses without a text."""
+    """Refuse a response to another prompt: Lighteval pairs what its cache holds by row number alone."""
     question = (doc.specific or {}).get('question', '')
     if response.input and _squeezed(question) not in _squeezed(_prompt_text(response.input)):
         raise InputError(
@@ -243,7 +244,7 @@ def _check_prompt(doc: Doc, response: ModelResponse) -> None:
 
 
 def _prompt_text(prompt: str | Sequence[Any]) -> str:
-    """Of a text or of chat messages."""
+    """Return the text of a prompt, which is a text or chat messages."""
     if isinstance(prompt, str):
         return prompt
     contents = [part.get('content') if isinstance(part, Mapping) else part for part in prompt]
@@ -265,30 +266,31 @@ def _warn_of_unjudged(block: Mapping[str, Any]) -> None:
         )
 
 
-def _by_question(
-    docs: Sequence[Doc], samples: Samples, record: Mapping[str, Any], measures: Measures
-) -> Results:
-    """In the order of `docs`; the block `gpassk` of the record is the same text in each."""
-    details = record['details']
-    place = {uid: number for number, uid in enumerate(details['uid'])}
-    block = {key: value for key, value in record['gpassk'].items() if key != 'counts'}
+def _by_question(docs: Sequence[Doc], samples: Samples, scored: Scored, measures: Measures) -> Results:
+    """Return the entry of each of `docs`; the block `gpassk` of the record is the same text in each."""
+    counts, n = scored.record['gpassk']['counts'], measures.n
+    place = {uid: number for number, uid in enumerate(counts['uid'])}
+    block = {key: value for key, value in scored.record['gpassk'].items() if key != 'counts'}
     common = json.dumps(block, sort_keys=True)
+    table = SampleTable(n, scored.samples.get)
+    deciders = table.deciders()
+    told = {name: column for name in TOLD if (column := table.by_question(name)) is not None}
     results = []
     for doc in docs:
         at = place[doc.specific['uid']]
-        c = details['c'][at]
+        own = slice(at * n, (at + 1) * n)
         results.append(
             {
-                'metrics': measures.means(np.array([c])),
-                'c': c,
-                'unjudged': details['verdicts'][at].count('?'),
-                'undecided': record['gpassk']['counts']['undecided'][at],
-                'distinct': len(set(samples.response[at * measures.n : (at + 1) * measures.n])),
+                'metrics': measures.means(np.array([counts['c'][at]])),
+                'c': counts['c'][at],
+                'unjudged': counts['unjudged'][at],
+                'undecided': counts['undecided'][at],
+                'distinct': len(set(samples.response[own])),
                 'problem': doc.specific['problem'],
-                'answers': details['answers'][at],
-                'verdicts': list(details['verdicts'][at]),
-                'judged_by': [details['judges'][letter] for letter in details['judged_by'][at]],
-                **{name: details[name][at] for name in ('output_tokens',) if name in details},
+                'answers': scored.record['details']['answers'][at],
+                'verdicts': list(scored.record['details']['verdicts'][at]),
+                'judged_by': deciders[own],
+                **{name: column[at] for name, column in told.items()},
                 'gpassk': common,
             }
         )

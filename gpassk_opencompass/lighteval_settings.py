@@ -61,12 +61,12 @@ class Settings:
 
     @property
     def measures(self) -> Measures:
-        """The metrics as a function of the counts."""
+        """Return the metrics as a function of the counts."""
         return Measures(self.n, self.k, self.thresholds)
 
 
 def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
-    """Settings from a task's parameters, before the environment's variables, before the defaults.
+    """Return the settings: a task's parameters, else the environment's variables, else the defaults.
 
     Args:
         given: parameters by the names of `VARIABLES`; one that is None is not given. `k`, `thresholds` and
@@ -96,7 +96,7 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
 
 
 def unread(environment: Mapping[str, str], judge: Mapping[str, Any]) -> dict[str, str]:
-    """Variables that begin as ours do and that nothing here reads → the one that may be meant, or ''.
+    """Return each variable that begins as ours do and is not read → the one that may be meant, or ''.
 
     Args:
         judge: its config, which may name one: `api_key_env`.
@@ -120,7 +120,7 @@ def _texts_in(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def default_store(environment: Mapping[str, str]) -> str:
-    """Where verdicts of an LLM are kept unless `$GPASSK_VERDICTS` or the judge's config says otherwise.
+    """Return where LLM verdicts are kept unless `$GPASSK_VERDICTS` or the judge's config says.
 
     Lighteval tells a metric no output folder. Verdicts are keyed by content, so all runs of a user share one.
 
@@ -164,7 +164,7 @@ def _share(value: Any) -> float:
 
 
 def _judge(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The judge's config, from a whole one or from its parts."""
+    """Return the judge's config, from a whole one or from its parts."""
     model, urls = values['judge_model'], _items(values['judge_urls'])
     options = _table('judge_options', values['judge_options'], '{"concurrency": 8, "max_tokens": 2048}')
     kind = values['judge'] or ('llm' if model or urls else 'rule')
@@ -205,7 +205,7 @@ def _with_options(config: dict[str, Any], options: Mapping[str, Any]) -> dict[st
 
 
 def _table(name: str, value: Any, example: str) -> Mapping[str, Any]:
-    """A dict, given as one or as JSON; what JSON cannot hold no environment variable could say."""
+    """Return a dict, given as one or as JSON; what JSON cannot hold no variable could say."""
     try:
         table = json.loads(value) if isinstance(value, str) else json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:

@@ -68,7 +68,7 @@ class Prompt:
         return f'{self._benchmark} {digest[:16]}' if self._docs else self._benchmark
 
     def __call__(self, row: dict[str, Any], task_name: str) -> Doc | None:
-        """The question of the number in `row`; the whole list is read when its first question is asked.
+        """Return the question of the number in `row`; the first call reads the whole list.
 
         Raises:
             InputError: of the reader; the list is longer than Lighteval can ask for; or an example is wanted,

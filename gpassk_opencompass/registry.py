@@ -79,8 +79,9 @@ class Registry(Mapping[str, T], Generic[T]):
         module, _, attribute = place.partition(':')
         try:
             found: T = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise InputError(f'{self._what} {name!r} ({place}) cannot be imported: {error}') from error
+        except Exception as error:  # a module of another package may raise anything
+            reason = f'{type(error).__name__}: {error}'
+            raise InputError(f'{self._what} {name!r} ({place}) cannot be imported: {reason}') from error
         return found
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from loguru import logger
@@ -20,24 +20,22 @@ from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
-from .results.generation import Generation
-from .results.health import self_test_notes, undecided_notes
-from .results.record import (
-    Measures,
-    Questions,
-    unjudged_reasons,
-    versions_with,
-    write_record,
-)
+from .results.health import Generation, self_test_notes, undecided_notes
+from .results.record import Measures, Questions, unjudged_reasons, versions_with, write_record
+from .results.samples import SampleColumns, sample_columns
+
+_OPTIONAL = ('generation', 'seed', 'file', 'row')
+"""Columns of samples that may be empty."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """n responses to each of Q questions, column by column: n × Q rows in any order.
+    """Hold n responses to each of Q questions, column by column: n × Q rows in any order.
 
     `uid` names a question, `replica` (0 … n − 1) one of its n responses; `problem` is shared by the
-    translations of one problem; `split` and `language` name the group of the breakdown. `generation` is what
-    the engine said of each response; empty where nobody knows.
+    translations of one problem; `split` and `language` name the group of the breakdown. What nobody knows is
+    left empty: `generation` is what the engine said of each response, `seed` what it was drawn with, `file`
+    and `row` where its text is.
     """
 
     uid: Sequence[str]
@@ -49,16 +47,29 @@ class Samples:
     language: Sequence[str]
     problem: Sequence[str]
     generation: Sequence[Generation] = ()
+    seed: Sequence[int | None] = ()
+    file: Sequence[str | None] = ()
+    row: Sequence[int | None] = ()
 
     def __post_init__(self) -> None:
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
-        if not self.generation:
-            del lengths['generation']
+        for name in _OPTIONAL:
+            if not lengths[name]:
+                del lengths[name]
         if len(set(lengths.values())) != 1:
             raise InputError(f'all columns need one entry a row, got lengths {lengths}')
 
     def __len__(self) -> int:
         return len(self.uid)
+
+
+class Scored(NamedTuple):
+    """What scoring gives."""
+
+    record: dict[str, Any]
+    """What `score` returns."""
+    samples: SampleColumns
+    """What is known of each sample, for the sample file beside the record."""
 
 
 def score(
@@ -91,24 +102,39 @@ def score(
         InputError: a response that is no string, or settings that cannot be met.
         IncompleteError: rows are missing, or more samples than tolerated stayed unjudged.
     """
+    return score_samples(
+        samples,
+        judge,
+        n=n,
+        k=k,
+        thresholds=thresholds,
+        unjudged_tolerance=unjudged_tolerance,
+        versions=versions,
+    ).record
+
+
+def score_samples(
+    samples: Samples,
+    judge: Judge,
+    *,
+    n: int,
+    k: int | Sequence[int],
+    thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
+    unjudged_tolerance: float = 0.01,
+    versions: Mapping[str, str] | None = None,
+) -> Scored:
+    """Return the record of `score`, and what is known of each sample; arguments and errors are its own."""
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    record = write_record(
-        questions,
-        measures,
-        judgements,
-        [answer.text for answer in answers],
-        judge,
-        samples.generation,
-        **answer_counts(answers, judgements),
-        **_known(samples, questions, versions),
-    )
-    for note in undecided_notes(record['gpassk']):
+    counts = answer_counts(answers, judgements)
+    texts = [answer.text for answer in answers]
+    scored = _scored(samples, questions, measures, judgements, texts, judge, versions, counts)
+    for note in undecided_notes(scored.record['gpassk']):
         logger.warning(f'{note}; `gpassk.bounds` has each score with all of them right')
-    return record
+    return scored
 
 
 def score_judged(
@@ -122,8 +148,8 @@ def score_judged(
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     unjudged_tolerance: float = 0.01,
     versions: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The same for verdicts that somebody else gave.
+) -> Scored:
+    """Compute G-Pass@k of verdicts that somebody else gave.
 
     Args:
         judgements, answers: one a row of `samples`; `answers` are only shown.
@@ -138,15 +164,40 @@ def score_judged(
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    return write_record(
+    return _scored(samples, questions, measures, judgements, answers, judge, versions, {})
+
+
+def _scored(
+    samples: Samples,
+    questions: Questions,
+    measures: Measures,
+    judgements: Sequence[Judgement],
+    answers: Sequence[str],
+    judge: Judge,
+    versions: Mapping[str, str] | None,
+    counts: Mapping[str, int],
+) -> Scored:
+    """Make the record and the columns of samples that were judged; warn where they look like copies."""
+    replicas = describe_replicas(samples.response, questions.rows)
+    for warning in replicas['warnings']:
+        logger.warning(warning)
+    record = write_record(
         questions,
         measures,
         judgements,
         answers,
         judge,
         samples.generation,
-        **_known(samples, questions, versions),
+        **counts,
+        replicas=replicas,
+        versions=versions_with(versions or {}),
     )
+    told = {
+        'response_characters': [len(response) for response in samples.response],
+        **{name: getattr(samples, name) for name in ('seed', 'file', 'row')},
+    }
+    columns = sample_columns(questions.uid, questions.rows, judgements, answers, samples.generation, told)
+    return Scored(record, columns)
 
 
 def name_failing_references(uids: Sequence[str], questions: Sequence[str], references: Sequence[str]) -> None:
@@ -209,7 +260,7 @@ def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -
 
 
 def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...] | None:
-    """What makes two rows one pair; None where nothing has to be asked."""
+    """Return what makes two rows one pair; None where nothing has to be asked."""
     if hedges(answer, samples.reference[row]):
         return None
     given = normal_form(answer.text) if answer.text else '\0' + samples.response[row][-TAIL_LENGTH:]
@@ -217,7 +268,7 @@ def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...
 
 
 def _questions_of(samples: Samples, n: int) -> Questions:
-    """The questions in order of appearance; refuses samples that no record can be made of."""
+    """Return the questions in order of appearance; refuse samples that no record can be made of."""
     _check_responses(samples.response)
     uids, rows = _arrange(samples, n)
     _check_questions(samples, rows)
@@ -244,7 +295,7 @@ def _check_responses(responses: Sequence[Any]) -> None:
 
 
 def _arrange(samples: Samples, n: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The uids in order of appearance and, question by question, the row of each replica: (Q, n)."""
+    """Return the uids in order of appearance, and the row of each replica of each question: (Q, n)."""
     number = {uid: position for position, uid in enumerate(dict.fromkeys(samples.uid))}
     if not number:
         raise InputError('there is nothing to score: 0 rows')
@@ -264,7 +315,7 @@ def _arrange(samples: Samples, n: int) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _check_questions(samples: Samples, rows: NDArray[np.int64]) -> None:
-    """All replicas of a uid must be of one question with one reference."""
+    """Refuse replicas of a uid that are not of one question with one reference."""
     for name in ('question', 'reference', 'split', 'language', 'problem'):
         column = getattr(samples, name)
         for question in rows.tolist():
@@ -289,11 +340,3 @@ def _refuse_unjudged(samples: Samples, judgements: Sequence[Judgement], toleranc
             'the judge, or the references that it names, and run the evaluation again (OpenCompass: with '
             '-r), or raise unjudged_tolerance.'
         )
-
-
-def _known(samples: Samples, questions: Questions, versions: Mapping[str, str] | None) -> dict[str, Any]:
-    """How alike the n responses of a question are (warns of copies), and the versions at work."""
-    replicas = describe_replicas(samples.response, questions.rows)
-    for warning in replicas['warnings']:
-        logger.warning(warning)
-    return {'replicas': replicas, 'versions': versions_with(versions or {})}

@@ -80,7 +80,7 @@ def _counted(model: str, c: list[int], n: int) -> Result:
         'verdicts': ['1' * count + '0' * (n - count) for count in c],
     }
     block = {
-        'schema': 1,
+        'schema': 2,
         'n': n,
         'k': [4, 16],
         'data': {'questions': len(c), 'sha256': 'same'},

@@ -14,6 +14,7 @@ from result_files import THIRDS, block
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.record import data_of
 from gpassk_opencompass.results.result import Result
 
 Step = str | int
@@ -49,7 +50,8 @@ def good_record() -> dict[str, Any]:
         'judged_by': ['aabb'] * 24,
         'judges': {'a': 'rule', 'b': 'llm'},
     }
-    more = {'judge': judge, 'replicas': {'warnings': ['w']}, 'unjudged_reasons': {'silent': 1}}
+    asked = data_of([f'u{number}' for number in range(24)], details['question'], details['reference'])
+    more = {'data': asked, 'judge': judge, 'replicas': {'warnings': ['w']}, 'unjudged_reasons': {'silent': 1}}
     whole = block(THIRDS, 4, unjudged=unjudged)
     record = {'accuracy': 50.0, 'details': details, 'gpassk': {**whole, **names, **more}}
     return copy.deepcopy(json.loads(json.dumps(record)))

@@ -92,7 +92,7 @@ def record(
     """A result, as far as anybody here looks at it."""
     uids, c = [f'q{number}' for number in range(questions)], n // 2
     block = {
-        'schema': 1,
+        'schema': 2,
         'n': n,
         'k': k or [size for size in (2, 4) if size <= n],
         'thresholds': [0.5, 1.0],

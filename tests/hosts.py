@@ -120,6 +120,7 @@ def results_of(work_dir: Path) -> list[dict[str, Any]]:
 def numbers(result: dict[str, Any]) -> dict[str, Any]:
     """Everything that must be the same when a run is repeated."""
     block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
+    block.pop('sample_file', None)  # which names the files of the predictions, shard by shard
     block['provenance'] = {key: told for key, told in block['provenance'].items() if key != 'created'}
     return {**result, 'gpassk': block}
 

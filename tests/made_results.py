@@ -24,7 +24,7 @@ def made_result(
     uids = [f'q{number}' for number in range(len(c))]
     problems = problems or uids
     block: dict[str, Any] = {
-        'schema': 1,
+        'schema': 2,
         'n': n,
         'k': list(k),
         'thresholds': [0.5, 0.75, 1.0],

@@ -32,7 +32,7 @@ def block(
     """`gpassk` of a record; the questions take turns in the groups."""
     uids = [f'u{number}' for number in range(len(c))]
     return {
-        'schema': 1,
+        'schema': 2,
         'n': n,
         'k': list(k) if n > 1 else [1],
         'thresholds': [0.5, 0.75, 1.0],

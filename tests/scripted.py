@@ -11,7 +11,7 @@ from typing import Any
 
 from opencompass.models.base import BaseModel, LMTemplateParser
 
-from gpassk_opencompass.plugin.seeds import Sample
+from gpassk_opencompass.plugin.handover import Sample
 
 
 class Announcements:

@@ -372,11 +372,8 @@ def result_of_samples(
     n, c = len(verdicts[0]), [row.count('1') for row in verdicts]
     uids = [f'u{number}' for number in range(len(answers))]
     details = {
-        'uid': uids,
-        'group': ['A_cn'] * len(uids),
         'question': [f'{uid}?' for uid in uids],
         'reference': ['2'] * len(uids),
-        'c': c,
         'answers': answers,
         'verdicts': verdicts,
         'judged_by': judged_by,
@@ -389,10 +386,10 @@ def result_of_samples(
             'f': 'down',
         },
     }
-    counts = {'uid': uids, 'problem': uids, 'group': details['group'], 'c': c}
+    counts = {'uid': uids, 'problem': uids, 'group': ['A_cn'] * len(uids), 'c': c}
     counts['unjudged'] = [row.count('?') for row in verdicts]
     data = data_of(uids, details['question'], details['reference'])
-    block = {'schema': 1, 'n': n, 'k': [2], 'thresholds': [1.0], 'data': data, 'counts': counts, 'judge': {}}
+    block = {'schema': 2, 'n': n, 'k': [2], 'thresholds': [1.0], 'data': data, 'counts': counts, 'judge': {}}
     kept = {name: value for name, value in (details | (change or {})).items() if value is not None}
     return result_of(Path('x'), {'gpassk': block, 'details': kept})
 

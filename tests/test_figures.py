@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,9 +16,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from doc_pages import page
+from installed import install, python
 from made_results import board_of, made_result, made_sweep, write_results
 
-import gpassk_opencompass
 from gpassk_opencompass import InputError, MissingExtraError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.registry import Registry
@@ -545,23 +544,17 @@ def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -
     """The one of docs/extending.md: it stands among the others, and can be asked for by name."""
     [points] = [block.text for block in PAGE.blocks('toml') if '.figures' in block.text]
     [code] = [block.text for block in PAGE.blocks('python') if 'report.figures' in block.text]
-    info = tmp_path / 'path' / 'theirs-1.0.dist-info'
-    info.mkdir(parents=True)
-    (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n')
-    (info / 'entry_points.txt').write_text(
-        points.replace("project.entry-points.'", '').replace("'", '').replace(']]', ']')
-    )
-    (tmp_path / 'path' / 'theirs').mkdir()
-    (tmp_path / 'path' / 'theirs' / 'figures.py').write_text(code)
+    points = points.replace("project.entry-points.'", '').replace("'", '')
+    install(tmp_path / 'site', 'theirs', points, figures=code)
     write_results(made_sweep(['m'], temperatures=(1.0,), top_ps=(1.0,), questions=40), tmp_path / 'results')
     folder = tmp_path / 'out' / 'figures'
-    for names in (['counts'], ['gap', 'counts']):
+    for names in (['counts'], ['draws', 'counts']):
         done = report_figures(tmp_path, *names)
         assert done.returncode == 0, done.stderr
         index = json.loads((folder / 'figures.json').read_text())
         assert [one['figure'] for one in index['figures']] == names
         assert (folder / 'LiveMathBench-vmade-counts.svg').is_file()
-        assert (folder / 'LiveMathBench-vmade-gap.svg').is_file() == ('gap' in names)
+        assert (folder / 'LiveMathBench-vmade-draws.svg').is_file() == ('draws' in names)
     done = report_figures(tmp_path, 'no-such-figure')
     assert done.returncode == 2
     assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
@@ -569,16 +562,9 @@ def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -
 
 
 def report_figures(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
-    """Run `gpassk report --figures` with what is installed in the folder `path`."""
-    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(folder / 'results')]
-    path = os.pathsep.join([str(folder / 'path'), str(Path(gpassk_opencompass.__file__).parents[1])])
-    return subprocess.run(
-        [*line, '-o', str(folder / 'out'), '--only', 'figures', '--figures', *names],
-        env={**os.environ, 'PYTHONPATH': path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run `gpassk report --figures` with what is installed in the folder `site`."""
+    line = ['-m', 'gpassk_opencompass.cli', 'report', 'results', '-o', 'out', '--only', 'figures']
+    return python(folder, folder / 'site', *line, '--figures', *names)
 
 
 def test_a_drawing_whose_name_is_no_name_of_a_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

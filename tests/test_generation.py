@@ -16,9 +16,8 @@ from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.check import check
-from gpassk_opencompass.results.generation import Generation, totals_of
-from gpassk_opencompass.results.health import answer_warnings, health_of
-from gpassk_opencompass.scoring import score_judged
+from gpassk_opencompass.results.health import Generation, answer_warnings, health_of, totals_of
+from gpassk_opencompass.scoring import Scored, score_judged, score_samples
 
 SAMPLES = Samples(
     uid=['a', 'b', 'a', 'b', 'a', 'b'],
@@ -55,6 +54,10 @@ def judge() -> FunctionJudge:
     return FunctionJudge(lambda pair: pair.answer == pair.reference)
 
 
+def scored_of(told: Sequence[Generation]) -> Scored:
+    return score_samples(replace(SAMPLES, generation=told), judge(), n=3, k=[1, 3])
+
+
 def record_of(told: Sequence[Generation]) -> dict[str, Any]:
     return score(replace(SAMPLES, generation=told), judge(), n=3, k=[1, 3])
 
@@ -78,17 +81,17 @@ def test_damage_is_not_known_and_no_error(told: Any) -> None:
 
 def test_a_record_has_the_sums_and_each_sample() -> None:
     """By hand: sums of 90 and 1,500 tokens, 8.5 seconds, two cut off."""
-    record = record_of(TOLD)
-    block, details = record['gpassk'], record['details']
+    scored = scored_of(TOLD)
+    block, samples = scored.record['gpassk'], scored.samples
     assert (block['prompt_tokens'], block['output_tokens'], block['seconds']) == (90, 1500, 8.5)
     assert block['finish_reasons'] == {'stop': 3, 'length': 2, 'content_filter': 1}
     assert (block['truncated'], block['truncated_by']) == (2, 'engine')
-    assert details['output_tokens'] == [[100, 300, 500], [200, 400, 0]]
-    names = [''.join(details['finishes'][letter][0] for letter in one) for one in details['finish_reasons']]
-    assert names == ['sls', 'slc']
+    assert samples['output_tokens'] == [100, 300, 500, 200, 400, 0]
+    assert samples['seconds'] == [1.5, 0.5, 0.0, 2.25, 4.0, 0.25]
+    assert ''.join(name[0] for name in samples['finish_reason']) == 'slsslc'
     assert health_of(block).output_tokens == 1500
     assert '2 of 6 responses were cut off: max_out_len is short' in answer_warnings(block)
-    check('record', record)
+    check('record', scored.record)
 
 
 def test_what_an_engine_says_goes_before_the_look_of_a_text() -> None:
@@ -102,20 +105,21 @@ def test_what_an_engine_says_goes_before_the_look_of_a_text() -> None:
 
 def test_a_sum_without_one_of_its_samples_is_none() -> None:
     """The others are told one by one."""
-    record = record_of([*TOLD[:5], Generation()])
+    record, samples = scored_of([*TOLD[:5], Generation()])
     block = record['gpassk']
     assert not {'prompt_tokens', 'output_tokens', 'seconds'} & set(block)
     assert block['finish_reasons'] == {'stop': 3, 'length': 2, 'unknown': 1}
     assert (block['truncated'], block['truncated_by']) == (1, 'text')
-    assert record['details']['output_tokens'] == [[100, 300, 500], [200, 400, None]]
+    assert samples['output_tokens'] == [100, 300, 500, 200, 400, None]
     check('record', record)
 
 
 def test_where_nobody_knows_anything_a_record_is_as_before() -> None:
     """No column, no entry; rows without facts are as good as no rows."""
-    record = record_of([])
-    assert record == record_of([Generation()] * 6)
-    assert not {'finish_reasons', 'finishes', 'output_tokens'} & set(record['details'])
+    record, samples = scored_of([])
+    assert record == record_of([]) == record_of([Generation()] * 6)
+    assert samples == scored_of([Generation()] * 6).samples
+    assert not set(Generation._fields) & set(samples)
     assert not {'finish_reasons', 'prompt_tokens', 'output_tokens', 'seconds'} & set(record['gpassk'])
 
 
@@ -132,7 +136,7 @@ def test_verdicts_of_somebody_else_get_them_too() -> None:
     judgements = [Judgement(Verdict.CORRECT, 'x')] * 6
     for told, truncated in ((TOLD, 2), ([], None)):
         samples = replace(SAMPLES, generation=told)
-        block = score_judged(samples, judgements, [''] * 6, judge(), n=3, k=3)['gpassk']
+        block = score_judged(samples, judgements, [''] * 6, judge(), n=3, k=3).record['gpassk']
         assert (block.get('truncated'), 'truncated_by' in block) == (truncated, truncated is not None)
 
 
@@ -167,8 +171,15 @@ def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
     ids=['question lost', 'sample lost', 'no legend', 'negative'],
 )
 def test_columns_that_do_not_fit_are_refused(damage: Any, said: str) -> None:
-    """With the place and what is allowed."""
+    """In a file of schema 1: with the place and what is allowed."""
     record = record_of(TOLD)
+    record['gpassk']['schema'] = 1
+    record['details'] |= {
+        'output_tokens': [[100, 300, 500], [200, 400, 0]],
+        'finish_reasons': ['aba', 'abc'],
+        'finishes': {'a': 'stop', 'b': 'length', 'c': 'content_filter'},
+    }
+    check('record', record)
     damage(record['details'])
     with pytest.raises(InputError, match=said):
         check('record', record)

@@ -11,6 +11,7 @@ from result_files import ABBR, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.leaderboard import provenance_warnings
 from gpassk_opencompass.report.summary import Run, summary_table
 from gpassk_opencompass.results.health import Gate, Health, health_of
 from gpassk_opencompass.results.read import read
@@ -146,3 +147,43 @@ def test_limits_are_shares_that_must_be_exceeded() -> None:
     assert Health(1000, 50, 11, 0, 0, None).mark == '1.1 % without an answer'
     assert health_of(block(THIRDS, 4)).mark == ''
     assert health_of(block(THIRDS, 4)).line == 'unjudged 0.0 %'
+
+
+def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
+    outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below the leaderboard of the terminal and of `leaderboard.md`, and among the warnings on the page."""
+    path = result_of(outputs, WELL)
+    record = json.loads(path.read_text())
+    accepted = 'the samples were drawn with path = 1, as accept_changed says'
+    failed = [{'uid': 'u1', 'reference': '1.41', 'accepted': ['1.42']}]
+    record['gpassk'] |= {
+        'provenance': {'warnings': [accepted]},
+        'self_test': {'references': 24, 'failed': failed},
+    }
+    path.write_text(json.dumps(record))
+    report = tmp_path / 'report'
+    assert main(['report', str(outputs), '-o', str(report), '--only', 'tables']) == 0
+    unfit = (
+        "the rule judge cannot tell 1 of 24 references from wrong answers: u1 '1.41' (takes '1.42' for it)"
+    )
+    printed, written = capsys.readouterr().out, (report / 'leaderboard.md').read_text()
+    for line in (accepted, unfit):
+        assert f'\n- {WELL}: {line}\n' in printed
+        assert f'\n- {WELL}: {line}\n' in written
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    from gpassk_opencompass.results.collect import collect
+
+    from gpassk_opencompass.report.leaderboard import boards
+    from gpassk_opencompass.report.page import page_content
+
+    [board] = page_content(boards(collect([outputs]).results)[0])['boards']
+    warnings = {entry['name']: entry['warnings'] for entry in board['entries']}
+    assert {accepted, unfit} <= set(warnings[WELL])
+    assert not {accepted, unfit} & set(warnings[ILL])
+
+
+@pytest.mark.parametrize('told', [None, 5, 'text', [], {'warnings': 'text'}, {'warnings': None}])
+def test_damaged_provenance_warns_of_nothing(told: object) -> None:
+    """A report of other runs is not lost to it."""
+    assert provenance_warnings({'provenance': told}) == []

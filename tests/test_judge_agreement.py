@@ -303,7 +303,9 @@ def test_the_command_compares_the_rule_judge_with_labels(
     pairs = write_lines(tmp_path / 'pairs.jsonl', rows)
     out, wrong = tmp_path / 'table.csv', tmp_path / 'wrong.jsonl'
     assert main(['judge-agreement', str(pairs), '-o', str(out), '--disagreements', str(wrong)]) == 0
-    assert '50.0 [–]' in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert '50.0 [a]' in printed
+    assert '[a] no interval: fewer than 10 pairs' in printed
     lines = list(csv.DictReader(out.read_text(encoding='utf-8').splitlines()))
     assert [(line['source'], line['pairs'], line['agreement'][:4]) for line in lines] == [
         ('own', '2', '50.0'),

@@ -18,7 +18,7 @@ from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.results.result import Result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,13 @@ import old_work_dir as old
 import pytest
 from damaged_records import good_record
 from fake_opencompass import config_text, write
+from loguru import logger
 from result_files import ABBR, THIRDS, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.samples import sample_file_of, to_parquet, warn_once, write_samples
 
 Json = dict[str, Any]
 Damage = Callable[[Json], object]
@@ -39,7 +41,7 @@ def first(column: str, entry: Any) -> Damage:
 
 
 RECORDS: dict[str, tuple[Damage, str]] = {
-    'a later layout': (block(schema=2), 'has schema 2; this version reads 1'),
+    'a later layout': (block(schema=3), 'has schema 3; this version reads 1 and 2'),
     'verdicts against counts': (
         first('verdicts', '1110'),
         "details.verdicts of 'u0' are '1110', but gpassk.counts.c is 4; evaluate again",
@@ -167,6 +169,73 @@ def test_no_command_refuses_a_sound_result(
     main(command(path))
     said = capsys.readouterr()
     assert f'{path} ' not in said.out + said.err
+
+
+def with_samples(path: Path, damage: str = '') -> str:
+    """Give a result a sample file with a damage; return the line that tells of it, '' for a sound one."""
+    record = json.loads(path.read_text())
+    counts, details = record['gpassk']['counts'], record['details']
+    columns = {
+        'uid': [uid for uid in counts['uid'] for _ in range(4)],
+        'replica': list(range(4)) * 24,
+        'answer': [answer for answers in details['answers'] for answer in answers],
+        'verdict': [WORDS[symbol] for symbol in ''.join(details['verdicts'])],
+        'output_tokens': list(range(96)),
+    }
+    write_samples(path, record, columns)
+    path.write_text(json.dumps(record))
+    samples = sample_file_of(path)
+    whole = samples.read_bytes()
+    if damage == 'missing':
+        samples.unlink()
+        return f'{samples} is missing: {NOT_SHOWN}'
+    if damage == 'truncated':
+        samples.write_bytes(whole[:-40])
+    elif damage == 'other rows':
+        samples.write_bytes(to_parquet({name: column[:-4] for name, column in columns.items()}))
+    elif damage == 'of another result':
+        samples.write_bytes(to_parquet({**columns, 'uid': [f'other {uid}' for uid in columns['uid']]}))
+    return f'{samples} is damaged, or of another result: {NOT_SHOWN}' if damage else ''
+
+
+WORDS = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
+NOT_SHOWN = (
+    'tokens, finish reasons, seeds and times of single samples cannot be shown; the scores are in the JSON'
+)
+SAMPLE_DAMAGES = ('missing', 'truncated', 'other rows', 'of another result')
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+    number = logger.add(lambda line: lines.append(line.record['message']), level='WARNING')
+    warn_once.cache_clear()
+    yield lines
+    logger.remove(number)
+
+
+@pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command.__name__)
+@pytest.mark.parametrize('damage', SAMPLE_DAMAGES)
+def test_every_command_goes_on_without_the_sample_file(
+    tmp_path: Path,
+    damage: str,
+    command: Callable[[Path], list[str]],
+    logged: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It says in one line what cannot be shown, and prints and returns what it does with the file."""
+    ends = []
+    for place, broken in (('sound', ''), ('broken', damage)):
+        path = result_file(tmp_path / place, json.dumps(good_record()))
+        write_result(tmp_path / place / 'out', ABBR.format(2), THIRDS)
+        line = with_samples(path, broken)
+        code = main(command(path))
+        said = capsys.readouterr()
+        ends.append((code, said.out.replace(place, ''), said.err.replace(place, '')))
+        assert [text for text in logged if 'samples.parquet' in text] == (
+            [f'{line} beside it'] if line else []
+        )
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize('name', ['a later layout', 'verdicts against counts', 'cut by a kill'])

@@ -13,7 +13,7 @@ from sweeping import load
 
 pytestmark = pytest.mark.slow
 
-LINES = ["benchmarks=['contest2026', 'AIME2024']", 'temperatures=1.0', 'greedy=False']
+LINES = ["benchmarks=['contest2026', 'AIME2024']", 'temperatures=1.0', 'greedy=False', 'effort=high']
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_first_template_for_their_engine_expands(tmp_path: Path, packages: Pat
     gpassk(tmp_path, packages, 'init', '--engine', 'theirs', '--model', 'their-13b')
     template = (tmp_path / 'template.py').read_text()
     assert "engine = 'theirs'" in template
-    assert "dict(path='their-13b', address='http://localhost:9000', batch_size=8)," in template
+    assert "dict(path='their-13b', api_addr='http://localhost:9000', batch_size=8)," in template
     gpassk(tmp_path, packages, 'expand', 'template.py', *overrides(LINES))
     found = {path.name: load(path) for path in (tmp_path / 'opencompass_configs').glob('*.py')}
     model = 'their-13b_t1-0_p0-8_rs42_l8192'
@@ -55,7 +55,8 @@ def test_a_first_template_for_their_engine_expands(tmp_path: Path, packages: Pat
         'type': 'theirs.model.TheirModel',
         'abbr': model,
         'path': 'their-13b',
-        'address': 'http://localhost:9000',
+        'api_addr': 'http://localhost:9000',
+        'effort': 'high',
         'temperature': 1.0,
         'top_p': 0.8,
         'random_seed': 42,
@@ -80,11 +81,11 @@ def test_their_model_class_is_not_imported_to_expand(tmp_path: Path, packages: P
     [
         ('engine=thiers', "unknown engine 'thiers': did you mean 'theirs'? Allowed: "),
         ('top_ks=50', 'this server takes no top_k'),
-        ('address=5', 'address is of type int; expected str'),
-        ('engine=vllm', "unknown key of llm_infos[0] 'address'"),
+        ('effort=5', 'effort is of type int; expected str'),
+        ('engine=vllm', "unknown key of llm_infos[0] 'api_addr'"),
         ("benchmarks=['contest2025']", "unknown benchmark 'contest2025': did you mean 'contest2026'?"),
         ('cot=False', "cot = False is not for 'contest2026'"),
-        ('adress=x', "unknown variable of --override 'adress': did you mean 'address'?"),
+        ('efort=high', "unknown variable of --override 'efort': did you mean 'effort'?"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line_that_knows_them(
@@ -98,8 +99,8 @@ def test_what_is_wrong_is_said_in_a_line_that_knows_them(
 
 def test_their_option_in_a_template_of_another_engine_names_theirs(tmp_path: Path, packages: Path) -> None:
     gpassk(tmp_path, packages, 'init', '--engine', 'vllm')
-    said = refused(tmp_path, packages, 'expand', 'template.py', '--override', 'address=http://n1:1')
-    assert "address is for engine 'theirs'; engine 'vllm' would ignore it" in said
+    said = refused(tmp_path, packages, 'expand', 'template.py', '--override', 'effort=high')
+    assert "effort is for engine 'theirs'; engine 'vllm' would ignore it" in said
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ ASKED = """
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from gpassk_opencompass.plugin.seeds import Sample, sample_seed
+from gpassk_opencompass.plugin.handover import Sample, sample_seed
 from opencompass.utils import build_model_from_cfg
 
 asked = []
@@ -194,7 +195,7 @@ model = build_model_from_cfg(
     dict(
         type='theirs.model.TheirModel', abbr='m', path='their-7b', temperature=0.5, random_seed=42,
         max_out_len=9, batch_size=2, run_cfg=dict(num_gpus=0),
-        address=f'http://127.0.0.1:{server.server_port}',
+        api_addr=f'http://127.0.0.1:{server.server_port}',
     )
 )
 samples = [Sample('q', 0), Sample('q', 1)]

@@ -159,9 +159,9 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize('name', ['answers', 'verdicts', 'judged_by'])
-@pytest.mark.parametrize('damage', [None, 7, [], ['x'] * 40, [None] * 40])
-def test_damaged_details_do_not_stop_the_report(name: str, damage: object, tmp_path: Path) -> None:
-    """The scores rest on the counts; answers that do not fit are left out, and so is who judged."""
+@pytest.mark.parametrize('damage', [None, []])
+def test_missing_details_do_not_stop_the_report(name: str, damage: object, tmp_path: Path) -> None:
+    """The scores rest on the counts; without answers or verdicts none are shown."""
     result = made_up_result('m', 0.5, QUESTIONS)
     result.record['details'][name] = damage
     _, content = page_of(tmp_path, result)
@@ -177,7 +177,7 @@ def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
     judgements = [Judgement(Verdict.CORRECT, 'string'), Judgement(Verdict.UNJUDGED, 'llm', 'timeout')]
     columns = (['q', 'q'], [0, 1], ['?', '?'], ['7', '7'], ['', ''], ['A', 'A'], ['en', 'en'], ['p', 'p'])
     samples, judge = Samples(*columns), FunctionJudge(lambda _: None)
-    record = score_judged(samples, judgements, ['7', '8'], judge, n=2, k=2, unjudged_tolerance=1)
+    record = score_judged(samples, judgements, ['7', '8'], judge, n=2, k=2, unjudged_tolerance=1).record
     result = Result('m', 'd', json.loads(json.dumps(record)), Path('m.json'))
     _, content = page_of(tmp_path, result)
     assert opened(content['chunks']['responses'][0]) == [[['7', '1', 'string', 1], ['8', '?', 'timeout', 1]]]

@@ -66,6 +66,15 @@ def test_a_name_that_two_bring_is_refused_and_the_others_stay(folder: Path) -> N
     assert functions()['cosine'](0) == 1  # type: ignore[operator]
 
 
+def test_a_module_that_fails_is_refused_by_name_whatever_it_raises(folder: Path) -> None:
+    install(folder, 'bad', 'bad = raising:x')
+    (folder / 'raising.py').write_text('1 / 0')
+    with pytest.raises(
+        InputError, match=r"function 'bad' \(raising:x\) cannot be imported: ZeroDivisionError"
+    ):
+        functions()['bad']
+
+
 def test_a_package_that_is_found_twice_brings_its_names_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from result_files import block
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 
 
 @pytest.fixture
@@ -49,9 +49,14 @@ def test_what_the_engine_told_comes_along(work_dir: Path) -> None:
     for number, row in content.items():
         row['generation'] = {'finish_reason': 'stop', 'output_tokens': int(number)}
     path.write_text(json.dumps(content), encoding='utf-8')
-    record = old.record_in(old.rejudge(work_dir)[1])
-    expected = [[8 * replica + question for replica in range(4)] for question in range(8)]
-    assert record['details']['output_tokens'] == expected
+    out = old.rejudge(work_dir)[1]
+    record = old.record_in(out)
+    [result] = collect([out]).results
+    assert result.samples is not None
+    expected = [8 * replica + question for question in range(8) for replica in range(4)]
+    assert result.samples.column('output_tokens') == expected
+    assert result.samples.column('row') == expected
+    assert {(result.path.parent / file).resolve() for file in result.samples.column('file') or ()} == {path}
     assert record['gpassk']['output_tokens'] == sum(range(32))
     assert (record['gpassk']['truncated'], record['gpassk']['truncated_by']) == (0, 'engine')
 
@@ -346,7 +351,8 @@ def test_others_are_named_and_left_alone(work_dir: Path, capsys: pytest.CaptureF
     assert 'm/gsm8k: it is of GSM8KDataset, not of LiveMathBench' in printed
     assert 'm/ours: it is of this package' in printed
     assert 'm/unknown: no config in configs/ names it' in printed
-    assert [path.name for path in out.rglob('results/*/*')] == [f'{old.NAME}.json']
+    written = sorted(path.name for path in out.rglob('results/*/*'))
+    assert written == [f'{old.NAME}.json', f'{old.NAME}.samples.parquet']
 
 
 def test_the_llm_judge_is_asked_each_different_answer_once(tmp_path: Path) -> None:

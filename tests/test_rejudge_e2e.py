@@ -14,7 +14,7 @@ from hosts import TESTS, dataset_config, scripted, write_bench
 from judge_server import Asked, JudgeServer
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 
 JUDGE = TESTS.parent / 'gpassk_opencompass' / 'demo' / 'model'
 """The name of the judge: a folder, for the built-in evaluator looks for a tokenizer under this name."""

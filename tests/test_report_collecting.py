@@ -15,8 +15,7 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result
 from gpassk_opencompass import InputError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import manifest_text
-from gpassk_opencompass.results.collect import collect
-from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.sweep import Entry
 
 MODEL = ABBR.format(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import copy
 import json
 import shutil
@@ -21,8 +20,7 @@ from gpassk_opencompass.naming.names import Settings
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.tables import why_no_average
-from gpassk_opencompass.results.collect import collect
-from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.results.result import Result
 
 parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
@@ -440,23 +438,6 @@ def test_keys_in_a_results_file_stay_there(tmp_path: Path, saved: Path) -> None:
     written = [path.read_text(encoding='utf-8') for path in (tmp_path / 'r').rglob('*') if path.is_file()]
     assert written
     assert not any('sk-secret' in text for text in written)
-
-
-def test_without_pyarrow_the_file_is_named_with_its_remedy(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is no part of a plain installation."""
-    whole = builtins.__import__
-
-    def without(name: str, *arguments: Any, **more: Any) -> Any:
-        if name.startswith('pyarrow'):
-            raise ImportError(name)
-        return whole(name, *arguments, **more)
-
-    monkeypatch.setattr(builtins, '__import__', without)
-    found = collect([saved])
-    assert found.results == []
-    assert ['pip install "gpassk_opencompass[report]"' in line for line in found.passed_over] == [True]
 
 
 def test_plan_takes_details_as_a_pilot(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.tables import mean_score, overview_table, why_no_average, write_tables
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.tables import Table, csv_cell, letter, read_csv_cell
 
 LEADERBOARD = [

@@ -28,8 +28,9 @@ from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.report.scores import Score
 from gpassk_opencompass.results.lighteval import read_details
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.samples import COLUMNS, TOLD, write_samples
 from gpassk_opencompass.results.schema import json_schema
-from gpassk_opencompass.scoring import score_judged
+from gpassk_opencompass.scoring import score_judged, score_samples
 from gpassk_opencompass.sweep import Entry
 
 EXAMPLE = Samples(
@@ -97,7 +98,7 @@ def made_records(tmp_path: Path) -> Iterator[tuple[str, Json]]:
     yield 'unjudged', on_disk(score(EXAMPLE, FunctionJudge(undecided), n=2, k=[1, 2], unjudged_tolerance=1.0))
     verdicts = [Judgement(Verdict.CORRECT, 'somebody')] * 4
     given = score_judged(EXAMPLE, verdicts, ['2'] * 4, FunctionJudge(undecided), n=2, k=2, thresholds=[])
-    yield 'judged elsewhere', on_disk(given)
+    yield 'judged elsewhere', on_disk(given.record)
     labels: Json = {'uid': 'a', 'correct': [True, None, False], 'split': 'a/b', 'language': 'en'}
     yield 'labels', scored(tmp_path, [labels, {'correct': '110'}], '--k', '2', '--unjudged', 'wrong')
     yield (
@@ -191,6 +192,7 @@ def test_the_record_of_the_page_is_what_the_package_writes() -> None:
     """All of it but versions, and what hangs on them."""
     shown, written = valid_values()['result'], example()
     assert complaints('result', written) == []
+    del shown['gpassk']['sample_file']
     judges = shown['gpassk']['judge'], written['gpassk']['judge']
     assert judges[0].keys() == judges[1].keys()
     assert judges[0]['rules'] == judges[1]['rules']
@@ -207,10 +209,37 @@ def test_the_program_of_the_page_reads_it(
     record = valid_values()['result']
     (tmp_path / 'result.json').write_text(json.dumps(record), encoding='utf-8')
     monkeypatch.chdir(tmp_path)
-    [_, reader] = PAGE.blocks('python')
+    [_, reader, _] = PAGE.blocks('python')
     exec(reader.text, {})
     assert 'demo/ADD_en/0 1 3 incorrect integer' in capsys.readouterr().out.splitlines()
     assert read(tmp_path / 'result.json').counts.tolist() == [1, 2]
+
+
+def test_the_page_has_the_columns_of_a_sample_file() -> None:
+    """Each with its type, whether it may be null, and what it is."""
+    types = {'int32': 'whole number', 'int64': 'whole number', 'double': 'number'}
+    expected = [
+        f'| `{one.name}` | {types.get(one.kind, "text")} | {"no" if one.required else "yes"} | {one.about} |'
+        for one in COLUMNS
+    ]
+    lines = PAGE.section('The sample file').splitlines()
+    assert [line for line in lines if line.startswith('| `')] == expected
+
+
+def test_the_program_of_the_page_reads_a_sample_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one of the record on the page, whose entry names it."""
+    with RuleJudge(workers=1) as judge:
+        record, samples = score_samples(EXAMPLE, judge, n=2, k=2, thresholds=[0.5, 1.0])
+    write_samples(tmp_path / 'result.json', record, samples)
+    shown = valid_values()['result']['gpassk']['sample_file']
+    written = record['gpassk']['sample_file']
+    assert complaints('result', on_disk(record)) == []
+    assert {**shown, 'sha256': ''} == {**written, 'sha256': ''}
+    monkeypatch.chdir(tmp_path)
+    exec(PAGE.blocks('python')[2].text, {})
+    assert capsys.readouterr().out == '4 samples, 0 cut off; 12.0 characters\n'
 
 
 def test_the_line_of_the_page_has_its_right_sum() -> None:
@@ -239,6 +268,7 @@ def test_what_lighteval_kept_of_a_record_fits() -> None:
     [details] = (Path(__file__).parent / 'recorded' / 'lighteval').rglob('*.parquet')
     block = read_details(details)['gpassk']
     del block['run']  # from the names of the files
+    block['schema'] = 2  # it was recorded with schema 1, of which the block was the same
     whole = {**valid_values()['result'], 'gpassk': block}
     assert complaints('result', whole, strict=False) == []
     assert block['versions']['lighteval']
@@ -254,4 +284,4 @@ def test_the_page_describes_what_lighteval_keeps_of_a_question() -> None:
     ]
     [entry] = [found for found in keys if {'c', 'verdicts'} <= found]
     section = PAGE.section("In Lighteval's details")
-    assert {name for name in entry if f'`{name}`' not in section} == set()
+    assert {name for name in {*entry, *TOLD} if f'`{name}`' not in section} == set()

@@ -517,4 +517,4 @@ def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
     assert (out / old.TIME / 'results' / 'm' / f'{old.NAME}.json').is_file()
     assert not [path for path in out.rglob('*') if path.is_symlink()]
     said = ''.join(capsys.readouterr())
-    assert 'root:' not in said + ''.join(path.read_text() for path in files_below(out))
+    assert b'root:' not in said.encode() + b''.join(path.read_bytes() for path in files_below(out))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpassk_opencompass.plugin.handover import Sample, SeedsOfBatch, sample_seed
 from gpassk_opencompass.plugin.models import SeededHuggingFace
-from gpassk_opencompass.plugin.seeds import Sample, SeedsOfBatch, sample_seed
 
 TRACE = 'TRACE'
 """Variable with the file that gets a line for each sample."""

@@ -46,7 +46,7 @@ class LabelledPair(NamedTuple):
     name: str
     """Its `id`, or ''."""
     hedged: bool = False
-    """Of a whole response: whether it states more answers than are asked for, so that no judge is asked."""
+    """Whether a whole response states more answers than are asked for, so that no judge is asked."""
 
 
 def read_labelled(path: str | os.PathLike[str], *, responses: bool = False) -> list[LabelledPair]:

@@ -61,11 +61,11 @@ class Agreement(NamedTuple):
     """Independent judged pairs that would tell as much about the agreement."""
     agreement: Estimate
     precision: Estimate
-    """Of what the judge accepts, the share that the labels accept."""
+    """The share of the pairs that the judge accepts which the labels accept."""
     recall: Estimate
-    """Of what the labels accept, the share that the judge accepts; 1 − recall is the false-negative rate."""
+    """The share of the pairs that the labels accept which the judge accepts; 1 − the false-negative rate."""
     false_positive_rate: Estimate
-    """Of what the labels reject, the share that the judge accepts."""
+    """The share of the pairs that the labels reject which the judge accepts."""
     kappa: Estimate
 
 

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 PRECISION = 1e-5
-"""Of the mean of a metric, from 0 to 1: cutting planes stop where they are so near."""
+"""How near cutting planes come to the extreme mean of a metric (from 0 to 1) before they stop."""
 
 _MOST_ROUNDS = 200
 
@@ -41,7 +41,7 @@ class Kinds:
     """What the errors of each kind cost, and what they may cost together."""
 
     costs: Sequence[Floats]
-    """Of each kind, the cost of 0, 1, 2, … errors; `inf` is not possible."""
+    """For each kind, the cost of 0, 1, 2, … errors; `inf` where so many are not possible."""
     side: Sequence[int]
     """The number of the budget from which each kind pays."""
     budgets: Sequence[float]

@@ -61,8 +61,7 @@ class Answer(NamedTuple):
     kind: Kind
     samples: int
     name: str
-    """The same in every run with this answer to this question and this verdict of this kind: 12 hexadecimal
-    digits."""
+    """12 hexadecimal digits, equal in every run that has this answer to this question with this verdict."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Run:
     unrejected: Integers
     answers: Sequence[Answer]
     digest: str
-    """The same for the same questions, answers and verdicts: 12 hexadecimal digits."""
+    """12 hexadecimal digits, equal where questions, answers and verdicts are."""
 
     @cached_property
     def kinds(self) -> dict[Kind, list[Answer]]:

@@ -19,7 +19,7 @@ from ..tables import csv_text
 from ..unseen import printable
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, path, requested
+from .options import add_several, path, requested
 
 _EPILOG = """\
 examples:
@@ -39,12 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument('pairs', nargs='?', metavar='PAIRS', help='labelled pairs, a JSON object a line')
-    parser.add_argument(
-        '--stores',
-        action=Several,
-        metavar='STORE',
-        help='instead of PAIRS: verdict stores or work directories',
-    )
+    add_several(parser, '--stores', 'instead of PAIRS: verdict stores or work directories', metavar='STORE')
     add_judge_options(
         parser,
         'rule (the default), llm, cascade (the rule, then the LLM), one of another package by its name, '
@@ -56,13 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='store_true',
         help='the answers are whole responses: judge the final answer of each, as a run does',
     )
-    parser.add_argument(
-        '--only',
-        action=Several,
-        default=[],
-        metavar='NAME',
-        help='of --stores: judges with this in their name',
-    )
+    add_several(parser, '--only', 'of --stores: judges with this in their name', metavar='NAME')
     parser.add_argument(
         '--disagreements', type=path, metavar='FILE', help='write them there, a JSON object a line'
     )
@@ -125,7 +114,7 @@ def _request(arguments: Namespace) -> AgreementRequest:
         if file and not file.parent.is_dir():
             raise InputError(f'there is no folder {file.parent} to write {file.name} to')
     judge = {} if stores else chosen_judge(arguments, f'{Path(pairs).stem}.verdicts')
-    return requested(AgreementRequest, arguments, stores=stores or (), judge=judge)
+    return requested(AgreementRequest, arguments, judge=judge)
 
 
 def _with_labels(request: AgreementRequest, pairs: str) -> Compared:

@@ -16,7 +16,7 @@ from ..results.record import digest_of
 from .audit_asking import ask, save
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, path, positive, requested
+from .options import add_several, path, positive, requested
 
 if TYPE_CHECKING:
     from ..audit.findings import Findings
@@ -52,13 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f'different answers to ask about, of all kinds together (default: {DEFAULT_PAIRS})',
     )
     add('--seed', type=int, metavar='S', help='of the draw (default: 0)')
-    add(
-        '--trust',
-        action=Several,
-        default=[],
-        metavar='TYPE',
-        help='types whose verdicts are taken for right and not asked about, e.g. string integer',
-    )
+    trusted = 'types whose verdicts are taken for right and not asked about, e.g. string integer'
+    add_several(parser, '--trust', trusted, metavar='TYPE')
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         '--labels', type=path, metavar='FILE', help='the drawn answers with the labels of a person'
@@ -193,8 +188,7 @@ def _check_files(arguments: Namespace) -> None:
 
 def _result(place: Path) -> Result:
     """Return the result in a file, or the only one in a folder."""
-    from ..results.collect import collect
-    from ..results.read import read
+    from ..results.read import collect, read
 
     if not place.is_dir():
         return read(place)

@@ -171,7 +171,7 @@ def _print_runs(request: CompareRequest) -> None:
     from ..report.compare import differences_table
     from ..report.leaderboard import boards
     from ..report.tables import heading
-    from ..results.collect import collect
+    from ..results.read import collect
 
     found = collect(request.ours, details=False)
     tables, left_out = boards(found.results, level=request.assumptions.level)
@@ -213,7 +213,7 @@ def _scores(path: Path, published: Published, request: CompareRequest) -> list[S
     from ..report.leaderboard import boards
     from ..report.scores import read_scores, scores_of
     from ..report.tables import SCORES_FILE
-    from ..results.collect import collect
+    from ..results.read import collect
 
     if (path / SCORES_FILE).is_file():
         return read_scores(path / SCORES_FILE)

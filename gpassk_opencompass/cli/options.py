@@ -75,18 +75,11 @@ class Several(Action):
         setattr(namespace, self.dest, [*([] if before is self.default else before), *(values or ())])
 
 
-def add_numbers(
-    parser: ArgumentParser,
-    name: str,
-    kind: Callable[[str], Number],
-    metavar: str,
-    meaning: str,
-    default: Sequence[Number] = (),
+def add_several(
+    parser: ArgumentParser, name: str, meaning: str, default: Sequence[Any] = (), **settings: Any
 ) -> None:
-    """Add an option that takes several numbers."""
-    parser.add_argument(
-        name, action=Several, type=listed(kind), metavar=metavar, help=meaning, default=list(default)
-    )
+    """Add an option that takes several values, see `Several`; none of them, unless `default` has some."""
+    parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
 
 
 def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -> Request:

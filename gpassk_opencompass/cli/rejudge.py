@@ -22,7 +22,7 @@ from ..times import utc_folder
 from ..unseen import printable
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, add_numbers, path, requested
+from .options import add_several, listed, path, requested
 
 if TYPE_CHECKING:
     from ..sources.opencompass import Found, OldRun
@@ -64,17 +64,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, 'as for gpassk judge-agreement (default: rule)', 'the verdicts (default: <-o>/verdicts)'
     )
     add('--questions', metavar='DATA', help='folder or hub name of LiveMathBench (default: from the prompts)')
-    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: as the config has)')
-    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: 0 0.25 0.5 0.75 1)', DEFAULT_THRESHOLDS)
+    add_several(parser, '--k', 'answers drawn (default: as the config has)', type=listed(int), metavar='K')
+    taus = 'τ (default: 0 0.25 0.5 0.75 1)'
+    add_several(parser, '--threshold', taus, DEFAULT_THRESHOLDS, type=listed(float), metavar='TAU')
     share = 'of samples that may stay unjudged (default: %(default)s)'
     add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
-    add(
-        '--only',
-        action=Several,
-        default=[],
-        metavar='TEXT',
-        help='runs with one of these in <model>/<data set>',
-    )
+    add_several(parser, '--only', 'runs with one of these in <model>/<data set>', metavar='TEXT')
 
 
 @dataclass(frozen=True)
@@ -159,6 +154,7 @@ def _each(
 def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
     """Judge a run and write its record."""
     from ..judges.build import build_judge
+    from ..results.samples import write_samples
     from ..sources.rejudged import rejudged
 
     without = sum(not row.question for row in read.questions.rows)
@@ -171,8 +167,11 @@ def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
     _put_aside_if_damaged(target)
     with closing(build_judge(dict(request.judge))) as judge:
         _check_same_judge(target, judge.identity(), asked=False)
-        record = rejudged(read, judge, request.k, request.threshold, request.unjudged_tolerance)
+        record, samples = rejudged(
+            read, judge, target.parent, request.k, request.threshold, request.unjudged_tolerance
+        )
         _check_same_judge(target, judge.identity(), asked=True)
+    write_samples(target, record, samples)
     with opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
     return record

@@ -103,7 +103,7 @@ def run(arguments: Namespace) -> int:
     """
     from ..report.leaderboard import boards
     from ..report.scores import scores_of
-    from ..results.collect import collect
+    from ..results.read import collect
 
     request = _request(arguments)
     found = collect(request.folders, request.files, request.configs, 'page' in request.parts)

@@ -18,7 +18,7 @@ from ..sources.source import SOURCES, Reading, Run, Selection, read_runs
 from ..unseen import printable
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
-from .options import Several, add_numbers, path, requested
+from .options import add_several, listed, path, requested
 
 if TYPE_CHECKING:
     from ..sources.scored import Choices, Scored
@@ -70,37 +70,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
-    add_numbers(parser, '--k', int, 'K', 'answers drawn (default: 4 8 16, or those of a result)')
-    add_numbers(parser, '--threshold', float, 'TAU', 'τ (default: %(default)s)', SHOWN_THRESHOLDS)
-    add_numbers(parser, '--majority', int, 'M', 'maj@M and the stability of it')
-    add = parser.add_argument
-    add('--also', action=Several, choices=_ALSO, default=[], metavar='WHAT', help=f'more: {", ".join(_ALSO)}')
+    usual = 'answers drawn (default: 4 8 16, or those of a result)'
+    add_several(parser, '--k', usual, type=listed(int), metavar='K')
+    taus = 'τ (default: %(default)s)'
+    add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
+    add_several(parser, '--also', f'more: {", ".join(_ALSO)}', choices=_ALSO, metavar='WHAT')
+    add_several(parser, '--majority', 'maj@M and the stability of it', type=listed(int), metavar='M')
 
 
 def _add_choice(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add('--source', choices=list(SOURCES), help='what wrote FILE (default: as the file itself tells)')
-    add(
-        '--only',
-        action=Several,
-        default=[],
-        metavar='TEXT',
-        help='runs with one of these in <model>/<data set>',
-    )
-    add('--as', dest='kind', choices=list(KINDS), help='what the rows are (default: by their fields)')
-    add(
-        '--field',
-        action=Several,
-        type=_pair,
-        default=[],
-        metavar='NAME=YOURS',
-        help='the field YOURS of FILE is what gpassk calls NAME, e.g. responses=output',
-    )
+    add_several(parser, '--only', 'runs with one of these in <model>/<data set>', metavar='TEXT')
+    add('--as', dest='kind', choices=list(KINDS), help='what to score, where there is more than one of these')
+    field = 'the field YOURS of FILE is what gpassk calls NAME, e.g. responses=output'
+    add_several(parser, '--field', field, type=_pair, metavar='NAME=YOURS')
     size = parser.add_mutually_exclusive_group()
     size.add_argument('--first', type=int, metavar='N', help='the first N samples of each question')
     size.add_argument('--n', type=int, metavar='N', help='the mean over all subsets of N of its samples')
-    add('--split', action=Several, default=[], help='only these splits')
-    add('--language', action=Several, default=[], help='only these languages')
+    add_several(parser, '--split', 'only these splits')
+    add_several(parser, '--language', 'only these languages')
     add('--uid', type=path, metavar='FILE', help='only the questions whose uids stand in FILE, one a line')
     meaning = 'what samples without a verdict count as (default: %(default)s)'
     add('--unjudged', choices=_POLICIES, default='wrong', help=meaning)
@@ -227,7 +216,7 @@ def _check_output(output: Path | None, file: str, choices: Choices) -> None:
 def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
     """Return the runs to score, each of which gets a file of its own."""
     runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
-    names = ', '.join(one.name for one in (runs or found)[:10])
+    names = ', '.join(one.name or 'one without a name' for one in (runs or found)[:10])
     if not runs:
         raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     targets = [request.target(one) for one in runs]
@@ -242,6 +231,7 @@ def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
 def _score(request: ScoreRequest, run: Run, name: str) -> None:
     """Score one run: print its table, and write it."""
     from ..judges.build import build_judge
+    from ..results.samples import write_samples
     from ..sources.scored import score_run
     from ..sources.tables import described, scores_table
 
@@ -257,10 +247,15 @@ def _score(request: ScoreRequest, run: Run, name: str) -> None:
         print(f'{request.file}: {name}{_described(scored)}\n')
         for text in described(scored.lines, scored.counts, scored.ballots, scored.settings):
             print(text)
-        record = scored.record(request.names(run), request.labelled_by) if request.choices.keep else None
+        target = request.target(run)
+        record, samples = None, None
+        if request.choices.keep and target:
+            record, samples = scored.record(request.names(run), request.labelled_by, target.parent)
         for text in scored.remarks(record):
             print(printable(text))
-    if target := request.target(run):
+    if target:
+        if record and samples:
+            write_samples(target, record, samples)
         content = json.dumps(record, ensure_ascii=False, indent=1) + '\n'
         write_file(target, content if record else scores_table(scored.lines).to_csv(), make_folder=True)
 

@@ -43,6 +43,8 @@ class Judgement(NamedTuple):
     reason: str = ''
     """Why there is no real verdict, e.g. 'timeout': of an unjudged pair, or of one that counts as incorrect
     only because its judge gave up (`undecided`); '' otherwise."""
+    reply_key: str = ''
+    """The key under which a verdict store has the reply of an LLM judge; '' where no LLM gave the verdict."""
 
     @property
     def undecided(self) -> bool:

@@ -96,7 +96,7 @@ class RuleJudge:
 
     >>> with RuleJudge() as judge:
     ...     judge.judge([Pair('?', r'\\frac{1}{2}', '0.5')])
-    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='')]
+    [Judgement(verdict=<Verdict.CORRECT: 'correct'>, origin='number', reason='', reply_key='')]
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Everything that touches OpenCompass; importing it registers the classes with OpenCompass's registries."""
 
-from .benchmark_dataset import BenchmarkDataset
-from .dataset import LiveMathBenchDataset
+from .dataset import BenchmarkDataset, LiveMathBenchDataset
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
 from .models import SeededHuggingFace, SeededOpenAISDK, SeededTurboMind, SeededTurboMindAPI, SeededVLLM

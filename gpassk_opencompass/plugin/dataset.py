@@ -1,23 +1,33 @@
-"""LiveMathBench as OpenCompass data set: questions from the hub or a folder, n replicas a question."""
+"""LiveMathBench and the other benchmarks as OpenCompass data sets: n rows a question."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from datasets import Dataset, concatenate_datasets
+from opencompass.datasets import Aime2024Dataset, CustomDataset, OlymMATHDataset
 from opencompass.datasets.base import BaseDataset
 from opencompass.datasets.livemathbench import LiveMathBenchDataset as ProtocolDataset
 from opencompass.registry import LOAD_DATASET
+from opencompass.utils.datasets_info import DATASETS_MAPPING
 
 from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from ..questions.benchmarks import live_math_bench_rows
+from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
+from ..questions.files import HUB_ERRORS, Listing, rows_of
 from ..scoring import name_failing_references
+
+OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
+    'opencompass/aime2024': lambda path, subset: Aime2024Dataset.load(path),
+    'opencompass/aime2025': lambda path, subset: CustomDataset.load(path),
+    'RUC-AIBOX/OlymMATH': OlymMATHDataset.load,
+}
+"""Where OpenCompass's own class knows the data: its name for them, and how they are loaded."""
 
 
 class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
@@ -87,6 +97,54 @@ class LiveMathBenchDataset(ReplicatedDataset):
         return with_prompts(rows, cot)
 
 
+@LOAD_DATASET.register_module(name='GPassKBenchmarkDataset')
+class BenchmarkDataset(ReplicatedDataset):
+    """MATH500-L5, AIME, OlymMATH or a benchmark of another package, n rows a question.
+
+    Rows have the columns of `LiveMathBenchDataset`: question, answer, prompt (the protocol's, in the
+    question's language, unless the benchmark has its own), `uid`, `problem`
+    (one for both languages), split, language, source, and `replica`.
+    What a benchmark is called, its number of questions and its default source are in `question_sets`.
+
+    Args:
+        benchmark: a name of `question_sets.BENCHMARKS`, e.g. 'aime2024'.
+        path: a folder with the benchmark's files (`aime2024.jsonl`), such a file, a copy of a hub data set,
+            or a hub name. A line is an object with question, problem, prompt or origin_prompt, and answer
+            or gold_answer; optional unique_id, subject; for MATH500 level. Default: OpenCompass's own copy
+            of AIME2024 and AIME2025 (it downloads them), the hub for the others.
+        cot: ask for step-by-step reasoning, as the protocol does.
+        revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
+        k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
+        abbr, reader_cfg: see OpenCompass.
+
+    Raises:
+        InputError: naming the file and line, and what was expected; also if questions are missing, too
+            many or there twice, for then the numbers would not be those of the benchmark.
+    """
+
+    @staticmethod
+    def load(benchmark: str, path: str = '', cot: bool = True, revision: str | None = None) -> Dataset:
+        """Load the questions, one row each."""
+        return with_prompts(benchmark_rows(benchmark, path, LOADERS, revision), cot)
+
+
+def _load_with_opencompass(path: str, subset: str | None, alternative: str) -> Listing:
+    try:
+        loaded = OPENCOMPASS[path](path, subset)
+    except (*HUB_ERRORS, AssertionError, KeyError, RuntimeError) as error:
+        place = DATASETS_MAPPING.get(path, {}).get('local')
+        own = f'put its copy at {place} (below $COMPASS_DATA_CACHE, if set), or ' if place else ''
+        raise InputError(
+            f'OpenCompass cannot load {path}: {type(error).__name__}: {error}\n'
+            f'Without a network, {own}{alternative}'
+        ) from error
+    return rows_of(loaded, path, subset)
+
+
+LOADERS = {path: _load_with_opencompass for path in OPENCOMPASS}
+"""Hub names that OpenCompass loads with its own classes."""
+
+
 def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
     """Return the rows with the protocol's prompt in the question's language, unless they have their own.
 
@@ -105,7 +163,7 @@ def with_prompts(rows: Sequence[Mapping[str, Any]], cot: bool) -> Dataset:
 
 @cache
 def protocol_prompt(language: str, cot: bool) -> str:
-    """The question prompt of the published protocol, `{question}` standing for the question.
+    """Return the question prompt of the protocol, with `{question}` in the place of the question.
 
     Asked of the installed OpenCompass: its own data set class makes the prompt of a question that is
     nothing but the placeholder.

@@ -14,12 +14,12 @@ from opencompass.registry import ICL_EVALUATORS
 from ..errors import IncompleteError, InputError
 from ..judges.build import build_judge, judge_config, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..scoring import score, score_judged
+from ..results.samples import write_samples
+from ..scoring import Scored, score_judged, score_samples
 from ..unseen import with_whole_characters
-from .asked import CHANGES
-from .checks import check_provenance
-from .rows import any_samples, samples_of, uids_of
-from .seals import Predictions, read_predictions, told_in
+from .predictions import Predictions, read_predictions, told_in
+from .provenance import check_provenance
+from .rows import CHANGES, any_samples, samples_of, uids_of
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -85,12 +85,21 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, **score_kwargs: Any
     ) -> dict[str, Any]:
-        """Called by OpenCompass with everything that `score` names; what it returns any file can hold."""
-        return dict(with_whole_characters(self._evaluate(k, n, original_dataset, score_kwargs)))
+        """Score the predictions, as OpenCompass asks for with everything that `score` names.
+
+        Returns:
+            A record that any file can hold. Its sample file is written where OpenCompass has said where
+            results go; the record itself OpenCompass writes.
+        """
+        scored = self._evaluate(k, n, original_dataset, score_kwargs)
+        record = dict(with_whole_characters(scored.record))
+        if (out := self._out()) is not None:
+            write_samples(out.with_name(f'{out.name}.json'), record, scored.samples)
+        return record
 
     def _evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> Scored:
         predictions = score_kwargs['predictions']
         found = self._found()
         provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
@@ -100,16 +109,17 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         versions = {package: version(package) for package in HOST_PACKAGES}
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
         if self._wrapped is not None:
-            record = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
+            scored = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
         else:
-            record = self._score_judged(original_dataset, score_kwargs, found, settings)
-        record['gpassk'] |= provenance
+            scored = self._score_judged(original_dataset, score_kwargs, found, settings)
+        block = scored.record['gpassk']
+        block |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
-            record['gpassk']['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
-        return record
+            block['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
+        return scored
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
-        """The same for a caller that knows no n: as many samples a question as there are rows."""
+        """Score for a caller that knows no n: there are as many samples a question as rows."""
         n = max(Counter(uids_of(test_set)).values(), default=1)
         return self.evaluate(n, n, test_set, predictions=predictions, references=references)
 
@@ -119,13 +129,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         found: Predictions | None,
         settings: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        samples = samples_of(
-            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
-        )
+    ) -> Scored:
+        told = told_in(found, self._out())
+        samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         judge = build_judge(self._with_store(self._judge_config))
         try:
-            return score(samples, judge, **settings)
+            return score_samples(samples, judge, **settings)
         finally:
             judge.close()
 
@@ -136,12 +145,11 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         found: Predictions | None,
         settings: Mapping[str, Any],
-    ) -> dict[str, Any]:
+    ) -> Scored:
         # An evaluator of somebody else may write them to files that hold no half of a character.
         score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
-        samples = any_samples(
-            rows, score_kwargs['predictions'], score_kwargs.get('references'), told_in(found)
-        )
+        told = told_in(found, self._out())
+        samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
@@ -163,23 +171,23 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         return check_provenance(found, out, rows, references, self._accepted)
 
     def _with_store(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The config with LLM verdicts kept in `<work_dir>/<time>/verdicts`, where it says nothing else."""
+        """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
         if (out := self._out()) is None:
             return dict(config)
         return with_store(config, str(_results_above(out).with_name('verdicts')))
 
     def _out(self) -> Path | None:
-        """`<work_dir>/<time>/results/<model>/<dataset>`, which OpenCompass sets; None for another caller."""
+        """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
         return Path(self._out_dir) if hasattr(self, '_out_dir') else None
 
 
 def _results_above(out: Path) -> Path:
-    """`<work_dir>/<time>/results`: a model with a `/` in its name has a folder in a folder there."""
+    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:
-    """Before anything is judged, which may take hours."""
+    """Refuse settings before anything is judged, which may take hours."""
     if not isinstance(thresholds, Sequence) or isinstance(thresholds, str):
         raise InputError(f'thresholds = {thresholds!r}: expected a list of numbers from 0 to 1')
     try:

@@ -16,15 +16,14 @@ from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
-from ..results.generation import Generation
+from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
-from .asked import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
-from .generations import Answered
-from .journal import Journal
-from .provenance import claim, current_task, difference, provenance_of
-from .seals import write_seal
-from .seeds import Sample
+from .handover import Answered, Sample
+from .predictions import Journal, write_seal
+from .provenance import claim, provenance_of
+from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .task import current_task, difference
 
 
 @ICL_INFERENCERS.register_module()
@@ -34,7 +33,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
     takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
     and a fingerprint of all that it was drawn from, and in `generation` what the engine told of it (see
-    `results.generation`), as far as the model notes it in `generations`.
+    `results.health`), as far as the model notes it in `generations`.
 
     A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
     with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
@@ -88,7 +87,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
-        """Batches of the rows still to do; they are the last ones of the shard."""
+        """Return batches of the rows still to do, which are the last ones of the shard."""
         batches = super().get_dataloader(datalist, batch_size)
         seeds = getattr(self.model, 'seeds', None)
 
@@ -141,7 +140,7 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
 @contextmanager
 def _any_response_written(generation_of: Callable[[int], Generation]) -> Iterator[None]:
-    """`GenInferencer.inference` makes its handler by this name, and offers no other way to give it one."""
+    """Replace the handler that `GenInferencer.inference` makes by its name, as nothing else can."""
     own = icl_gen_inferencer.GenInferencerOutputHandler
     icl_gen_inferencer.GenInferencerOutputHandler = partial(ResponseFiles, generation_of)
     try:

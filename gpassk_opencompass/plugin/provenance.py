@@ -8,72 +8,35 @@ settings, and so must the config that an evaluation is started with.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mmengine.config import Config
-from opencompass.utils import dataset_abbr_from_cfg, get_logger, model_abbr_from_cfg
+from opencompass.utils import get_logger
 
-from ..errors import IncompleteError, InputError
+from ..errors import IncompleteError
 from ..files import PROVENANCE, digest, read_json
 from ..results.record import digest_of
 from ..times import utc_now
 from ..unseen import json_text
+from .predictions import Predictions
+from .rows import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
+from .task import Task, current_task, difference, kept_tasks
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
 
-LENGTHS = ('max_out_len', 'min_out_len')
-"""Fields of a model that a data set may overrule; they count with the data set."""
-
-OPERATIONAL = frozenset(
-    {
-        # what OpenCompass keeps for itself
-        *('abbr', 'summarizer_abbr', 'run_cfg', 'batch_size', 'pred_postprocessor'),
-        # where and how fast a server is asked
-        *(
-            'openai_api_base',
-            'url',
-            'base_url',
-            'openai_proxy_url',
-            'query_per_second',
-            'rpm_verbose',
-            'retry',
-        ),
-        *('timeout', 'max_workers', 'concurrency', 'verbose', 'status_code_mappings', 'http_client_cfg'),
-        # over which devices a model is spread
-        *(
-            'tp',
-            'tensor_parallel_size',
-            'pipeline_parallel_size',
-            'data_parallel_size',
-            'num_gpus',
-            'device_map',
-        ),
-        *('gpu_memory_utilization', 'cache_max_entry_count', 'max_batch_size', 'max_num_seqs', 'swap_space'),
-    }
-)
-"""Fields of a model that do not choose its samples, at any depth: a run may be resumed with others."""
-
-_SECRET = re.compile(
-    r'(?:.*[_-])?(?:(?:api_?)?keys?|secret|password|authorization)(?:_env)?'
-    r'|(?:(?:auth|access|bearer|hf|api)[_-]?)?token',
-    re.IGNORECASE,
-)
-_PARAMETERS = re.compile(r'.*_params\.py')
 _CONTENT = frozenset(
     ['.json', '.jinja', '.model', '.txt', '.safetensors', '.bin', '.pt', '.pth', '.gguf', '.py', '.tiktoken']
 )
 _WHOLE = 1 << 20
 _BLOCK = 1 << 16
-_SHARD = re.compile(r'_\d+$')
 
 
 @dataclass(frozen=True)
@@ -85,93 +48,13 @@ class Provenance:
     files: Mapping[str, Any]
     """Field of the model that names a path: the commit of the hub, or a digest of each file there."""
     versions: Mapping[str, str]
-    """Of the engine's packages; {} for a model behind a server."""
+    """Package of the engine → version; {} for a model behind a server."""
     created: str = ''
     """When the first task began, in UTC."""
 
     def digest(self, inference: Mapping[str, Any]) -> str:
         """Return 16 hexadecimal digits that are the same for the same settings, files and versions."""
         return digest_of([self.model, self.files, self.versions, inference])[:16]
-
-
-@dataclass(frozen=True)
-class Task:
-    """The entries of a model and a data set in the config of the task that this process runs."""
-
-    model: Mapping[str, Any]
-    dataset: Mapping[str, Any]
-
-    @property
-    def model_settings(self) -> dict[str, Any]:
-        """What of the model's entry chooses samples."""
-        return {name: value for name, value in _plain(self.model).items() if name not in LENGTHS}
-
-    @property
-    def inference_settings(self) -> dict[str, Any]:
-        """What of the data set's entry does: its prompts, and how long a response may be."""
-        asked = _plain(self.dataset).get('infer_cfg') or {}
-        inferencer = asked.get('inferencer') or {}
-        lengths = {name: self.model.get(name) for name in LENGTHS}
-        own = {name: value for name, value in inferencer.items() if name != 'type'}
-        templates = {
-            name: asked[name] for name in ('ice_template', 'prompt_template', 'retriever') if name in asked
-        }
-        return {name: value for name, value in {**lengths, **own, **templates}.items() if value is not None}
-
-    @property
-    def postprocesses_references(self) -> bool:
-        """Whether the evaluation sees other references than the inference did."""
-        return 'dataset_postprocessor' in (self.dataset.get('eval_cfg') or {})
-
-
-def current_task(below: Path, kind: str, *, kept: bool = False) -> Task | None:
-    """Find what the config says of the model and the data set that a task works on.
-
-    A task is a process with its config as argument; with `opencompass --debug` it is the command itself,
-    whose config is kept under its process id.
-
-    Args:
-        below: `<work_dir>/<time>/<kind>/<model>/<data set or shard>`.
-        kind: 'predictions' or 'results'.
-        kept: else take the config that the last command has kept.
-
-    Returns:
-        None where no config tells: the caller is no task of OpenCompass.
-
-    Raises:
-        InputError: two models or data sets of the config share the abbreviation and differ.
-    """
-    root = next((above for above in below.parents[1:] if above.name == kind), None)
-    if root is None:
-        return None
-    found = (_task_in(path, root, below) for path in _configs(root.parent, kept))
-    return next((task for task in found if task is not None), None)
-
-
-def kept_tasks(out: Path, predictions: Sequence[Path]) -> dict[str, Task]:
-    """Find what the configs that may have drawn predictions say of a model and a data set, by file name.
-
-    OpenCompass keeps the config of each start. One that is younger than the predictions has drawn none.
-
-    Args:
-        out: `<work_dir>/<time>/results/<model>/<data set>`.
-        predictions: the files; where no config is older, as in a copy that lost its times, all configs count.
-    """
-    root = next((above for above in out.parents[1:] if above.name == 'results'), out)
-    finished = max(path.stat().st_mtime for path in predictions)
-    configs = list(root.parent.glob('configs/*.py'))
-    before = [path for path in configs if path.stat().st_mtime <= finished]
-    found = {path.name: _task_in(path, root, out) for path in before or configs}
-    return {name: task for name, task in found.items() if task is not None}
-
-
-def _task_in(path: Path, root: Path, below: Path) -> Task | None:
-    try:
-        config = Config.fromfile(str(path), format_python_code=False)
-    except Exception as error:  # of Python code: anything; a kill may have cut it
-        get_logger().warning(f'{path} cannot be read: {type(error).__name__}: {error}')
-        return None
-    return _entry_of(config, str(below.relative_to(root)))
 
 
 def provenance_of(task: Task | None, model: Any) -> Provenance:
@@ -267,20 +150,6 @@ def read_provenance(folder: Path) -> Provenance | None:
         ) from error
 
 
-def difference(was: Any, now: Any) -> str:
-    """Say where two JSON values differ first, '' if they do not.
-
-    >>> difference({'path': 'a', 'kwargs': {'top_p': 0.8}}, {'path': 'a', 'kwargs': {'top_p': 1}})
-    '.kwargs.top_p = 0.8, and now has 1'
-    """
-    if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for name in sorted({*was, *now}):
-            if found := difference(was.get(name), now.get(name)):
-                return f'.{name}{found}'
-        return ''
-    return '' if was == now else f' = {_shown(was)}, and now has {_shown(now)}'
-
-
 def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Identify the files behind the paths of a model: by the hub's commit, or by the content of local files.
 
@@ -299,57 +168,6 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
         elif commit := _commit(path, revision):
             found[name] = {'commit': commit}
     return found
-
-
-def _configs(time_dir: Path, kept: bool) -> Iterator[Path]:
-    if len(sys.argv) > 1 and _PARAMETERS.fullmatch(sys.argv[1]) and Path(sys.argv[1]).is_file():
-        yield Path(sys.argv[1])
-    kept_here = sorted(time_dir.glob('configs/*.py'), key=lambda path: path.stat().st_mtime, reverse=True)
-    yield from (path for path in kept_here if path.stem.endswith(f'_{os.getpid()}'))  # in a container: all
-    if kept:
-        yield from kept_here[:1]
-
-
-def _entry_of(config: Any, name: str) -> Task | None:
-    """Find the entries of `<model>/<data set or shard>`, of which both may have slashes."""
-    parts = [part if isinstance(part, list) else [part] for part in config.get('datasets', ())]
-    models = [(model_abbr_from_cfg(entry), entry) for entry in config.get('models', ())]
-    datasets = [(dataset_abbr_from_cfg(entry), entry) for part in parts for entry in part]
-    for written in (name, _SHARD.sub('', name)):
-        tasks = [Task(m, d) for own, m in models for of, d in datasets if f'{own}/{of}' == written]
-        if tasks:
-            return _only(tasks)
-    return _only([Task(model, {}) for own, model in models if name.startswith(f'{own}/')])
-
-
-def _only(tasks: Sequence[Task]) -> Task | None:
-    for other in tasks[1:]:
-        first, called = tasks[0], f'models of the config are called {model_abbr_from_cfg(tasks[0].model)}'
-        found = difference(_plain(first.model), _plain(other.model))
-        if not found:
-            called = f'data sets of the config are called {dataset_abbr_from_cfg(first.dataset)}'
-            found = difference(first.inference_settings, other.inference_settings)
-        if found:
-            raise InputError(
-                f'two {called}, and differ in {found[1:]}: their samples would lie in one file; give each an '
-                'abbr of its own'
-            )
-    return tasks[0] if tasks else None
-
-
-def _plain(value: Any) -> Any:
-    """Turn an entry of a config into JSON values: types by name, without secrets and operational fields."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items() if not _is_left_out(str(name))}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, type) or callable(value):
-        return f'{value.__module__}.{value.__qualname__}'
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
-
-
-def _is_left_out(name: str) -> bool:
-    return name in OPERATIONAL or bool(_SECRET.fullmatch(name))
 
 
 def _files(local: Path) -> list[Path]:
@@ -391,5 +209,133 @@ def _engine_versions() -> dict[str, str]:
     return versions
 
 
-def _shown(value: Any) -> str:
-    return 'nothing' if value is None else f'{value!r:.80}'
+def check_provenance(
+    found: Predictions, out: Path, rows: Any, references: Sequence[Any] | None, accepted: Sequence[str]
+) -> dict[str, Any]:
+    """Compare the predictions of a run with its data set, its config and its model's files as they are now.
+
+    Args:
+        found: the predictions of the run.
+        out: `<work_dir>/<time>/results/<model>/<data set>`.
+        rows: the data set with all replicas, in the order of the predictions.
+        references: of each row; None where the evaluator asks for none.
+        accepted: of `CHANGES`.
+
+    Returns:
+        `provenance` for the block `gpassk` of the result: what the samples were drawn with and when, a digest
+        of their fingerprints, and warnings.
+
+    Raises:
+        IncompleteError: a file was changed since it was written, or something else differs; it says what.
+    """
+    if not found.rows:  # the caller has responses from elsewhere
+        return {}
+    task = current_task(out, 'results', kept=True)
+    template = {} if task is None else task.inference_settings
+    asked = asked_of(rows, _references(task, rows, references), template)
+
+    def where(number: int) -> str:
+        path, own = found.places[number]
+        return f'{path.name}, row {own}'
+
+    warnings = check_rows(found.rows, asked, where, accepted)
+    _check_count(found, rows)
+    _check_seals(found)
+    check_fingerprints(found.rows, asked, where, accepted)
+    known = read_provenance(found.files[0].parent) if any(map(sample_of_row, found.rows)) else None
+    if known is None:
+        warnings.append('not known what model and settings the samples were drawn with')
+        changed = '' if task is None else _changed_between(kept_tasks(out, found.files), task)
+    else:
+        changed = _changed_since(known, found, task)
+    warnings += _refuse_changed(changed, found, known is not None, accepted)
+    for warning in warnings:
+        get_logger().warning(f'{out.name}: {warning}')
+    return {'provenance': _told(known, found, warnings)}
+
+
+def _check_count(found: Predictions, rows: Any) -> None:
+    if len(found.rows) == len(rows):
+        return
+    counts = Counter(path.name for path, _ in found.places)
+    held = ', '.join(f'{name} has {count}' for name, count in counts.items())
+    raise IncompleteError(
+        f'{len(found.rows)} predictions for {len(rows)} rows ({held}), so no result was written. If a shard '
+        'is missing, run the same command with -r and the --max-num-workers of the start. If there are too '
+        f'many, the data set was longer when {found.files[-1].name} was sampled: put it back, or move that '
+        'file away'
+    )
+
+
+def _check_seals(found: Predictions) -> None:
+    """Refuse shards that were drawn with other prompts or lengths than the first one."""
+    first = next(iter(found.seals), None)
+    for path, seal in found.seals.items():
+        if first and (changed := difference(found.seals[first].inference, seal.inference)):
+            raise IncompleteError(
+                f'{path.name} was drawn with other settings than {first.name}, which has '
+                f'{changed.lstrip(".")}: move the wrong one away, and run the same command with -r to sample '
+                'its rows anew'
+            )
+
+
+def _references(task: Task | None, rows: Any, references: Sequence[Any] | None) -> Sequence[Any] | None:
+    if task is not None and task.postprocesses_references:
+        return None
+    if references is None and task is not None:
+        column = (task.dataset.get('reader_cfg') or {}).get('output_column')
+        return rows[column] if column in rows.column_names else None
+    return references
+
+
+def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> str:
+    """Say what differs between what the samples were drawn with and what config and files say now."""
+    inference = next((seal.inference for seal in found.seals.values()), {})
+    asked = '' if task is None else _difference(known.model, inference or task.inference_settings, task)
+    if known.model and asked:
+        return asked
+    told = sample_of_row(found.rows[0]) or {}
+    if inference and known.digest(inference) != told.get('settings'):
+        return f'other settings than {PROVENANCE} beside them says, which is of another run or was changed'
+    now = files_of(known.model)
+    local = {name: was for name, was in known.files.items() if name in now and 'commit' not in was}
+    changed = difference(local, {name: now[name] for name in local})
+    return f'.files{changed}' if changed else ''
+
+
+def _changed_between(kept: Mapping[str, Task], task: Task) -> str:
+    """Say what differs between the configs of a run, where nothing else tells what it drew with."""
+    for name, other in sorted(kept.items()):
+        if changed := _difference(other.model_settings, other.inference_settings, task):
+            return f'{changed} (the first in configs/{name})'
+    return ''
+
+
+def _difference(model: Mapping[str, Any], inference: Mapping[str, Any], task: Task) -> str:
+    """Say where settings of before differ first from those that the config gives a task now."""
+    return difference(model, task.model_settings) or difference(inference, task.inference_settings)
+
+
+def _refuse_changed(changed: str, found: Predictions, known: bool, accepted: Sequence[str]) -> list[str]:
+    if not changed:
+        return []
+    names = ', '.join(path.name for path in found.files)
+    text = f'{names}: samples were drawn with {changed.lstrip(".")}'
+    if 'settings' in accepted:
+        return [f'{text}, as accept_changed says']
+    anew = 'start anew in another work directory' if known else f'move {names} away and sample anew with -r'
+    raise IncompleteError(
+        f'{text}. Go back to what they were drawn with, or {anew}; to score them all the same: '
+        "accept_changed=['settings'] of GPassKEvaluator"
+    )
+
+
+def _told(known: Provenance | None, found: Predictions, warnings: Sequence[str]) -> dict[str, Any]:
+    told = {} if known is None else {**vars(known)}
+    first = sample_of_row(found.rows[0]) or {}
+    return {
+        **told,
+        'settings': first.get('settings'),
+        'samples': fingerprints_digest(found.rows),
+        'warnings': list(warnings),
+    }

@@ -19,7 +19,7 @@ from ..report.summary import Run, breakdown_table, results_table, summary_table
 from ..results.health import answer_warnings, self_test_notes, undecided_notes
 from ..results.read import read
 from ..times import utc_folder
-from .provenance import Task, difference
+from .task import Task, difference
 
 
 class GPassKSummarizer:

@@ -62,7 +62,7 @@ class WrappedEvaluator:
     def verdicts(
         self, replica: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
     ) -> tuple[list[Judgement], list[str]]:
-        """Judgement and answer of each row.
+        """Return the judgement and the answer of each row.
 
         Args:
             replica: of each row.
@@ -81,21 +81,21 @@ class WrappedEvaluator:
         return judgements, answers
 
     def identity(self) -> dict[str, Any]:
-        """Its name and a hash of its config; no key stands in it."""
+        """Return the evaluator's name and a hash of its config, without any key."""
         return {'name': self._name, 'config': self._digest}
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Not what it can do: an evaluator wants whole rows."""
+        """Raise InputError, since an evaluator wants whole rows, not pairs."""
         raise InputError(
             f'evaluator {self._name} judges rows of a data set, not pairs; got {len(pairs)} pairs'
         )
 
     def statistics(self) -> dict[str, float]:
-        """What it reported itself, the mean over the replicas."""
+        """Return what the evaluator reported itself, the mean over the replicas."""
         return {name: sum(values) / len(values) for name, values in self._results.items()}
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def _build(self) -> Any:
         try:
@@ -129,7 +129,7 @@ class WrappedEvaluator:
         return self._paired(result.get('details'), len(rows))
 
     def _paired(self, details: Any, count: int) -> list[Mapping[str, Any]]:
-        """A detail a row; as a dict they are numbered '0', '1', …"""
+        """Return a detail a row; in a dict they are numbered '0', '1', …"""
         if details is None:
             raise InputError(
                 f'evaluator {self._name} gives no details, so nobody knows which samples are correct; take '
@@ -155,7 +155,7 @@ class WrappedEvaluator:
 
 
 def _label_of(detail: Any) -> Any:
-    """The verdict of one detail; InputError if it carries none of `LABELS`."""
+    """Return the verdict of one detail; InputError if it carries none of `LABELS`."""
     for name in LABELS:
         if isinstance(detail, Mapping) and name in detail:
             return detail[name]
@@ -170,7 +170,7 @@ def _label_of(detail: Any) -> Any:
 
 
 def _answer_of(detail: Mapping[str, Any]) -> str:
-    """What it took for the answer, to be shown."""
+    """Return what the evaluator took for the answer, to be shown."""
     inner = detail.get('rule_evaluation', detail)
     named = (inner.get(name) for name in ('parsed', 'pred', 'prediction') if isinstance(inner, Mapping))
     return next((text for text in named if isinstance(text, str)), '')
@@ -183,12 +183,12 @@ def _take(value: Any, rows: Sequence[int]) -> Any:
 
 
 def _content(value: Iterable[Any]) -> Any:
-    """All of it; of a data set its columns, since reading row by row takes minutes."""
+    """Return all of a value; of a data set its columns, since reading row by row takes minutes."""
     return value.to_dict() if isinstance(value, Dataset) else list(value)
 
 
 def _told(value: Any) -> Any:
-    """A config for a hash: classes by their path, and no secrets."""
+    """Return a config for a hash: classes by their path, and no secrets."""
     if isinstance(value, Mapping):
         return {str(name): _told(item) for name, item in value.items() if not SECRET.fullmatch(str(name))}
     if isinstance(value, type):

@@ -30,7 +30,7 @@ class Entry:
     result: Result
     greedy: Result | None
     level: float = 0.95
-    """Of confidence, of all intervals."""
+    """The confidence level of all intervals."""
     mark: str = ''
     """Its host, where results of several hosts are shown."""
     apart: str = ''
@@ -105,7 +105,7 @@ class Board:
     k: int
     entries: tuple[Entry, ...]
     level: float = 0.95
-    """Of confidence, of all intervals."""
+    """The confidence level of all intervals."""
 
     @property
     def title(self) -> str:

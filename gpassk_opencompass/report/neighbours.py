@@ -78,7 +78,7 @@ class Neighbours:
     least: float | None
     """The least difference that a paired comparison resolves; None where `refused` says why."""
     unpaired: float | None
-    """The same for two models on different questions."""
+    """The least difference for two models that answered different questions; None as above."""
     refused: str = ''
 
     @property

@@ -56,7 +56,7 @@ class Score:
     error: float | None
     refused: str
     note: str
-    """Of a greedy run with another max_out_len than the sampled one, or with unjudged samples."""
+    """What to know of a greedy run: another max_out_len than the sampled one, or unjudged samples."""
     rerun_error: float | None
     bound_low: float | None
     bound_high: float | None
@@ -72,7 +72,7 @@ class Score:
     unanswered: int | None
     copies: int | None
     output_tokens: int | None
-    """Of all samples of the run; None where nobody looked."""
+    """Sum over all samples of the run; None where no engine counted."""
     health: str
     """What is said beside the score of a run with many cut or empty responses, else ''."""
     judge: str

@@ -18,7 +18,7 @@ from ..uncertainty import mean_interval, value_table
 LEVEL = 0.95
 
 NAME_WIDTH = 33
-"""Of the first column; with the published columns of k = 16 a line then has 120 characters."""
+"""Characters of the first column; with the published columns of k = 16 a line then has 120."""
 
 
 class Run(NamedTuple):

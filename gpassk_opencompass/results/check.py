@@ -13,7 +13,11 @@ from pydantic import ValidationError
 from ..errors import InputError
 from ..judges.protocol import Verdict
 from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
-from .schema import SCORE, Record
+from .samples import TOLD
+from .schema import SCORE, ReadRecord
+
+READ = (1, SCHEMA)
+"""Schemas that are read. In 1 the details have uid, group and c once more, tokens and finish reasons."""
 
 DEEPEST = 60
 """Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
@@ -38,11 +42,12 @@ def check(name: str, record: object) -> None:
     block = record.get('gpassk') if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(block, dict):
         raise InputError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
-    if block.get('schema') != SCHEMA:
-        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
+    if block.get('schema') not in READ:
+        known = ' and '.join(map(str, READ))
+        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {known}')
     try:
         _check_depth(record)
-        Record.model_validate(record)
+        ReadRecord.model_validate(record)
         _check_questions(block)
         _check_details(block, record.get('details') or {})
         _check_scores(block, record)
@@ -99,7 +104,7 @@ def _check_depth(record: object) -> None:
 
 
 def _check_questions(block: Mapping[str, Any]) -> None:
-    """That the columns of the counts are of the same questions, and no sample counts twice."""
+    """Refuse columns of the counts that are not of the same questions, and samples that count twice."""
     n, counts = block['n'], block['counts']
     questions = len(counts['uid'])
     for name in ('problem', 'group', 'c', *DOUBTS):
@@ -113,6 +118,9 @@ def _check_questions(block: Mapping[str, Any]) -> None:
             _same(f'gpassk.{name} is {{}}', block[name], sum(counts[name]), 'sum of its column')
     _same('gpassk.samples is {}', block.get('samples', n * questions), n * questions, 'n times questions')
     _same('gpassk.data.questions is {}', block['data']['questions'], questions)
+    if 'sample_file' in block:
+        rows = block['sample_file']['rows']
+        _same('gpassk.sample_file.rows is {}', rows, n * questions, 'n times questions')
 
 
 def _check_names(counts: Mapping[str, Any]) -> None:
@@ -125,7 +133,7 @@ def _check_names(counts: Mapping[str, Any]) -> None:
 
 
 def _check_samples(n: int, counts: Mapping[str, Any]) -> None:
-    """That no question has more samples in its columns than n."""
+    """Refuse a question with more samples in its columns than n."""
     room = [n] * len(counts['uid'])
     for name in ('c', *DOUBTS):
         parts = counts.get(name, [0] * len(room))
@@ -149,13 +157,13 @@ def _same(what: str, found: int, expected: int, why: str = 'number of questions'
 
 
 def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """That the samples are those which were counted, and the questions those which were asked."""
+    """Refuse samples that are not those which were counted, and questions that were not asked."""
     n, counts = block['n'], block['counts']
     for name, column in details.items():
         if isinstance(column, list):
             _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
     _check_copies(counts, details)
-    for name in ('verdicts', 'answers', *_EXPLAINED, 'output_tokens'):
+    for name in ('verdicts', 'answers', *_EXPLAINED, *TOLD):
         for uid, samples in zip(counts['uid'], details.get(name, ()), strict=False):
             if len(samples) != n:
                 what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
@@ -166,13 +174,13 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
             raise _Contradiction(
                 f'details.{name} has {min(unknown)!r}, which details.{legend} does not explain'
             )
-    texts = [details.get(name) for name in ('uid', 'question', 'reference')]
-    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:  # type: ignore[arg-type]
+    texts = [counts['uid'], *(details.get(name) for name in ('question', 'reference'))]
+    if all(texts) and data_of(*texts)['sha256'] != block['data']['sha256']:
         raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
 
 
 def _check_copies(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """That what stands in the counts and once more in the details is the same."""
+    """Refuse details that say something else than the counts, which have it once more."""
     for name in ('uid', 'group', 'c'):
         for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
             if one != other:
@@ -193,7 +201,7 @@ def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> No
 
 
 def _check_scores(block: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """That the scores are those of the counts."""
+    """Refuse scores that are not those of the counts."""
     stored = {key: value for key, value in record.items() if re.fullmatch(SCORE, key)}
     if not stored or block['n'] > _LARGEST_TABLE:
         return

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..files import mapping, parse_json, read_json
 from ..naming.names import DatasetName, ModelName, Settings, clean
 from .record import data_of, lettered
+from .samples import TOLD
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
@@ -36,7 +37,7 @@ def is_summary(path: Path) -> bool:
 
 
 def without_details(summaries: Iterable[Path], details: Iterable[Path]) -> Iterator[str]:
-    """A line for each results file that cannot be read, or has tasks that no details file tells of.
+    """Yield a line for each results file that cannot be read, or has tasks without a details file.
 
     Args:
         summaries: results files.
@@ -60,7 +61,7 @@ def without_details(summaries: Iterable[Path], details: Iterable[Path]) -> Itera
 
 
 def read_details(path: Path) -> dict[str, Any]:
-    """One task of one run, as a result record; `gpassk.run` says which model, task and time.
+    """Read one task of one run as a result record; `gpassk.run` says which model, task and time.
 
     Raises:
         InputError: the file cannot be read, is damaged, or is of a task without this package's metric.
@@ -87,13 +88,9 @@ def read_details(path: Path) -> dict[str, Any]:
 
 
 def _rows(path: Path) -> Rows:
-    try:
-        import pyarrow  # type: ignore[import-untyped]
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError(
-            f'{path} needs pyarrow, which is not installed; run: pip install "gpassk_opencompass[report]"'
-        ) from error
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
     try:
         rows: Rows = parquet.ParquetFile(path).read(columns=list(_COLUMNS)).to_pylist()
     except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
@@ -103,13 +100,13 @@ def _rows(path: Path) -> Rows:
 
 
 def _number(row: Mapping[str, Any]) -> int:
-    """The place of the question in its data; Lighteval shuffles."""
+    """Return the place of the question in its data, since Lighteval shuffles."""
     told = str(mapping(row.get('doc')).get('id'))
     return int(told) if re.fullmatch('[0-9]{1,9}', told) else -1
 
 
 def _block(path: Path, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`gpassk` of the record, which stands beside each question."""
+    """Return `gpassk` of the record, which stands beside each question."""
     text = entries[0]['gpassk']
     damaged = f'{path} is damaged: metric.{_METRIC}.gpassk'
     if not isinstance(text, str) or any(entry['gpassk'] != text for entry in entries):
@@ -129,7 +126,7 @@ def _counts(
     specific: Sequence[Mapping[str, Any]],
     entries: Sequence[Mapping[str, Any]],
 ) -> dict[str, list[Any]]:
-    """A column each; refuses rows that are not those which were scored."""
+    """Return a column each; refuse rows that are not those which were scored."""
     columns = {name: [one.get(name) for one in specific] for name in ('uid', 'question', 'reference')}
     whole = all(isinstance(text, str) for column in columns.values() for text in column)
     if not whole or data_of(*columns.values()) != block.get('data'):  # type: ignore[arg-type]
@@ -148,7 +145,7 @@ def _counts(
 
 
 def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a reader of the page looks into; without the columns that the rows lack."""
+    """Return the details of the record, without the columns that the rows lack."""
     columns = {
         name: [_texts(entry[name]) for entry in entries]
         for name in ('answers', 'verdicts', 'judged_by')
@@ -158,14 +155,15 @@ def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[st
         columns['verdicts'] = [''.join(verdicts) for verdicts in columns['verdicts']]  # type: ignore[misc]
     if 'judged_by' in columns:
         columns |= lettered(columns['judged_by'])
-    if all('output_tokens' in entry for entry in entries):
-        columns['output_tokens'] = [_list(entry['output_tokens']) for entry in entries]
+    for name in TOLD:
+        if all(entry.get(name) is not None for entry in entries):
+            columns[name] = [_list(entry[name]) for entry in entries]
     texts = {name: [one.get(name) for one in specific] for name in ('question', 'reference')}
     return {**texts, **columns}
 
 
 def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run is called, in the words that OpenCompass's results use."""
+    """Return what the run is called, in the words that OpenCompass's results use."""
     found = _DETAILS.fullmatch(path.name)
     time = found['time'] if found else ''
     config, whole_name = _model(path, time)
@@ -182,7 +180,7 @@ def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[s
 
 
 def _model(path: Path, time: str) -> tuple[Mapping[str, Any], str]:
-    """`model_config` of the run, empty where its results file is not there, and the model's whole name."""
+    """Return `model_config` of the run, {} without its results file, and the model's whole name."""
     folder = next((parent for parent in path.parents if parent.name == 'details'), None)
     if folder is None or not time:
         return {}, path.parent.name
@@ -212,7 +210,7 @@ def _of_this_package(summary: Mapping[str, Any], task: str) -> bool:
 
 
 def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
-    """How the model sampled, by the names of `Settings`; None where it is not known or not passed."""
+    """Return how the model sampled, by the names of `Settings`; None for what is not known."""
     told = mapping(config.get('generation_parameters'))
     lengths = [told.get('max_new_tokens'), task_length]
     if config.get('continuous_batching') is False:  # transformers then heeds the task alone
@@ -228,7 +226,7 @@ def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
 
 
 def _model_abbr(whole_name: str, settings: Mapping[str, Any]) -> str:
-    """As a sweep would call it; without a length, which such a name always has, the settings stay legible."""
+    """Return the model's name as a sweep would write it, or the plain name where the settings make none."""
     model = clean(whole_name.rstrip('/').rpartition('/')[2]) or 'model'
     try:
         return str(ModelName(model, Settings(**settings)))
@@ -259,5 +257,5 @@ def _list(value: object) -> list[Any]:
 
 
 def _texts(value: object) -> list[str]:
-    """A column of parquet may hold what JSON has no word for, dates and bytes among it."""
+    """Return the texts of a list; Parquet may hold what JSON has no word for, such as dates and bytes."""
     return ['' if one is None else str(one) for one in _list(value)]

@@ -1,15 +1,38 @@
-"""The one reader of result files: what it refuses, every command refuses, with the same line."""
+"""The one reader of result files: of one, and of all below folders, where the newest of each run counts.
+
+What it refuses, every command refuses, with the same line.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import mapping, read_json
+from ..naming.manifest import MANIFEST, read_manifest
+from ..naming.manifest import Entry as ManifestEntry
+from ..times import seconds_of, seconds_of_folder
 from . import lighteval
 from .check import check
+from .record import SCHEMA
 from .result import Result
+from .samples import SUFFIX, sound_sample_file
+
+
+class Collected(NamedTuple):
+    """What was found; the last two are one line a file, for a reader."""
+
+    results: list[Result]
+    passed_over: list[str]
+    """Files that are no complete result, and folders that cannot be read."""
+    older: list[str]
+    """Complete results that a newer one replaces."""
 
 
 def read(path: Path) -> Result:
@@ -21,6 +44,8 @@ def read(path: Path) -> Result:
     Raises:
         InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
     """
+    if path.name.endswith(SUFFIX):
+        raise InputError(f'{path} has the samples of a result; give the .json beside it')
     return result_of(path, lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path))
 
 
@@ -31,13 +56,15 @@ def result_of(path: Path, record: Any) -> Result:
         InputError: as `read`.
     """
     check(str(path), record)
+    record = _as_now(record)
     block = record['gpassk']
-    if 'run' not in block and (results := _results_above(path)):
-        return Result(_text(path.parent.relative_to(results).as_posix()), _text(path.stem), record, path)
+    samples = sound_sample_file(path, block)
     names = mapping(block.get('run'))
     model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
     dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
-    return Result(_text(model), _text(dataset), record, path, _text(host))
+    if 'run' not in block and (results := _results_above(path)):
+        model, dataset, host = path.parent.relative_to(results).as_posix(), path.stem, 'opencompass'
+    return Result(_text(model), _text(dataset), record, path, _text(host), sample_file=samples)
 
 
 def is_named_as_result(path: Path) -> bool:
@@ -46,9 +73,66 @@ def is_named_as_result(path: Path) -> bool:
     >>> is_named_as_result(Path('a/results/model/data.json')), is_named_as_result(Path('rows.jsonl'))
     (True, False)
     """
-    if path.name.endswith('.gpassk.json') or path.suffix == '.parquet':
+    if path.name.endswith('.gpassk.json') or path.suffix == '.parquet':  # a sample file is refused by `read`
         return True
     return path.suffix == '.json' and path.parent.parent.name == 'results'
+
+
+def collect(
+    folders: Iterable[Path],
+    files: Iterable[Path] = (),
+    configs: Iterable[Path] = (),
+    details: bool = True,
+) -> Collected:
+    """Read all results of G-Pass@k below the folders and of the files.
+
+    A result is `results/<model>/<dataset>.json` of an OpenCompass work directory, a `*.gpassk.json`, or the
+    `details_<task>_<time>.parquet` of Lighteval. Of several for one run the newest complete one counts: for
+    one model and data set in one work directory, and across work directories where questions and judge are
+    the same, too (with other questions or another judge it is another run). How new one is,
+    `gpassk.provenance.created` tells, else the name of its folder in a work directory, else
+    `gpassk.run.created`, else the time of the file.
+
+    Args:
+        folders: work directories, or folders above several.
+        files: more results, whatever they are called.
+        configs: folders with a sweep's manifest, beside those below `folders`.
+        details: keep the answers and verdicts of each question, which are most of a file.
+
+    Returns:
+        Results, sorted by benchmark and model, each with its model's entry of the manifests.
+
+    Raises:
+        InputError: a folder or file is missing, or a manifest is damaged.
+    """
+    folders, explicit = list(folders), [_existing(path) for path in files]
+    unreadable: dict[str, None] = {}
+    found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder, unreadable))
+    summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
+    paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
+    results, passed_over = [], [*unreadable, *lighteval.without_details(summaries, paths)]
+    for path in paths:
+        try:
+            result = read(path)
+            results.append(result if details else replace(result, record={'gpassk': result.block}))
+        except InputError as error:
+            passed_over.append(str(error))
+    newest, older = _newest(sorted(results, key=_age))
+    models = _models(folders, configs)
+    told = [replace(result, manifest=models.get(result.model_abbr)) for result in newest]
+    told.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
+    return Collected(told, passed_over, older)
+
+
+def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record of any schema in the layout of this version.
+
+    In schema 1 the details had uid, group and c once more. Its columns of tokens and finish reasons stay
+    there, as in Lighteval's, since no sample file has them.
+    """
+    details = mapping(record.get('details'))
+    left = {name: column for name, column in details.items() if name not in ('uid', 'group', 'c')}
+    return {**record, 'details': left, 'gpassk': {**record['gpassk'], 'schema': SCHEMA}}
 
 
 def _read_json(path: Path) -> Any:
@@ -73,5 +157,112 @@ def _results_above(path: Path) -> Path | None:
 
 
 def _text(value: object) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
+    """Return a text without halves of surrogate pairs, which no file can hold."""
     return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
+
+
+def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Return the results that count, of results sorted by age, and a line for each other one."""
+    kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
+    older = []
+    for result in reversed(results):
+        namesakes = kept[_names(result)]
+        newer = next((other for other in namesakes if _same_run(result, other)), None)
+        if newer is None:
+            namesakes.append(result)
+        else:
+            older.append(f'{result.path}: there is a newer result of this run, {newer.path}')
+    return [result for namesakes in kept.values() for result in namesakes], older[::-1]
+
+
+def _same_run(result: Result, other: Result) -> bool:
+    """Whether two results with the same names are of one run."""
+    if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
+        return True
+    return (result.data, result.judge_digest) == (other.data, other.judge_digest)
+
+
+def _names(result: Result) -> tuple[str, ...]:
+    return result.host, result.model_abbr, result.dataset_abbr, result.whole_name
+
+
+def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
+    """Yield what may be a result by name and place; add a line for each folder that cannot be read."""
+    if not folder.is_dir():
+        raise InputError(
+            f'{folder} is no folder; give a work directory of OpenCompass, one of Lighteval or one above, '
+            'and single files with --file'
+        )
+
+    def tell(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
+            unreadable[f'{error.filename} cannot be read: {error.strerror}'] = None
+
+    for root, folders, names in os.walk(folder, onerror=tell):
+        models = _within(Path(root, 'results')) if 'results' in folders else []
+        found = [path for model in models for path in _results_of(model)]
+        found += [Path(root, name) for name in names if _is_result(name)]
+        yield from filter(Path.is_file, found)
+
+
+def _results_of(model: Path, levels: int = 3) -> Iterator[Path]:
+    """Yield the results in a model's folder, or below it: a name with slashes has a folder for each part.
+
+    The folder `<dataset>/` beside `<dataset>.json` holds what evaluators leave.
+    """
+    inside = _within(model)
+    names = {path.stem for path in inside if path.suffix == '.json'}
+    for path in inside:
+        if path.suffix == '.json':
+            yield path
+        elif levels and path.name not in names:
+            yield from _results_of(path, levels - 1)
+
+
+def _is_result(name: str) -> bool:
+    """Whether a file is a result by its name, wherever it lies; `results_*.json` alone may be anybody's."""
+    if name.endswith(SUFFIX):
+        return False
+    return (
+        name.endswith('.gpassk.json')
+        or fnmatchcase(name, lighteval.DETAILS)
+        or lighteval.is_summary(Path(name))
+    )
+
+
+def _within(folder: Path) -> list[Path]:
+    """Return what is in a folder; nothing of a file or an unreadable folder, of which `_below` tells."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f'{path} is no file; expected a result that OpenCompass or `gpassk score` wrote')
+    return path
+
+
+def _age(result: Result) -> tuple[float, str]:
+    """Return what sorts results of one host by age.
+
+    The record tells when its first sample was drawn or when it was made, in UTC. A result of OpenCompass that
+    does not is as old as the name of its folder says, in local time; any other as its file.
+    """
+    begun = seconds_of(mapping(result.block.get('provenance')).get('created'))
+    if begun is None and result.host == 'opencompass':
+        begun = next(filter(None, (seconds_of_folder(part.name) for part in result.path.parents[2:3])), 0.0)
+    elif begun is None:
+        begun = seconds_of(mapping(result.block.get('run')).get('created'))
+    return result.path.stat().st_mtime if begun is None else begun, str(result.path)
+
+
+def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:
+    """Return model abbreviation → its entry in the manifests, unless two of them tell different paths."""
+    walks = (os.walk(folder) for folder in folders)
+    homes = dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names)
+    entries = [entry for home in [*homes, *configs] for entry in read_manifest(home)]
+    models = {entry.model_abbr: entry for entry in entries}
+    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
+    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}

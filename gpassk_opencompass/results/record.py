@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import Metric, metric_means, metric_table
 from ..version import __version__
-from .generation import UNKNOWN, Generation, totals_of
+from .health import Generation, totals_of
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the record's layout; raised when a reader would have to change."""
 
 SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
-
 
 DOUBTS = ('unjudged', 'undecided')
 """Columns of `gpassk.counts`: samples that might be right although they count as wrong."""
@@ -61,7 +60,7 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
 
 
 def digest_of(settings: object) -> str:
-    """SHA-256 in hexadecimal digits: the same for settings that are equal as JSON, in any order of keys."""
+    """Return the SHA-256 of settings, the same for equal JSON in any order of keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -84,7 +83,7 @@ class Measures:
         self._table = metric_table(n, self.ks, thresholds)
 
     def __call__(self, correct: NDArray[np.int64]) -> dict[str, float]:
-        """Means over the questions, in percent, under the published keys.
+        """Return the means over the questions, in percent, under the published keys.
 
         With n = 1 only the accuracy means anything. mG-Pass@1 is left out: its published sum is empty,
         and its 0 would read like a result.
@@ -92,14 +91,14 @@ class Measures:
         return {key: 100.0 * mean for key, mean in self.means(correct).items()}
 
     def means(self, correct: NDArray[np.int64]) -> dict[str, float]:
-        """The same as fractions from 0 to 1."""
+        """Return the means over the questions as fractions from 0 to 1."""
         means = {'accuracy': float(correct.mean()) / self.n}
         if self.n > 1:
             means |= metric_means(self._table, correct)
         return {key: mean for key, mean in means.items() if key != Metric.mg_pass_at(1).name}
 
     def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
-        """The same for the questions of each group, under `{group}/{key}`."""
+        """Return the means in percent over the questions of each group, under `{group}/{key}`."""
         groups = np.array(group)
         return {
             f'{name}/{key}': value
@@ -108,12 +107,12 @@ class Measures:
         }
 
     def bounds(self, correct: NDArray[np.int64], unjudged: NDArray[np.int64]) -> dict[str, list[float]]:
-        """Each metric with all samples in doubt (unjudged or undecided) wrong and with all of them right."""
+        """Return each metric with all samples in doubt (unjudged or undecided) wrong, and with all right."""
         low, high = self(correct), self(correct + unjudged)
         return {key: [low[key], high[key]] for key in low}
 
     def settings(self) -> dict[str, Any]:
-        """n, k and τ as they stand in a record."""
+        """Return n, k and τ as they stand in a record."""
         return {'n': self.n, 'k': self.ks, 'thresholds': self.thresholds}
 
 
@@ -127,7 +126,7 @@ def write_record(
     /,
     **more: Any,
 ) -> dict[str, Any]:
-    """The record of one run; see `scoring.score`.
+    """Return the record of one run; see `scoring.score`.
 
     Args:
         judgements, answers: one a row.
@@ -158,7 +157,6 @@ def write_record(
         'answers': [[answers[row] for row in question] for question in rows],
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
-        **_told_by_engine(generations, rows),
     }
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
@@ -173,7 +171,7 @@ def counts_record(
     undecided: NDArray[np.int64] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """The record of mere counts: the same layout, without what each sample said.
+    """Return a record of mere counts: the same layout, without what each sample said.
 
     Args:
         correct, unjudged: samples of each question, shape (Q,).
@@ -186,11 +184,8 @@ def counts_record(
         **measures(correct),
         **measures.by_group(correct, questions.group),
         'details': {
-            'uid': list(questions.uid),
-            'group': list(questions.group),
             'question': list(questions.question),
             'reference': list(questions.reference),
-            'c': correct.tolist(),
         },
         'gpassk': {
             'schema': SCHEMA,
@@ -216,27 +211,13 @@ def counts_record(
 
 
 def _deciders(judgements: Sequence[Judgement], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Which check decided each sample, or why none did."""
+    """Return the two columns of details that say which check decided each sample, or why none did."""
     names = [judgement.reason or judgement.origin for judgement in judgements]
     return lettered([[names[row] for row in question] for question in rows])
 
 
-def _told_by_engine(generations: Sequence[Generation], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Return why each sample ended and its tokens; a column of which nothing is known is left out."""
-    reasons = [one.finish_reason or UNKNOWN for one in generations]
-    tokens = [one.output_tokens for one in generations]
-    columns: dict[str, Any] = {}
-    if any(one.finish_reason for one in generations):
-        columns |= lettered([[reasons[row] for row in one] for one in rows], 'finish_reasons', 'finishes')
-    if any(count is not None for count in tokens):
-        columns['output_tokens'] = [[tokens[row] for row in question] for question in rows]
-    return columns
-
-
-def lettered(
-    names: Sequence[Sequence[str]], column: str = 'judged_by', legend: str = 'judges'
-) -> dict[str, Any]:
-    """Two columns of the details: a letter a sample, and what the letters stand for.
+def lettered(names: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return two columns of the details: a letter a sample, and what the letters stand for.
 
     A judge of one's own may give a reason a sample; all that come after the letters have run out are 'other'.
 
@@ -248,13 +229,13 @@ def lettered(
         different = [*different[: len(ascii_letters) - 1], 'other']
     letters = dict(zip(different, ascii_letters, strict=False))
     return {
-        column: [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
-        legend: {letter: name for name, letter in letters.items()},
+        'judged_by': [''.join(letters.get(name, ascii_letters[-1]) for name in one) for one in names],
+        'judges': {letter: name for name, letter in letters.items()},
     }
 
 
 def unjudged_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
-    """How many samples stayed unjudged, by the reason."""
+    """Return how many samples stayed unjudged, by the reason."""
     return Counter(j.reason or j.origin for j in judgements if j.verdict is Verdict.UNJUDGED)
 
 
@@ -264,12 +245,12 @@ def undecided_reasons(judgements: Sequence[Judgement]) -> Counter[str]:
 
 
 def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
-    """Versions of this package and of Python, and those of the host."""
+    """Return the versions of this package, of Python, and of the host."""
     return {'gpassk_opencompass': __version__, 'python': platform.python_version(), **hosts}
 
 
 def _signature(measures: Measures, identity: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """One line that says how a number came about; runs may be compared where it is the same."""
+    """Return one line that says how a number came about; runs with the same line may be compared."""
     parts = {
         'n': measures.n,
         'k': '_'.join(map(str, measures.ks)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric
 from ..naming.manifest import Entry as ManifestEntry
@@ -20,6 +22,7 @@ from ..uncertainty import Interval, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
+from .samples import COLUMNS, SampleColumns, SampleTable, read_samples, table_of_details, warn_once
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +37,8 @@ class Result:
     """One result file: a model with its settings on one benchmark.
 
     `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it; `manifest` is the entry
-    of the sweep's manifest for the model, which tells its path and what a name that was cut does not.
+    of the sweep's manifest for the model, which tells its path and what a name that was cut does not;
+    `sample_file` is the file with a row a sample, where there is one that belongs to this result.
     """
 
     model_abbr: str
@@ -43,16 +47,17 @@ class Result:
     path: Path
     host: str = 'opencompass'
     manifest: ManifestEntry | None = None
+    sample_file: Path | None = None
 
     @property
     def block(self) -> Mapping[str, Any]:
-        """`gpassk` of the record: counts and what they rest on."""
+        """Return `gpassk` of the record: counts and what they rest on."""
         block: Mapping[str, Any] = self.record['gpassk']
         return block
 
     @cached_property
     def model(self) -> str:
-        """The model's name without its settings."""
+        """Return the model's name without its settings."""
         if self.manifest:
             return self.manifest.model
         name = _parsed(ModelName.parse, self.model_abbr)
@@ -60,7 +65,7 @@ class Result:
 
     @cached_property
     def settings(self) -> Settings | None:
-        """The sampling settings, as far as the manifest or the abbreviation tells them."""
+        """Return the sampling settings, as far as the manifest or the abbreviation tells them."""
         if self.manifest:
             return _settings(self.manifest.settings)
         name = _parsed(ModelName.parse, self.model_abbr)
@@ -68,61 +73,87 @@ class Result:
 
     @cached_property
     def benchmark(self) -> str:
-        """The benchmark's name without k and n."""
+        """Return the benchmark's name without k and n."""
         name = _parsed(DatasetName.parse, self.dataset_abbr)
         return name.label if name else re.sub(r'-k[0-9_]+-[rn][0-9]+$', '', self.dataset_abbr)
 
     @property
     def sizes_name(self) -> str:
-        """What the data set's abbreviation says of k and n: 'k4_8-r3'."""
+        """Return what the data set's abbreviation says of k and n: 'k4_8-r3'."""
         return self.dataset_abbr.removeprefix(self.benchmark).lstrip('-')
 
     @property
     def n(self) -> int:
-        """Samples a question."""
+        """Return how many samples a question has."""
         return int(self.block['n'])
 
     @property
     def greedy(self) -> bool:
-        """One answer a question, at a temperature that is known to be 0."""
+        """Whether there is one answer a question, at a temperature that is known to be 0."""
         return self.n == 1 and self.temperature == 0
 
     @property
     def temperature(self) -> float | None:
-        """As far as the manifest or the abbreviation tells it."""
+        """Return the temperature, as far as the manifest or the abbreviation tells it."""
         if self.manifest:
             return self.manifest.settings.get('temperature')
         return self.settings.temperature if self.settings else None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Correct answers of each question, shape (Q,)."""
+        """Return correct answers of each question, shape (Q,)."""
         return np.asarray(self.block['counts']['c'], dtype=np.int64)
 
     @property
     def uids(self) -> list[str]:
-        """The questions."""
+        """Return the questions."""
         return list(self.block['counts']['uid'])
 
     @property
     def questions(self) -> Sequence[str]:
-        """The text of each question; empty if they are not known."""
+        """Return the text of each question; empty if they are not known."""
         return self._details('question')
 
     @property
     def references(self) -> Sequence[str]:
-        """The reference answer of each question; empty if they are not known."""
+        """Return the reference answer of each question; empty if they are not known."""
         return self._details('reference')
 
     @property
     def verdicts(self) -> Sequence[str]:
-        """The verdicts on each question, '1', '0' or '?' a sample; empty if only counts are known."""
-        return self._details('verdicts')
+        """Return '1', '0' or '?' for each sample of each question; empty if only counts are known."""
+        return self._details('verdicts') or (self.samples.verdicts() if self.samples else ())
 
     @property
     def answers(self) -> Sequence[Sequence[str]]:
-        """The n final answers to each question, '' where there is none; empty if they are not known."""
-        return self._details('answers')
+        """Return the n final answers to each question, '' for none; empty if they are not known."""
+        return self._details('answers') or (self.samples and self.samples.by_question('answer')) or ()
+
+    @cached_property
+    def samples(self) -> SampleTable | None:
+        """Return what is known of each sample: from the sample file, or else what the JSON tells.
+
+        None where only counts are known.
+        """
+        if self.sample_file is not None:
+            try:
+                return read_samples(self.sample_file, self.n)
+            except InputError as error:
+                warn_once(f'{error}; what the JSON beside it tells of the samples is used')
+        undecided = mapping(self.block.get('undecided_reasons'))
+        return table_of_details(self.n, mapping(self.record.get('details')), undecided)
+
+    def sample_columns(self, folder: Path) -> SampleColumns | None:
+        """Return what is known of its samples, for a result in a folder, from which `file` is seen then."""
+        if self.samples is None:
+            return None
+        known = {one.name: self.samples.column(one.name) for one in COLUMNS}
+        columns = {name: column for name, column in known.items() if column is not None}
+        if 'file' in columns:
+            here = self.path.parent
+            moved = {file: file and os.path.relpath(here / file, folder) for file in set(columns['file'])}
+            columns['file'] = [moved[file] for file in columns['file']]
+        return columns
 
     def _details(self, name: str) -> Sequence[Any]:
         column: Sequence[Any] = mapping(self.record.get('details')).get(name, ())
@@ -130,87 +161,87 @@ class Result:
 
     @property
     def problems(self) -> list[str]:
-        """The source problem of each question."""
+        """Return the source problem of each question."""
         return list(self.block['counts']['problem'])
 
     @property
     def groups(self) -> list[str]:
-        """`{split}_{language}` of each question."""
+        """Return `{split}_{language}` of each question."""
         return list(self.block['counts']['group'])
 
     @cached_property
     def data(self) -> str:
-        """What was asked: the same for runs on the same questions with the same reference answers."""
+        """Return a digest that is the same for runs on the same questions with the same reference answers."""
         known = mapping(self.block.get('data')).get('sha256')
         return str(known) if known else digest_of(self.uids)
 
     @property
     def judge(self) -> Mapping[str, Any]:
-        """The identity of who judged."""
+        """Return the identity of who judged."""
         told = mapping(self.block.get('judge'))
         return {key: value for key, value in told.items() if key != 'statistics'}
 
     @cached_property
     def judge_digest(self) -> str:
-        """The same for runs with the same judge, in every setting of it."""
+        """Return a digest that is the same for runs with the same judge, in every setting of it."""
         return digest_of(self.judge)
 
     @cached_property
     def judge_kind(self) -> str:
-        """The same for runs whose judges differ at most in the versions of the packages behind the rule."""
+        """Return a digest of the judge without the versions of the packages behind the rule."""
         return digest_of(_without_packages(self.judge))
 
     @property
     def judge_packages(self) -> Mapping[str, str]:
-        """The versions of the packages behind the rule judge, also of one within a cascade."""
+        """Return the versions of the packages behind the rule judge, also of one within a cascade."""
         return dict(_packages(self.judge))
 
     @property
     def whole_name(self) -> str:
-        """The model's path or name on the hub, as far as a result of another host tells it."""
+        """Return the model's path or name on the hub, if a result of another host tells it; else ''."""
         return str(mapping(self.block.get('run')).get('path', ''))
 
     @property
     def unjudged(self) -> int:
-        """Samples without a verdict; they count as incorrect."""
+        """Return samples without a verdict; they count as incorrect."""
         return int(self.block.get('unjudged', sum(self.block['counts'].get('unjudged', ()))))
 
     @cached_property
     def health(self) -> Health:
-        """How its samples came to their end."""
+        """Return how its samples came to their end."""
         return health_of(self.block)
 
     @property
     def unjudged_of_each(self) -> NDArray[np.int64]:
-        """Samples of each question without a verdict, shape (Q,)."""
+        """Return samples of each question without a verdict, shape (Q,)."""
         column = self.block['counts'].get('unjudged') or [0] * self.counts.size
         return np.asarray(column, dtype=np.int64)
 
     @property
     def in_doubt(self) -> NDArray[np.int64]:
-        """Samples of each question that are unjudged, or incorrect because the judge gave up; shape (Q,)."""
+        """Return how many samples of each question are unjudged or undecided; shape (Q,)."""
         columns = [self.block['counts'].get(name) or [0] * self.counts.size for name in DOUBTS]
         in_doubt: NDArray[np.int64] = np.array(columns, dtype=np.int64).sum(0)
         return in_doubt
 
     @property
     def signature(self) -> str:
-        """One line that says how the numbers came about."""
+        """Return one line that says how the numbers came about."""
         return str(self.block.get('signature', ''))
 
     def bounds(self, metric: Metric) -> tuple[float, float]:
-        """The mean of the metric with all samples in doubt wrong and with all of them right, from 0 to 1."""
+        """Return the mean of a metric with all samples in doubt wrong, and with all right; from 0 to 1."""
         table = value_table(metric, self.n)
         high = np.minimum(self.counts + self.in_doubt, self.n)
         return float(table[self.counts].mean()), float(table[high].mean())
 
     def rows_of(self, uids: Iterable[str]) -> list[int]:
-        """Where these questions stand, all of which it has: results need not have them in one order."""
+        """Return where these questions stand, all of which it has: results may have them in any order."""
         place = {uid: row for row, uid in enumerate(self.uids)}
         return [place[uid] for uid in uids]
 
     def values(self, metric: Metric) -> Floats:
-        """The metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
+        """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
 
         Raises:
             InputError: k > n.
@@ -218,11 +249,11 @@ class Result:
         return value_table(metric, self.n)[self.counts]
 
     def interval(self, metric: Metric, level: float = 0.95) -> Interval:
-        """The mean of the metric with its interval for new questions of the same kind."""
+        """Return the mean of the metric with its interval for new questions of the same kind."""
         return mean_interval(self.values(metric), self.problems, level)
 
     def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
-        """The same of the questions of one group; None where it has none."""
+        """Return the mean and interval for the questions of one group; None where it has none."""
         rows = self._group_rows.get(group)
         if rows is None:
             return None
@@ -235,7 +266,7 @@ class Result:
 
     @cached_property
     def _problems(self) -> NDArray[np.intp]:
-        """The number of each question's problem."""
+        """Return the number of each question's problem."""
         return cluster_numbers(self.problems)
 
 
@@ -261,6 +292,6 @@ def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
 
 
 def _settings(values: Mapping[str, Any]) -> Settings | None:
-    """Of a manifest; None where it does not say how long a response may be."""
+    """Return the settings in a manifest; None where it does not say how long a response may be."""
     known = {field.name: values[field.name] for field in fields(Settings) if field.name in values}
     return Settings(**known) if 'max_out_len' in known else None

@@ -1,4 +1,4 @@
-"""The layout of a result file (schema 1).
+"""The layout of a result file (schema 2).
 
 The JSON Schema of `schemas/result.schema.json` is made from these classes: `python -m
 gpassk_opencompass.results.schema` prints it. Fields may be added without a new version, and readers ignore
@@ -36,6 +36,9 @@ Letters = dict[Annotated[str, Field(pattern='^[A-Za-z]$')], str]
 Moment = Annotated[str, Field(json_schema_extra={'pattern': _MOMENT})]
 
 
+_WholesOfEach = Annotated[list[list[Whole | None]], Field(min_length=1)]
+
+
 def _about(description: str, **more: Any) -> Any:
     """Return the field of an optional part: it may be missing, and is never null."""
     return Field(default=None, description=description, **more)
@@ -52,24 +55,16 @@ _LETTERS: dict[str, Any] = {'min_length': 1, 'json_schema_extra': {'additionalPr
 
 
 class Details(BaseModel):
-    """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by, answers,
-    finish_reasons and output_tokens one a sample."""
+    """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by and answers one a
+    sample."""
 
     model_config = _written(
-        *('uid', 'group', 'question', 'reference', 'c'),
-        dependentRequired={
-            'judged_by': ['judges', 'verdicts'],
-            'judges': ['judged_by'],
-            'finish_reasons': ['finishes'],
-            'finishes': ['finish_reasons'],
-        },
+        *('question', 'reference'),
+        dependentRequired={'judged_by': ['judges', 'verdicts'], 'judges': ['judged_by']},
     )
 
-    uid: Names = _about('As in gpassk.counts.')
-    group: Texts = _about('As in gpassk.counts.')
     question: Texts = _about('Texts; empty where only labels or counts are known.')
     reference: Texts = _about('The reference answers.')
-    c: Wholes = _about('As in gpassk.counts.')
     answers: Annotated[list[Texts], Field(min_length=1)] = _about(
         'The final answers of the n samples; an empty text where a response has none.'
     )
@@ -80,13 +75,22 @@ class Details(BaseModel):
         'A letter a sample, explained by judges.'
     )
     judges: Letters = _about('Which check decided, or why none did.', **_LETTERS)
+
+
+class OlderDetails(Details):
+    """Details with the columns that schema 1 had too; Lighteval's rows have some of them."""
+
+    uid: Names = _about('As in gpassk.counts.')
+    group: Texts = _about('As in gpassk.counts.')
+    c: Wholes = _about('As in gpassk.counts.')
     finish_reasons: Annotated[list[Annotated[str, Field(pattern='^[A-Za-z]+$')]], Field(min_length=1)] = (
         _about('A letter a sample, explained by finishes.')
     )
     finishes: Letters = _about('Why the engine ended a sample; unknown where it did not say.', **_LETTERS)
-    output_tokens: Annotated[list[list[Whole | None]], Field(min_length=1)] = _about(
-        'Generated tokens of the n samples; null where they are not known.'
-    )
+    output_tokens: _WholesOfEach = _about('Generated tokens of the n samples.')
+    prompt_tokens: _WholesOfEach = _about('Tokens of the prompts of the n samples.')
+    response_characters: _WholesOfEach = _about('Lengths of the n responses.')
+    reply_key: Annotated[list[list[str | None]], Field(min_length=1)] = _about('Keys of a verdict store.')
 
 
 class Data(BaseModel):
@@ -194,6 +198,18 @@ class Judge(BaseModel):
     statistics: dict[str, float] = _about('Of this evaluation; no part of who judged.')
 
 
+class SampleFile(BaseModel):
+    """The file beside this one that has a row a sample."""
+
+    model_config = _written('name', 'sha256', 'rows')
+
+    name: Annotated[str, Field(pattern=r'^[^/\\]+\.samples\.parquet$')] = Field(
+        description='In the same folder.'
+    )
+    sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')] = Field(description='Of its bytes.')
+    rows: Annotated[int, Field(ge=1)] = Field(description='n times the questions.')
+
+
 class Block(BaseModel):
     """What the scores rest on."""
 
@@ -211,6 +227,7 @@ class Block(BaseModel):
     samples: Annotated[int, Field(ge=1)] = _about('n times the questions.')
     data: Data
     counts: Counts
+    sample_file: SampleFile = _about('The Parquet file beside this one, with a row a sample.')
     unjudged: Whole = _about('The sum of counts.unjudged.')
     undecided: Whole = _about('The sum of counts.undecided.')
     undecided_reasons: Tally = _about('Undecided samples by reason.')
@@ -265,6 +282,12 @@ class Record(BaseModel):
 
     details: Details = _about('What each sample said.')
     gpassk: Block
+
+
+class ReadRecord(Record):
+    """A record as a reader takes it, of this schema or of an older one."""
+
+    details: OlderDetails = _about('What each sample said.')
 
 
 class _Plain(GenerateJsonSchema):

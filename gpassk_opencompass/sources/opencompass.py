@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
-from ..results.generation import Generation
+from ..results.health import Generation
 from ..runs.config_file import dicts_of
 from ..runs.work_dir import TimeDir, Wanted
 
@@ -40,7 +40,7 @@ class OldRun:
     model: str
     dataset: str
     config: Mapping[str, Any]
-    """Of the data set."""
+    """The config of the data set."""
     model_config: Mapping[str, Any]
     """{} where no config tells it."""
     parts: tuple[Path, ...]
@@ -246,6 +246,8 @@ class Row(NamedTuple):
     responses: tuple[str, ...]
     generations: tuple[Generation, ...]
     """What the engine said of each response."""
+    places: tuple[tuple[Path, int], ...]
+    """File and row of each response."""
 
 
 def read_questions(run: OldRun) -> list[Row]:
@@ -278,6 +280,7 @@ def _merged(rows: Sequence[Row]) -> Row:
     return rows[0]._replace(
         responses=tuple(text for row in rows for text in row.responses),
         generations=tuple(told for row in rows for told in row.generations),
+        places=tuple(place for row in rows for place in row.places),
     )
 
 
@@ -329,7 +332,8 @@ def _row(path: Path, number: int, entry: object) -> Row:
         )
     told = Generation() if isinstance(prediction, list) else Generation.from_json(entry.get('generation'))
     prompt = prompt_text(entry.get('origin_prompt'))
-    return Row(prompt, gold, tuple(responses), (told,) * len(responses))
+    size = len(responses)
+    return Row(prompt, gold, tuple(responses), (told,) * size, ((path, number),) * size)
 
 
 def prompt_text(prompt: object) -> str:

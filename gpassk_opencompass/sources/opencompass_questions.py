@@ -17,7 +17,7 @@ from ..files import mapping
 from ..judges.prompts import protocol_constants
 from ..question_sets import live_math_bench_names, live_math_bench_questions
 from ..questions.wording import language_of
-from .opencompass import FOLDER, OldRun, Row, find_runs, read_questions
+from .opencompass import OldRun, Row, find_runs, read_questions
 from .source import About, Place, Reading, Responded, Run
 
 PROTOCOL = {'en': 'PROMPT_EN', 'cn': 'PROMPT_CN'}
@@ -28,9 +28,11 @@ class OldPredictions:
     """The source of predictions of OpenCompass's own LiveMathBench runs: a work directory, many runs."""
 
     def recognises(self, place: Place) -> bool:
-        """Whether a folder is a work directory, or a time directory, with such a run."""
-        near = [folder for name in (FOLDER, f'*/{FOLDER}') for folder in place.path.glob(name)]
-        return bool(near) and bool(find_runs(place.path).runs)
+        """Whether a folder is a work directory with such a run, or lies above one."""
+        try:
+            return bool(find_runs(place.path).runs)
+        except InputError:
+            return False
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return a run a model and data set; errors are those of `find_runs` and of reading predictions."""
@@ -82,7 +84,7 @@ def questions_in(run: OldRun, rows: Sequence[Row], data: str | None = None) -> Q
         for uid in [f'{run.dataset}/{number}']
     ]
     found = [
-        Responded(about, one.question, reference, row.responses, row.generations)
+        Responded(about, one.question, reference, row.responses, row.generations, places=row.places)
         for about, one, reference, row in zip(abouts, asked, references, rows, strict=True)
     ]
     return Questions(found, sum(not one.exact for one in asked), bool(names))
@@ -196,7 +198,9 @@ def _of_data(run: OldRun, number: int, row: Row, entry: dict[str, Any]) -> Respo
             f'{entry["answer"]!r:.60} for its question: they are of another version'
         )
     about = About(number + 1, entry['uid'], entry['problem'], entry['split'], entry['language'])
-    return Responded(about, entry['question'], entry['answer'], row.responses, row.generations)
+    return Responded(
+        about, entry['question'], entry['answer'], row.responses, row.generations, places=row.places
+    )
 
 
 class Asked(NamedTuple):

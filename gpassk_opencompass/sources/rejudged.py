@@ -6,9 +6,10 @@ what is wrong with it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from ..questions.wording import language_of
 from ..replicas import describe_replicas
 from ..results.read import read
 from ..results.record import SYMBOLS
-from ..scoring import score
+from ..scoring import Scored, score_samples
 from ..sweep.computed import fixed_seeds
 from .opencompass import EVALUATOR_CLASS, OldRun, read_questions
 from .opencompass_questions import Questions, questions_in
@@ -44,20 +45,20 @@ class OldScores:
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Metric → percent, of all questions; with the published names."""
     groups: Mapping[str, float] = field(default_factory=dict)
-    """The same of parts, as `<part>/<metric>`."""
+    """`<part>/<metric>` → percent, of parts of the questions."""
     verdicts: tuple[tuple[int, ...], ...] | None = None
     """1 or 0 for each of the n samples of each question; None where the file does not hold them."""
     problem: str = ''
     """Why there are none."""
 
 
-@dataclass(frozen=True)
-class OldReplies:
-    """What the built-in evaluator kept of its judge: an entry a place among the questions."""
+class Reply(NamedTuple):
+    """A reply of the old judge, as the built-in evaluator kept it."""
 
-    prompts: Mapping[int, str]
-    replies: Mapping[int, str]
-    labels: Mapping[int, int]
+    prompt: str
+    text: str
+    accepted: bool
+    """Whether the built-in evaluator took it for a yes."""
 
 
 @dataclass(frozen=True)
@@ -110,16 +111,18 @@ def read_run(run: OldRun, data: str | None = None) -> Read:
 def rejudged(
     read: Read,
     judge: Judge,
+    folder: Path,
     ks: Sequence[int] = (),
     thresholds: Sequence[float] = DEFAULT_THRESHOLDS,
     unjudged_tolerance: float = 0.01,
-) -> dict[str, Any]:
-    """Return the record that `GPassKEvaluator` would have written of these responses.
+) -> Scored:
+    """Return what `GPassKEvaluator` would have written of these responses.
 
     Beside the usual entries, `gpassk.rejudged` holds where the responses came from, the old scores, and what
     was found wrong with them. One seed for all samples is told in `gpassk.replicas.warnings`, too.
 
     Args:
+        folder: of the result, from which the sample file names the files of the responses.
         ks, thresholds: of G-Pass@k; without k those of the old config.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
 
@@ -128,15 +131,21 @@ def rejudged(
         IncompleteError: more samples than tolerated stayed unjudged.
     """
     run = read.run
-    record = score(
+    places = [place for one in read.questions.rows for place in one.places]
+    samples = replace(
         samples_of(read.questions.rows),
+        file=[os.path.relpath(path, folder) for path, _ in places],
+        row=[row for _, row in places],
+    )
+    scored = score_samples(
+        samples,
         judge,
         n=read.n,
         k=list(ks) or run.ks,
         thresholds=thresholds,
         unjudged_tolerance=unjudged_tolerance,
     )
-    block = record['gpassk']
+    block = scored.record['gpassk']
     block['replicas']['warnings'][:0] = _seed_warnings(run, read.n)
     block['rejudged'] = {
         'predictions': [str(part) for part in run.parts],
@@ -145,7 +154,7 @@ def rejudged(
         'old': dict(read.old.metrics),
         'findings': read.findings,
     }
-    return record
+    return scored
 
 
 def changes(read: Read, record: Mapping[str, Any]) -> list[Change]:
@@ -186,18 +195,17 @@ def _of_this_package(path: Path) -> OldScores:
     return OldScores(_numbers(record, ''), problem='the old result is of this package already')
 
 
-def _old_replies(run: OldRun) -> OldReplies:
-    """Return the judge's replies that the built-in evaluator kept; none without an LLM judge."""
-    entries = {
-        int(place): entry
+def _old_replies(run: OldRun) -> dict[int, Reply]:
+    """Return the place of a question → the judge's reply; {} without an LLM judge."""
+    return {
+        int(place): Reply(
+            str(entry.get('prompt', '')),
+            str(entry.get('response') or ''),
+            entry.get('postprocess_response') == 1,
+        )
         for place, entry in (_read(run.replies) or {}).items()
         if len(place) < 10 and place.isdecimal() and isinstance(entry, dict)
     }
-    return OldReplies(
-        {place: str(entry.get('prompt', '')) for place, entry in entries.items()},
-        {place: str(entry.get('response') or '') for place, entry in entries.items()},
-        {place: int(entry.get('postprocess_response') == 1) for place, entry in entries.items()},
-    )
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -270,15 +278,15 @@ def _of_samples(run: OldRun, responses: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def _of_verdicts(
-    run: OldRun, responses: Sequence[Sequence[str]], old: OldScores, replies: OldReplies
+    run: OldRun, responses: Sequence[Sequence[str]], old: OldScores, replies: Mapping[int, Reply]
 ) -> Iterator[str]:
     """Tell of the verdict on the first sample that was given to all n of them."""
     size, n = len(responses), len(responses[0])
     if n == 1 or not run.had_llm_judge or not old.metrics or old.problem:
         return
-    if 0 < len(replies.labels) < size * n:
+    if 0 < len(replies) < size * n:
         yield (
-            f'WRONG SCORES: the old judge was asked {min(len(replies.labels), size)} times for '
+            f'WRONG SCORES: the old judge was asked {min(len(replies), size)} times for '
             f'{size * n} samples (tmp_judge.json): the verdict on the first sample of a question '
             'counted for all of them'
         )
@@ -296,22 +304,23 @@ def _answers_differ(texts: Sequence[str]) -> bool:
     return len({normal_form(final_answer(text).text) for text in texts}) > 1
 
 
-def _of_replies(questions: Questions, replies: OldReplies) -> Iterator[str]:
+def _of_replies(questions: Questions, replies: Mapping[int, Reply]) -> Iterator[str]:
     """Tell of replies that were not understood, and of questions that were put in the wrong language."""
-    if len(replies.labels) > len(questions.rows):
+    if len(replies) > len(questions.rows):
         yield (
-            f'tmp_judge.json holds {len(replies.labels)} replies for {len(questions.rows)} questions: '
+            f'tmp_judge.json holds {len(replies)} replies for {len(questions.rows)} questions: '
             'verdicts of another data set that was evaluated in the same process'
         )
-    said = {place: read_verdict(reply) for place, reply in replies.replies.items()}
-    missed = sum(said[place] is Verdict.CORRECT and not label for place, label in replies.labels.items())
-    unread = sum(verdict is None for verdict in said.values())
+    said = [(read_verdict(reply.text), reply.accepted) for reply in replies.values()]
+    missed = said.count((Verdict.CORRECT, False))
+    unread = sum(verdict is None for verdict, _ in said)
     if missed:
         yield f'{missed} replies of the old judge say yes, but not as \\boxed{{yes}}, and counted as no'
     if unread:
         yield f'{unread} replies of the old judge hold no verdict and counted as no'
     english = [place for place, row in enumerate(questions.rows) if row.about.language == 'en']
-    chinese = sum(language_of(replies.prompts.get(place, '')[:20]) == 'cn' for place in english)
+    asked = [replies[place].prompt for place in english if place in replies]
+    chinese = sum(language_of(prompt[:20]) == 'cn' for prompt in asked)
     if chinese:
         yield f'{chinese} of {len(english)} English questions were put to the old judge in Chinese'
 

@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     """What stays of a rejudged run when its responses are let go."""
 
     rows: list[Sequence[Value]]
-    """Of all metrics, as `_HEADERS` has them."""
+    """The rows of all metrics, with the columns of `_HEADERS`."""
     headline: set[str]
     """The metrics that are shown."""
     notes: list[str]

@@ -29,7 +29,6 @@ class ResultFile:
                 f'{place.name} is the result of an evaluation, which holds no {reading.kind}; leave out --as'
             )
         result = read_result(place)
-        undecided = result.block['counts'].get('undecided')
         return [
             Run(
                 (RESULT,),
@@ -39,8 +38,8 @@ class ResultFile:
                 result.judge,
                 tuple(result.block['k']),
                 record=result.record,
+                samples_for=result.sample_columns,
                 remarks=[f'health: {result.health.line}', *remarks_of(result.block)],
-                undecided=None if undecided is None else dict(zip(result.uids, undecided, strict=True)),
             )
         ]
 

@@ -33,10 +33,7 @@ KINDS = {
     'labels': ('correct',),
     'counts': ('n', 'c'),
 }
-"""Kind of a row → the fields that it needs."""
-
-MARKS = {'responses': 'responses', 'labels': 'correct', 'counts': 'c'}
-"""Kind → the field by which it is known."""
+"""Kind of a row → the fields that it needs; by the last of them it is known."""
 
 
 class Rows:
@@ -47,11 +44,7 @@ class Rows:
         return place.first is not None
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
-        """Return the one run of a file.
-
-        Raises:
-            InputError: the file or its first row cannot be read.
-        """
+        """Return the one run of a file."""
         naming = Naming(reading.fields, reading.kind)
         rows = place.rows()
         first = next(rows, None)
@@ -62,23 +55,23 @@ class Rows:
         except InputError as error:
             raise InputError(f'{place.row(first[0])}: {error}') from error
         questions = _questions(place, chain([first], rows), naming, reading)
-        return [Run((str(naming.kind),), questions, place=place.row)]
+        return [Run((str(naming.kind),), questions, where=place.row)]
 
 
 def _questions(
     place: Place, rows: Iterator[tuple[int, Row]], naming: Naming, reading: Reading
 ) -> Iterator[Question]:
     parsers: dict[str, Callable[[About, Row, Mapping[str, str]], Question]] = {
-        'responses': responded,
-        'labels': labelled,
-        'counts': counted,
+        'responses': _responded,
+        'labels': _labelled,
+        'counts': _counted,
     }
     parse = parsers[str(naming.kind)]
     of, takes = naming.of, reading.takes
     for number, row in rows:
         try:
             names = of(row)
-            asked = about(number, row, names)
+            asked = _about(number, row, names)
             question = parse(asked, row, names) if takes(asked) else None
         except InputError as error:
             raise InputError(f'{place.row(number)}: {error}') from error
@@ -101,13 +94,10 @@ class Naming:
     Args:
         given: a key of `FIELDS` → its name in this file, where that is not in the table, or to choose one.
         kind: one of `KINDS`, or None: that of the first row.
-
-    Raises:
-        InputError: `given` holds no key of the table.
     """
 
-    def __init__(self, given: Mapping[str, str] | None = None, kind: str | None = None) -> None:
-        self.given = dict(given or {})
+    def __init__(self, given: Mapping[str, str], kind: str | None) -> None:
+        self.given = given
         self.kind = kind
         self._why = 'the rows before it hold' if kind is None else 'it was to hold'
         self._shapes: dict[tuple[str, ...], Names] = {}
@@ -141,7 +131,7 @@ class Naming:
             if names:
                 found[key] = names[0]
                 twins += [(key, names[0], other) for other in names[1:]]
-        self.kind = self.kind or kind_of(found, row)
+        self.kind = self.kind or _kind_of(found, row)
         self._check(found, row)
         used = (*KINDS[self.kind], 'uid', 'problem', 'split', 'language', 'answers', 'unjudged')
         return Names(found, tuple(twin for twin in twins if twin[0] in used))
@@ -151,36 +141,34 @@ class Naming:
         missing = [key for key in KINDS[wanted] if key not in found]
         if not missing:
             return
-        others = [kind for kind, mark in MARKS.items() if mark in found and kind != wanted]
-        if MARKS[wanted] in missing and others:
+        others = [kind for kind in _kinds_of(found) if kind != wanted]
+        if KINDS[wanted][-1] in missing and others:
             raise InputError(
                 f'it holds {others[0]}, where {self._why} {wanted}; a file holds one kind of row'
             )
         expected = [self.given.get(missing[0]), *FIELDS[missing[0]]]
         raise InputError(
             f'there is no {missing[0]}: expected one of {", ".join(filter(None, expected))} '
-            f'(or give its name: --field {missing[0]}=…); there is {shown_names(row)}'
+            f'(or give its name: --field {missing[0]}=…); there is {_shown_names(row)}'
         )
 
 
-def kind_of(found: Mapping[str, str], row: Mapping[str, Any]) -> str:
-    """Return 'responses', 'labels' or 'counts', by what a row holds.
+def _kinds_of(found: Mapping[str, str]) -> list[str]:
+    return [kind for kind, needed in KINDS.items() if needed[-1] in found]
 
-    Raises:
-        InputError: none of them, or several.
-    """
-    kinds = [kind for kind, mark in MARKS.items() if mark in found]
+
+def _kind_of(found: Mapping[str, str], row: Mapping[str, Any]) -> str:
+    kinds = _kinds_of(found)
     if not kinds:
         expected = ', or '.join(f'{kind} ({", ".join(needed)})' for kind, needed in KINDS.items())
-        raise InputError(f'it is of no known kind: expected {expected}; there is {shown_names(row)}')
+        raise InputError(f'it is of no known kind: expected {expected}; there is {_shown_names(row)}')
     if len(kinds) > 1:
-        held = ' and '.join(f'{kind} ({found[MARKS[kind]]})' for kind in kinds)
+        held = ' and '.join(f'{kind} ({found[KINDS[kind][-1]]})' for kind in kinds)
         raise InputError(f'it holds {held}; say which to score: --as {" or --as ".join(kinds)}')
     return kinds[0]
 
 
-def shown_names(row: Mapping[str, Any]) -> str:
-    """Return the names of a row for a message, the first 20 of them."""
+def _shown_names(row: Mapping[str, Any]) -> str:
     names = [str(name)[:40] for name in list(row)[:20]]
     return ', '.join(names) + (', …' if len(row) > len(names) else '') if names else 'no field at all'
 
@@ -196,12 +184,8 @@ _SYMBOLS: dict[Any, str] = {
 """What a label may be (1 and 1.0 are True, 0 and 0.0 are False) → its symbol in a result record."""
 
 
-def about(number: int, row: Mapping[str, Any], names: Mapping[str, str]) -> About:
-    """Return which question a row is; one without uid is called by its number.
-
-    Raises:
-        InputError: a field is neither a text nor a whole number.
-    """
+def _about(number: int, row: Mapping[str, Any], names: Mapping[str, str]) -> About:
+    """Return which question a row is; one without uid is called by its number."""
     found: list[str | None] = []
     for key in ('uid', 'problem', 'split', 'language'):
         value = row[names[key]] if key in names else None
@@ -210,12 +194,7 @@ def about(number: int, row: Mapping[str, Any], names: Mapping[str, str]) -> Abou
     return About(number, str(number) if uid is None else uid, problem, split or '', language or '')
 
 
-def counted(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Counted:
-    """Return the question of a row of counts.
-
-    Raises:
-        InputError: no whole numbers with 0 ≤ c, 0 ≤ unjudged and c + unjudged ≤ n.
-    """
+def _counted(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Counted:
     n, c = row[names['n']], row[names['c']]
     unjudged = row[names['unjudged']] if 'unjudged' in names else 0
     whole = type(n) is int and type(c) is int and type(unjudged) is int
@@ -228,12 +207,7 @@ def counted(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> C
     )
 
 
-def labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Sampled:
-    """Return the question of a row of labels, perhaps with answers.
-
-    Raises:
-        InputError: a label is none, there is no label, the answers are not as many, or counts say otherwise.
-    """
+def _labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Sampled:
     verdicts = _verdicts(names['correct'], row[names['correct']])
     held = {'n': len(verdicts), 'c': verdicts.count('1'), 'unjudged': verdicts.count('?')}
     _refuse_contradictions(row, names, names['correct'], held)
@@ -248,13 +222,7 @@ def labelled(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> 
     return Sampled(about, verdicts, answers)
 
 
-def responded(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Responded:
-    """Return the question of a row of responses.
-
-    Raises:
-        InputError: question, reference or a response is no text, there is no response, or n says otherwise. A
-            null among the responses is refused as well: a sample that failed is no wrong answer.
-    """
+def _responded(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -> Responded:
     for key in ('question', 'reference'):
         if row[names[key]] is None:
             raise InputError(f'{names[key]} is null; expected a text')

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ..answers import FinalAnswer, final_answer
 from ..errors import InputError
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..judges.self_test import self_test_block
-from ..results.generation import Generation, totals_of
-from ..results.health import Health, remarks_of
+from ..results.health import Generation, Health, remarks_of, totals_of
 from ..results.record import SYMBOLS, Measures, undecided_reasons
+from ..results.samples import SampleColumns
 from ..scoring import Samples, answer_counts, judge_rows
 from .source import Counted, Responded, Run, Sampled, Selection
 from .summary import Line, Settings, check_sizes, summarise
@@ -21,8 +22,7 @@ from .votes import Ballot, ballot_of
 from .written import result_record
 
 LANGUAGE = 'en'
-"""Of a question whose row names none: the language in which a judge is asked."""
-
+"""The language in which a judge is asked, for a question whose row names none."""
 
 USUAL_KS = (4, 8, 16)
 """The k of a run that was made for none, as far as its questions have as many samples."""
@@ -61,30 +61,31 @@ class Scored:
     lines: list[Line]
     judged: Judged | None
     """What became of each response."""
-    whole: bool
-    """Whether all samples of each question count."""
 
     @property
     def judge(self) -> Mapping[str, Any]:
         """Return the identity of who judged; {} where the files do not say."""
         return self.judged.judge.identity() if self.judged else self.run.judge
 
-    def record(self, names: Mapping[str, str], labelled_by: str | None) -> dict[str, Any]:
-        """Return the result record.
+    def record(
+        self, names: Mapping[str, str], labelled_by: str | None, folder: Path
+    ) -> tuple[dict[str, Any], SampleColumns | None]:
+        """Return the result record, and the columns of its sample file as far as samples are known.
 
         Args:
             names: of the model and the data set.
-            labelled_by: who judged, where the files do not say.
+            labelled_by: who judged, where somebody says so.
+            folder: of the result.
         """
         [n] = {kind.n for kind in self.counts.kinds}
         return result_record(
             self.kept,
             Measures(n, self.settings.ks, self.settings.thresholds),
-            self.judge or {'name': labelled_by or self.kind},
+            {'name': labelled_by} if labelled_by else self.judge or {'name': self.kind},
             {**names, **({'settings': dict(self.run.settings)} if self.run.settings else {})},
             self.judged,
-            self.run.undecided if self.whole else None,
             self.run.record,
+            self.run.samples_for(folder) if self.run.samples_for else None,
         )
 
     def remarks(self, record: Mapping[str, Any] | None) -> Sequence[str]:
@@ -116,10 +117,9 @@ def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge])
     counts = tally.counts(choices.unjudged)
     if judged is None:
         choices.selection.check(len(counts))
-    settings = _settings(choices.settings, () if judged else run.ks, counts)
+    settings = _settings(choices.settings, run.ks, counts)
     lines = summarise(counts, ballots, settings)
-    whole = choices.selection.first is None
-    return Scored(run, kind, counts, ballots, kept, settings, lines, judged, whole)
+    return Scored(run, kind, counts, ballots, kept, settings, lines, judged)
 
 
 def _settings(chosen: Settings, known: Sequence[int], counts: Counts) -> Settings:
@@ -137,12 +137,14 @@ def _judged(run: Run, choices: Choices, make_judge: Callable[[], Judge]) -> Judg
     tally = Tally()
     asked = []
     for question in choices.selection.of(run):
-        if isinstance(question, Responded):
-            asked.append(question)
-            tally.add(question)
+        if not isinstance(question, Responded):
+            kind = type(question).__name__
+            raise InputError(f'{question.about.uid!r:.60} is a {kind} question in a run of responses')
+        asked.append(question)
+        tally.add(question)
     choices.selection.check(len(asked))
     unjudged = tally.counts()
-    check_sizes(unjudged, _settings(choices.settings, (), unjudged))
+    check_sizes(unjudged, _settings(choices.settings, run.ks, unjudged))
     return judged_by(make_judge(), asked)
 
 
@@ -217,7 +219,8 @@ def with_own_verdicts(question: Responded) -> Sampled:
     """
     verdicts = question.verdicts or '?' * len(question.responses)
     if len(verdicts) != len(question.responses):
-        raise InputError(f'{len(verdicts)} verdicts and {len(question.responses)} responses')
+        uid, count = question.about.uid, len(question.responses)
+        raise InputError(f'{uid!r:.60} has {len(verdicts)} verdicts and {count} responses')
     answers = tuple(final_answer(response).text for response in question.responses)
     return Sampled(question.about, verdicts, answers, question.question, question.reference)
 

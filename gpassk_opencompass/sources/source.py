@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..registry import Registry
-from ..results.generation import Generation
+from ..results.health import Generation
+from ..results.samples import SampleColumns
 
 
 class About(NamedTuple):
@@ -71,6 +72,8 @@ class Responded(NamedTuple):
     """What the engine told of each response; () where nothing is known."""
     verdicts: str = ''
     """As in `Sampled`; '' where nobody judged."""
+    places: tuple[tuple[Path, int], ...] = ()
+    """File and row of each response; () where a row has several."""
 
 
 Question = Counted | Sampled | Responded
@@ -146,9 +149,9 @@ class Selection:
         try:
             return _first_samples(question, self.first)
         except InputError as error:
-            if run.place is None:
+            if run.where is None:
                 raise
-            raise InputError(f'{run.place(question.about.number)}: {error}') from error
+            raise InputError(f'{run.where(question.about.number)}: {error}') from error
 
 
 def _first_samples(question: Question, first: int) -> Question:
@@ -165,6 +168,7 @@ def _first_samples(question: Question, first: int) -> Question:
             responses=question.responses[:first],
             generations=question.generations[:first],
             verdicts=question.verdicts[:first],
+            places=question.places[:first],
         )
     answers = None if question.answers is None else question.answers[:first]
     return question._replace(verdicts=question.verdicts[:first], answers=answers)
@@ -246,10 +250,10 @@ class Run:
         judge: the identity of who gave the verdicts; {} where the files do not say.
         ks: the k of G-Pass@k that the run was made for.
         settings: of the sampling, JSON-able: temperature, engine, …; {} where they are not known.
-        place: where the question with a number (`About.number`) stands, for messages.
+        where: tells where the question with a number (`About.number`) stands, for messages.
         record: the result record that was read, so that what it says of the samples is kept.
+        samples_for: gives the columns of its samples for a result in a folder.
         remarks: sentences that a reader should know before quoting a score.
-        undecided: samples of each uid that the judge gave up on; None where that is not known.
     """
 
     kinds: tuple[str, ...]
@@ -259,10 +263,10 @@ class Run:
     judge: Mapping[str, Any] = field(default_factory=dict)
     ks: tuple[int, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    place: Callable[[int], str] | None = None
+    where: Callable[[int], str] | None = None
     record: Mapping[str, Any] | None = None
+    samples_for: Callable[[Path], SampleColumns | None] | None = None
     remarks: Sequence[str] = ()
-    undecided: Mapping[str, int] | None = None
 
     @property
     def name(self) -> str:

@@ -71,17 +71,24 @@ class Counts:
         """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
-        _, numbers, sizes = np.unique(self.problems, return_inverse=True, return_counts=True)
-        return numbers.ravel(), sizes
+        _, first, numbers, sizes = np.unique(
+            self.problems, return_index=True, return_inverse=True, return_counts=True
+        )
+        # In order of appearance, not of the hashes, which another process has others of: sums round alike.
+        order = np.argsort(first)
+        return np.argsort(order)[numbers.ravel()], sizes[order]
 
     @cached_property
     def sizes(self) -> Counter[int]:
         """Return n, as `unjudged` has it → how many questions have so many samples."""
         sizes: Counter[int] = Counter()
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                sizes[kind.counted(self.unjudged)[0]] += weight
+        for kind, weight in self._present:
+            sizes[kind.counted(self.unjudged)[0]] += weight
         return sizes
+
+    @property
+    def _present(self) -> list[tuple[Kind, int]]:
+        return [both for both in zip(self.kinds, self.weights.tolist(), strict=True) if both[1]]
 
     @property
     def groups(self) -> list[str]:
@@ -124,18 +131,16 @@ class Counts:
     def histograms(self) -> dict[int, Floats]:
         """Return n → how many questions have c = 0 … n."""
         found = {n: np.zeros(n + 1) for n in self.sizes}
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                n, c = kind.counted(self.unjudged)
-                found[n][c] += weight
+        for kind, weight in self._present:
+            n, c = kind.counted(self.unjudged)
+            found[n][c] += weight
         return found
 
     def check_sizes(self) -> None:
         """Raise InputError unless all questions have as many samples; it says which n there are."""
         sizes: Counter[int] = Counter()
-        for kind, weight in zip(self.kinds, self.weights.tolist(), strict=True):
-            if weight:
-                sizes[kind.n] += weight
+        for kind, weight in self._present:
+            sizes[kind.n] += weight
         if len(sizes) > 1:
             rare, count = min(sizes.items(), key=lambda size: (size[1], size[0]))
             at = self.lines[np.array([kind.n == rare for kind in self.kinds])[self.ids]][0]

@@ -76,9 +76,7 @@ def ballot_of(question: Question, unjudged: Unjudged) -> Ballot:
     return ballot([answer for answer, _ in kept], [correct for _, correct in kept])
 
 
-@lru_cache(maxsize=100_000)
-def _form(answer: str) -> str:
-    return normal_form(answer)
+_form = lru_cache(maxsize=100_000)(normal_form)
 
 
 def majority(ballot: Ballot, m: int) -> float:

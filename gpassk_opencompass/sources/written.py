@@ -7,10 +7,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..files import mapping
 from ..replicas import describe_replicas
 from ..results.record import Measures, Questions, counts_record, versions_with, write_record
+from ..results.samples import WORDS, SampleColumns, sample_columns
 from .source import Counted, Sampled
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _OF_SAMPLES = (
 )
 """Entries of `gpassk` that hold for the same samples with the same verdicts, whatever k and τ."""
 
-_A_SAMPLE = ('judged_by', 'judges', 'finish_reasons', 'finishes', 'output_tokens')
+_A_SAMPLE = ('judged_by', 'judges')
 """Columns of the details of which the same is true, each with what explains its letters."""
 
 
@@ -33,10 +35,12 @@ def result_record(
     judge: Mapping[str, Any],
     run: Mapping[str, Any],
     judged: Judged | None = None,
-    undecided: Mapping[str, int] | None = None,
     read: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    known: SampleColumns | None = None,
+) -> tuple[dict[str, Any], SampleColumns | None]:
     """Return the record that an evaluation of these questions would have written, so far as is known.
+
+    With it come the columns of its sample file, None where answers or verdicts are not known.
 
     Args:
         questions: each with `measures.n` samples.
@@ -44,9 +48,9 @@ def result_record(
         judge: the identity of who judged.
         run: what the model and the data set are called: `gpassk.run`.
         judged: of responses: what became of each; then the record lacks nothing.
-        undecided: how many samples of each uid the judge gave up on, if that is known.
         read: the record from which the questions were read. Where they are all of its questions with all of
             their samples, what it says of the samples stands in the new one, too.
+        known: what is known of the samples of `read`.
     """
     columns = _columns(questions, measures.n, run.get('dataset', ''))
     created = datetime.now(timezone.utc).isoformat(timespec='microseconds')
@@ -57,23 +61,45 @@ def result_record(
     if judged is not None:
         return _of_judged(judged, columns, measures, more)
     counts = np.array([_counts(question) for question in questions])
-    gave_up = None if undecided is None else np.array([undecided[one.about.uid] for one in questions])
-    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, gave_up, **more)
+    undecided = _undecided(questions, measures.n, read['gpassk']) if read else None
+    record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, undecided, **more)
     sampled = [question for question in questions if isinstance(question, Sampled)]
+    samples: dict[str, Any] | None = None
     if len(sampled) == len(questions):
         record['details']['verdicts'] = [question.verdicts for question in sampled]
         if all(question.answers is not None for question in sampled):
             record['details']['answers'] = [list(question.answers or ()) for question in sampled]
-    if read is not None:
+            samples = {
+                'uid': [uid for uid in columns.uid for _ in range(measures.n)],
+                'replica': list(range(measures.n)) * len(sampled),
+                'answer': [answer for question in sampled for answer in question.answers or ()],
+                'verdict': [WORDS[symbol] for question in sampled for symbol in question.verdicts],
+            }
+    if read is not None and _of_same_samples(read, record):
         _carry_over(read, record)
-    return record
+        samples = samples and {**(known or {}), **samples}
+    return record, samples
+
+
+def _of_same_samples(read: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    old, new = read['gpassk'], record['gpassk']
+    return bool((old['n'], old['counts']['uid']) == (new['n'], new['counts']['uid']))
+
+
+def _undecided(
+    questions: Sequence[Counted | Sampled], n: int, read: Mapping[str, Any]
+) -> NDArray[np.int64] | None:
+    """Return how many samples of each question the judge gave up on; None where it is not known of all n."""
+    counts = read['counts']
+    if n != read['n'] or 'undecided' not in counts:
+        return None
+    known = dict(zip(counts['uid'], counts['undecided'], strict=True))
+    return np.array([known[one.about.uid] for one in questions])
 
 
 def _carry_over(read: Mapping[str, Any], record: dict[str, Any]) -> None:
-    """Add what the record that was read says of its samples, if those of the new one are the same."""
+    """Add what the record that was read says of its samples, which are those of the new one."""
     old, new = read['gpassk'], record['gpassk']
-    if (old['n'], old['counts']['uid']) != (new['n'], new['counts']['uid']):
-        return
     new |= {name: old[name] for name in _OF_SAMPLES if name in old}
     if old['data']['sha256'] == new['data']['sha256']:
         new['data'] = old['data']
@@ -85,19 +111,22 @@ def _carry_over(read: Mapping[str, Any], record: dict[str, Any]) -> None:
 
 def _of_judged(
     judged: Judged, columns: Questions, measures: Measures, more: Mapping[str, Any]
-) -> dict[str, Any]:
-    answers = judged.answers
-    return write_record(
+) -> tuple[dict[str, Any], SampleColumns]:
+    answers = [answer.text for answer in judged.answers]
+    record = write_record(
         columns,
         measures,
         judged.judgements,
-        [answer.text for answer in answers],
+        answers,
         judged.judge,
         judged.generations,
         **judged.counts(),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )
+    told = {'response_characters': [len(response) for response in judged.responses]}
+    generations = judged.generations
+    return record, sample_columns(columns.uid, columns.rows, judged.judgements, answers, generations, told)
 
 
 def _columns(questions: Sequence[Counted | Sampled], n: int, dataset: str) -> Questions:

@@ -39,7 +39,7 @@ def benchmark_names() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class TemplateBenchmark:
     """One benchmark of a template; of LiveMathBench, one version.
 
     Args:
@@ -86,7 +86,7 @@ class Benchmark:
         }
 
 
-def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
+def read_benchmarks(variables: Mapping[str, Any]) -> tuple[TemplateBenchmark, ...]:
     """Read the `BENCHMARK_LINES` of a template: one entry a benchmark, of LiveMathBench one a version.
 
     Raises:
@@ -104,7 +104,7 @@ def read_benchmarks(variables: Mapping[str, Any]) -> tuple[Benchmark, ...]:
     revisions = _read_revisions(variables)
     evaluator = _read_evaluator(variables)
     benchmarks = tuple(
-        Benchmark(key, *fields, cot, evaluator)
+        TemplateBenchmark(key, *fields, cot, evaluator)
         for key in keys
         for fields in _questions_of(key, _path(paths, key), _path(revisions, key), variables)
     )
@@ -219,7 +219,7 @@ def _path(paths: Mapping[str, str], key: str) -> str | None:
     return paths[max(hits, key=len)] if hits else None
 
 
-def _check_labels(benchmarks: Sequence[Benchmark]) -> None:
+def _check_labels(benchmarks: Sequence[TemplateBenchmark]) -> None:
     seen: dict[str, str] = {}
     for benchmark in benchmarks:
         if benchmark.label in seen:

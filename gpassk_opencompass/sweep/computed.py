@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from ..errors import TemplateError
 from ..naming.names import check_file_name
-from .grid import PARTS, Run
+from .grid import PARTS, Run, distinct
 
 
 def is_computed(variables: Mapping[str, Any]) -> bool:
@@ -29,16 +30,11 @@ def computed_runs(variables: Mapping[str, Any]) -> list[Run]:
     for dataset in datasets:
         _check_samples(dataset)
     parts = {name: variables[name] for name in PARTS if name in variables}
-    runs: dict[str, Run] = {}
-    for model in models:
-        for dataset in datasets:
-            file = check_file_name(f'{model["abbr"]}@{dataset["abbr"]}.py')
-            if file in runs:
-                raise TemplateError(f'two pairs of models and datasets would both be written to {file}')
-            runs[file] = _run(file, model, dataset, parts)
+    pairs = product(models, datasets)
+    runs = distinct((_run(*pair, parts) for pair in pairs), 'pairs of models and datasets')
     if any(dataset.get('n', 1) != 1 for dataset in datasets):
         _warn_of_fixed_seeds(models)
-    return list(runs.values())
+    return runs
 
 
 def check_overrides(lines: Mapping[str, Any]) -> None:
@@ -51,10 +47,10 @@ def check_overrides(lines: Mapping[str, Any]) -> None:
         )
 
 
-def _run(file: str, model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
+def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
     length = model.get('max_out_len')
     return Run(
-        file=file,
+        file=check_file_name(f'{model["abbr"]}@{dataset["abbr"]}.py'),
         config={'models': [model], 'datasets': [dataset], **parts},
         model=model['abbr'],
         path=str(model.get('path', '')),

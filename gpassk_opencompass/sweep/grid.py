@@ -24,7 +24,7 @@ from .axes import (
     unknown,
     with_lines,
 )
-from .benchmarks import BENCHMARK_LINES, Benchmark, read_benchmarks
+from .benchmarks import BENCHMARK_LINES, TemplateBenchmark, read_benchmarks
 from .engines import DEFAULT_ENGINE, ENGINES, Engine, engine_of, model_config, usable_engines
 from .models import Llm, read_llms, read_option
 
@@ -75,16 +75,28 @@ def runs(variables: Mapping[str, Any]) -> list[Run]:
     llms = _read_llms(engine, variables)
     exclude = read_exclude(variables.get('exclude', ()))
     parts = _read_parts(variables)
-    found: dict[str, Run] = {}
-    for llm in llms:
-        for run in _runs_of(llm, engine, with_lines(variables, llm.lines), exclude, parts):
-            if run.file in found:
-                raise TemplateError(f'two combinations would both be written to {run.file}')
-            found[run.file] = run
+    found = distinct(
+        (
+            run
+            for llm in llms
+            for run in _runs_of(llm, engine, with_lines(variables, llm.lines), exclude, parts)
+        ),
+        'combinations',
+    )
     if not found:
         raise TemplateError('exclude leaves out every combination of the template')
     exclude.warn_of_unused()
-    return list(found.values())
+    return found
+
+
+def distinct(found: Iterable[Run], what: str) -> list[Run]:
+    """Return the runs; raise TemplateError if two would be written to one file."""
+    runs: dict[str, Run] = {}
+    for run in found:
+        if run.file in runs:
+            raise TemplateError(f'two {what} would both be written to {run.file}')
+        runs[run.file] = run
+    return list(runs.values())
 
 
 def expand(variables: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -121,13 +133,13 @@ def _runs_of(
                     )
 
 
-def _datasets(benchmark: Benchmark, name: DatasetName, max_out_len: int) -> list[dict[str, Any]]:
+def _datasets(benchmark: TemplateBenchmark, name: DatasetName, max_out_len: int) -> list[dict[str, Any]]:
     return [benchmark.config(name, max_out_len)]
 
 
 def _read_own(
     llm: Llm, engine: Engine, variables: Mapping[str, Any]
-) -> tuple[Sampling, list[Settings], Sequence[Benchmark]]:
+) -> tuple[Sampling, list[Settings], Sequence[TemplateBenchmark]]:
     """Return what the axes are for one model; an error says which, if it has lines of its own."""
     try:
         settings = read_settings(

@@ -101,7 +101,7 @@ _AT_ENDS = re.compile(r'^[-+>#\[]|^\d+[.)](?= |$)|#(?=#*$)')
 """What begins a list, a quotation, a heading or the target of a link, and what ends a heading."""
 
 _PLAIN = {'<': '&lt;', '&': '&amp;', '~': '&#126;', '/': '&#47;'}
-"""Of characters before which a backslash is not taken away by every reader of Markdown."""
+"""Characters before which some readers of Markdown show a backslash → what is written for them."""
 
 
 def one_line(text: str) -> str:

@@ -51,7 +51,7 @@ class Population:
             )
 
     def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
-        """Return the mean of the metric and its variance between and within questions of n samples."""
+        """Return mean and variance of the metric between questions, and its variance within them with n."""
         [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
         values = value_table(metric, n)
         chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
@@ -79,7 +79,7 @@ class Plan:
     half_width: float
     """With the questions at hand; NaN if their number was not given, or where `refused`."""
     within_share: float
-    """Of the variance: what more samples could still remove."""
+    """The share of the variance that more samples a question could still remove."""
     refused: str = ''
     """Why no interval would be printed with the questions at hand."""
     raised: str = ''

@@ -20,7 +20,7 @@ from opencompass.models.base import BaseModel, LMTemplateParser
 from opencompass.openicl.icl_evaluator import BaseEvaluator
 
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
-from gpassk_opencompass.plugin.seeds import Sample, SeedsOfBatch
+from gpassk_opencompass.plugin.handover import Sample, SeedsOfBatch
 
 DIES = 'KNOWN_MODEL_DIES'
 """Environment variable: kill -9 of the process when so many rows are answered."""

@@ -20,7 +20,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
 from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 
 ROWS = [
     {'uid': 'a', 'question': '1 + 1?', 'answer': '2', 'responses': [r'\boxed{2}', '3'], 'language': 'en'},

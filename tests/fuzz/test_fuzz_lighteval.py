@@ -17,7 +17,7 @@ from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.results.read import read as read_result
 from gpassk_opencompass.results.record import data_of
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from saved import K, N, save_run
 
-from gpassk_opencompass import RuleJudge, demo, score
+from gpassk_opencompass import RuleJudge, demo
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.collect import collect
-from gpassk_opencompass.results.generation import Generation
-from gpassk_opencompass.scoring import Samples
+from gpassk_opencompass.results.health import Generation
+from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.results.samples import TOLD
+from gpassk_opencompass.scoring import Samples, score_samples
 
 
 @pytest.fixture(scope='module')
@@ -44,14 +45,18 @@ def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None
         ],
     )
     with RuleJudge() as judge:
-        record = score(samples, judge, n=N, k=K)
+        record, known = score_samples(samples, judge, n=N, k=K)
     [result] = collect([tmp_path]).results
     assert result.signature == record['gpassk']['signature']
     assert dict(result.block['counts']) == record['gpassk']['counts']
-    assert result.record['details'] == {name: record['details'][name] for name in result.record['details']}
-    assert result.record['details']['output_tokens'] == [
+    own = [name for name in result.record['details'] if name not in TOLD]
+    assert {name: result.record['details'][name] for name in own} == record['details']
+    assert result.samples is not None
+    assert result.samples.by_question('output_tokens') == [
         [len(tokens) for tokens in response.output_tokens] for response in responses
     ]
+    for name in ('answer', 'verdict', 'decided_by', *TOLD):
+        assert result.samples.column(name) == known.get(name)
     assert result.health.output_tokens == record['gpassk']['output_tokens']
 
 

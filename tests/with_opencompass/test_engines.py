@@ -19,7 +19,7 @@ from gpassk_opencompass.sweep import engines, local_engines, server_engines
 from gpassk_opencompass.sweep.grid import expand
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
+seeds = import_plugin('.handover')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 DOCS = Path(__file__).resolve().parents[2] / 'docs' / 'engines.md'

@@ -19,7 +19,7 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
+seeds = import_plugin('.handover')
 server_model = import_plugin('.models.lmdeploy_server')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hosts import READER, SHARED, import_plugin, write_bench
 from judge_server import JudgeServer
+from pyarrow import parquet  # type: ignore[import-untyped]
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError
 
@@ -111,7 +112,7 @@ def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
         for prompt, response, answer in zip(rows['prompt'], responses, rows['answer'], strict=True)
     ]
     predictions.write_text(json.dumps({str(number): row for number, row in enumerate(kept)}))
-    import_plugin('.seals').write_seal(predictions, predictions, '', {})
+    import_plugin('.predictions').write_seal(predictions, predictions, '', {})
     scored = {'predictions': responses, 'references': rows['answer'], 'test_set': rows}
     with JudgeServer(lambda asked: r'\boxed{no}') as server:
         evaluator = plugin.GPassKEvaluator(model_name='judge', url=[server.url])
@@ -121,6 +122,41 @@ def test_the_files_of_a_model_are_where_opencompass_puts_them_whatever_its_name(
         predictions.write_text('{"0": {}}')
         with pytest.raises(IncompleteError, match='is not as it was written'):
             evaluator.evaluate(2, 2, rows, **scored)
+
+
+@pytest.mark.parametrize('wrapped', [False, True])
+def test_a_row_a_sample_lies_beside_the_result(tmp_path: Path, wrapped: bool) -> None:
+    """Where OpenCompass writes results, under the data set's whole name, with a dot too; else nowhere."""
+    rows = build_rows(tmp_path)
+    predictions = [text if row < 4 else 'I give up' for row, text in enumerate(right_answers(rows))]
+    judge = {'evaluator': {'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}}
+    scored = {'predictions': predictions, 'references': rows['answer'], 'origin_prompt': [''] * 8}
+    scored = scored if wrapped else {**scored, 'test_set': rows}
+    alone = plugin.GPassKEvaluator(**(judge if wrapped else {})).evaluate(2, 2, rows, **scored)
+    assert 'sample_file' not in alone['gpassk']
+    evaluator = plugin.GPassKEvaluator(**(judge if wrapped else {}))
+    evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench-0.5')
+    record = evaluator.evaluate(2, 2, rows, **scored)
+    told = record['gpassk'].pop('sample_file')
+    assert record['gpassk']['counts'] == alone['gpassk']['counts']
+    assert (told['name'], told['rows']) == ('bench-0.5.samples.parquet', 8)
+    table = parquet.read_table(tmp_path / 'work' / 'results' / 'model' / told['name']).to_pydict()
+    assert table['uid'] == [uid for uid in record['gpassk']['counts']['uid'] for _ in range(2)]
+    assert table['replica'] == [0, 1] * 4
+    assert table['response_characters'] == [len(predictions[at + 4 * r]) for at in range(4) for r in range(2)]
+    correct = [sum(one == 'correct' for one in table['verdict'][at : at + 2]) for at in range(0, 8, 2)]
+    assert correct == record['gpassk']['counts']['c']
+
+
+def test_scores_outlive_a_sample_file_that_cannot_be_written(tmp_path: Path) -> None:
+    """A folder is in its place."""
+    rows = build_rows(tmp_path)
+    evaluator = plugin.GPassKEvaluator()
+    evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
+    (tmp_path / 'work' / 'results' / 'model' / 'bench.samples.parquet').mkdir(parents=True)
+    scored = {'predictions': right_answers(rows), 'references': rows['answer'], 'test_set': rows}
+    record = evaluator.evaluate(2, 2, rows, **scored)
+    assert (record['accuracy'], record['gpassk'].get('sample_file')) == (100.0, None)
 
 
 def test_a_cascade_asks_only_for_what_the_rule_rejects(tmp_path: Path) -> None:

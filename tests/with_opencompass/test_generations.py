@@ -16,11 +16,11 @@ from hosts import import_plugin
 from judge_server import Act, Asked, Fail, JudgeServer, Say, completion
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.results.generation import Generation
+from gpassk_opencompass.results.health import Generation
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
-generations = import_plugin('.generations')
+seeds = import_plugin('.handover')
+generations = import_plugin('.handover')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 TELLING = [engine for engine in ENGINES if engine != 'huggingface']

@@ -12,6 +12,7 @@ from hosts import dataset_config, import_plugin, results_of, write_bench, write_
 
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.results.check import check
+from gpassk_opencompass.results.read import collect
 
 import_plugin()
 pytestmark = pytest.mark.e2e
@@ -73,11 +74,18 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     assert len(told) == N * len(QUESTIONS)
     tokens = [one['output_tokens'] for one in told]
     assert len(set(tokens)) > 2
-    details, block = result['details'], result['gpassk']
-    assert details['output_tokens'] == by_question(tokens)
-    assert [
-        [details['finishes'][letter] for letter in letters] for letters in details['finish_reasons']
-    ] == by_question([one['finish_reason'] for one in told])
+    [found] = collect([out]).results
+    samples, block = found.samples, result['gpassk']
+    assert samples is not None
+    assert samples.by_question('output_tokens') == by_question(tokens)
+    assert samples.by_question('finish_reason') == by_question([one['finish_reason'] for one in told])
+    assert samples.by_question('seed') == by_question([row['sample']['seed'] for row in rows_of(out)])
+    assert samples.by_question('response_characters') == by_question(
+        [len(row['prediction']) for row in rows_of(out)]
+    )
+    places = zip(samples.column('file') or (), samples.column('row') or (), strict=True)
+    texts = [json.loads((found.path.parent / file).read_text())[str(row)] for file, row in places]
+    assert texts == [row for one in by_question(rows_of(out)) for row in one]
     assert block['output_tokens'] == sum(tokens)
     assert block['prompt_tokens'] == sum(one['prompt_tokens'] for one in told)
     assert block['truncated'] == sum(one['finish_reason'] == 'length' for one in told)
@@ -97,7 +105,10 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     forks.opencompass(config, out, '-m', 'eval', '-r')
     [mixed] = results_of(out)
     known = len(json.loads(first.read_text()))
-    assert mixed['details']['output_tokens'] == by_question(tokens[:known] + [None] * (len(tokens) - known))
+    [found] = collect([out]).results
+    assert found.samples is not None
+    expected = by_question(tokens[:known] + [None] * (len(tokens) - known))
+    assert found.samples.by_question('output_tokens') == expected
     assert mixed['gpassk']['finish_reasons']['unknown'] == len(tokens) - known
     assert mixed['gpassk']['truncated_by'] == 'text'
     assert not {'output_tokens', 'prompt_tokens'} & set(mixed['gpassk'])

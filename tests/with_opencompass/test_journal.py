@@ -16,9 +16,9 @@ from gpassk_opencompass.files import digest, put_aside
 from gpassk_opencompass.naming.names import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
-journal = import_plugin('.journal')
-seals = import_plugin('.seals')
-Sample = import_plugin('.seeds').Sample
+journal = import_plugin('.predictions')
+seals = import_plugin('.predictions')
+Sample = import_plugin('.handover').Sample
 
 SAMPLES = [Sample('q', replica) for replica in range(8)]
 

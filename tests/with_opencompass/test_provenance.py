@@ -19,8 +19,8 @@ from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.files import PROVENANCE
 
 provenance = import_plugin('.provenance')
-asked = import_plugin('.asked')
-Sample = import_plugin('.seeds').Sample
+asked = import_plugin('.rows')
+Sample = import_plugin('.handover').Sample
 
 ENTRY = {
     'type': 'gpassk_opencompass.SeededVLLM',

@@ -13,7 +13,7 @@ plugin = import_plugin()
 torch = pytest.importorskip('torch', reason='OpenCompass is not installed in this environment')
 inferencer = import_plugin('.inferencer')
 models = import_plugin('.models.huggingface')
-seeds = import_plugin('.seeds')
+seeds = import_plugin('.handover')
 Sample = seeds.Sample
 
 PROBS = [0.5, 0.0, 0.3, 0.0, 0.2]

@@ -63,7 +63,7 @@ def test_a_score_that_no_interval_holds_for_has_none(tmp_path: Path) -> None:
     """One problem is too few, and the note says so."""
     folder = summarize(tmp_path, make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
     text = (folder / 'summary_now.md').read_text()
-    assert '|         |      – [a] |' in text
+    assert '|         |        [a] |' in text
     assert '[a] no interval: 1 problems, fewer than 20' in text
 
 

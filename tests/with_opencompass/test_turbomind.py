@@ -16,7 +16,7 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
+seeds = import_plugin('.handover')
 
 WHEEL = Path(sys.prefix) / 'lmdeploy-wheel'
 SAMPLES = [seeds.Sample('202412/AMC_en/0', 0), seeds.Sample('202412/AMC_en/0', 1)]

@@ -13,7 +13,7 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
-seeds = import_plugin('.seeds')
+seeds = import_plugin('.handover')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 VERSIONS = [entry['version'] for entry in VLLM]

@@ -50,6 +50,12 @@ def rows_of(questions: int, n: int) -> Any:
     return datasets.Dataset.from_list(rows * n)
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results lie below the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def evaluate(evaluator: Any, rows: Any, predictions: list[str], n: int, k: Any = 2, **more: Any) -> Any:
     references = more.pop('references', ['A'] * len(rows))
     arguments = {'predictions': predictions, 'references': references, 'test_set': rows, **more}

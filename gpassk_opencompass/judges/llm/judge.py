@@ -335,7 +335,7 @@ class LLMJudge:
         verdict = self._store.get(key)
         if verdict is None:
             return Judgement(Verdict.UNJUDGED, 'llm', reasons[key])
-        return Judgement(verdict, 'llm')
+        return Judgement(verdict, 'llm', reply_key=key)
 
     def _count(self, asks: Mapping[str, Candidate], missing: Mapping[str, Candidate]) -> None:
         self._counts['stored'] += len(asks) - len(missing)

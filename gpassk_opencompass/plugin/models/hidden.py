@@ -19,7 +19,7 @@ class HiddenKey(logging.Filter):
         self._keys = keys
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Called by the logger with each record, which gets its message, and its traceback, without keys."""
+        """Take the keys out of a log record's message and traceback."""
         record.msg, record.args = self._without(record.getMessage()), ()
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)

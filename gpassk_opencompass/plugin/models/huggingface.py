@@ -13,9 +13,8 @@ from opencompass.models import HuggingFacewithChatTemplate
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
-from ...results.generation import CUT_OFF, Generation
-from ..generations import GenerationsOfBatch
-from ..seeds import SeedsOfBatch
+from ...results.health import CUT_OFF, Generation
+from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}

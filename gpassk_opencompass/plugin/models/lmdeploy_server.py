@@ -14,9 +14,8 @@ from opencompass.models.turbomind_api import TurboMindAPIModel
 from opencompass.registry import MODELS
 
 from ...keys import hidden, without_user
-from ...results.generation import Generation
-from ..generations import AskedOnce, GenerationsOfBatch
-from ..seeds import SERVER_BITS, SeedsOfBatch
+from ...results.health import Generation
+from ..handover import SERVER_BITS, AskedOnce, GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, key_from, refuse
 
 CLIENT_MODULE = 'lmdeploy.serve.openai.api_client'
@@ -118,7 +117,7 @@ class ChatClient:
     def completions_v1(
         self, prompt: str, model: str, max_tokens: int, max_completion_tokens: int, **settings: Any
     ) -> Iterator[dict[str, Any]]:
-        """The answer, in the form that the client of lmdeploy gave it."""
+        """Return the answer in the form that the client of lmdeploy gave it."""
         limits = {'max_tokens': max_tokens, 'max_completion_tokens': max_completion_tokens}
         choice = self._asked(model, prompt, {**limits, **settings}).choices[0]
         if choice.finish_reason not in ('stop', 'length'):
@@ -147,7 +146,7 @@ class ChatClient:
 
 @contextmanager
 def _chat_as_client(retry: int, timeout: float) -> Iterator[None]:
-    """Within this context the module that the base class takes its client from offers `ChatClient`."""
+    """Let the module that the base class takes its client from offer `ChatClient` meanwhile."""
 
     def client(api_addr: str, api_key: str | None) -> ChatClient:
         return ChatClient(api_addr, api_key, retry, timeout)

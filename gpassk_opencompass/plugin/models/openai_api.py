@@ -13,9 +13,8 @@ from opencompass.registry import MODELS
 
 from ...errors import InputError
 from ...keys import hidden, read_key
-from ...results.generation import Generation
-from ..generations import AskedOnce, GenerationsOfBatch
-from ..seeds import SERVER_BITS, SeedsOfBatch
+from ...results.health import Generation
+from ..handover import SERVER_BITS, AskedOnce, GenerationsOfBatch, SeedsOfBatch
 from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
 
@@ -85,7 +84,7 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
 
 
 def _keys(key_env: str | None, key: Any) -> dict[str, Any]:
-    """The argument `key`, read here: the base class would take blanks around a key for a part of it."""
+    """Return the keys in the argument `key` without blanks around them, which the base class would keep."""
     if key_env:
         return {'key': key_from(key_env)}
     if key == 'ENV' and (found := read_key(OPENAI_KEY)):

@@ -20,7 +20,7 @@ SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
 
 
 def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
-    """InputError for the first key that has a reason.
+    """Raise InputError for the first key that has a reason.
 
     >>> refuse('gen_config', {'random_seed': 42}, {'random_seed': 'each sample has its own.'})
     Traceback (most recent call last):
@@ -32,20 +32,20 @@ def refuse(where: str, given: Mapping[str, Any], reasons: Mapping[str, str]) -> 
 
 
 def refuse_unknown(where: str, given: Collection[str], kind: type) -> None:
-    """InputError for keys that the class does not have: OpenCompass leaves them out without a word."""
+    """Raise InputError for keys that the class does not have: OpenCompass drops them silently."""
     unknown = sorted(key for key in given if not hasattr(kind, key))
     if unknown:
         raise InputError(f'{where} has {unknown}, which the installed {kind.__name__} does not know')
 
 
 def refuse_greedy(where: str, given: Mapping[str, Any], switch: str) -> None:
-    """InputError for sampling settings that the engine would not use; `switch` is what turns them on."""
+    """Raise InputError for sampling settings that the engine would not use without `switch`."""
     if idle := [key for key in SAMPLING if key in given]:
         raise InputError(f'{where} has {idle}, but without {switch} the engine is greedy and ignores them')
 
 
 def key_from(variable: str) -> str:
-    """The API key in an environment variable; InputError if it is not there, or cannot be sent."""
+    """Return the API key in an environment variable; InputError if it is missing or cannot be sent."""
     key = read_key(variable)
     if not key:
         raise InputError(f'key_env={variable!r}: this environment variable is empty; export {variable}=…')

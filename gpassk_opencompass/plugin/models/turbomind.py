@@ -9,9 +9,8 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...results.generation import Generation
-from ..generations import GenerationsOfBatch
-from ..seeds import SeedsOfBatch
+from ...results.health import Generation
+from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown
 
 RULED = {'random_seed': SEED, 'seed': SEED, 'n': COUNT, 'max_new_tokens': LENGTH}

@@ -8,9 +8,8 @@ from typing import Any
 from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...results.generation import Generation
-from ..generations import GenerationsOfBatch, length_of
-from ..seeds import SeedsOfBatch
+from ...results.health import Generation
+from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {

@@ -23,7 +23,7 @@ PER_PAGE = 20
 """Panels of a figure."""
 
 LARGEST_DRAWN = 60
-"""Of more runs, so many are drawn as panels, from the top of the table; the tables and the page have all."""
+"""Runs that are drawn as panels, from the top of the table; the tables and the page have all."""
 
 _TOP, _SUBTITLE_ROW, _TITLE_ROW, _NOTE_ROW, _LEGEND_ROW = 0.34, 0.15, 0.3, 0.145, 0.24
 _LEFT, _RIGHT, _AXIS, _GAP = 0.62, 0.2, 0.48, 0.18

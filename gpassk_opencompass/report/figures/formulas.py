@@ -36,10 +36,10 @@ CORRECT = (8, 16, 24, 32, 48, 64, 72, 78)
 DRAWN = (4, 8, 16, 32)
 
 CHANCE, DRAWS, QUESTIONS, RERUNS = 0.75, 8, 100, 2_000
-"""Of the simulation: each question is answered right with this chance; k; how many; how often all anew."""
+"""The simulation: the chance of a right answer, k, the number of questions, and the reruns."""
 
 SIZES = (8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
-"""Its n."""
+"""The n of the simulation."""
 
 
 def formulas() -> Iterator[Drawing]:
@@ -98,7 +98,7 @@ class Simulated(NamedTuple):
     estimates: Floats
     """Means of G-Pass@k over the questions, of shape (sizes, reruns)."""
     plugged: Floats
-    """The same of the binomial formula with c/n in the place of the chance."""
+    """Means of the binomial formula with c/n in the place of the chance, of the same shape."""
 
 
 def simulate(tau: float, seed: int = 0) -> Simulated:

@@ -20,7 +20,7 @@ ROWS = 60
 
 MOST_ROWS = 300
 MOST_COLUMNS = 400
-"""Of more questions, neighbours in the order of difficulty share a column, which shows their mean."""
+"""Columns of a map; of more questions, neighbours by difficulty share one, which shows their mean."""
 
 NAMED_COLUMNS = 48
 """So many questions or fewer have their names below."""

@@ -6,8 +6,8 @@ import base64
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ...results.result import Result
 from .formulas import Formulas
@@ -33,7 +33,7 @@ class Responses(NamedTuple):
 
 
 def pack_responses(results: Sequence[Result], formulas: Formulas) -> Responses:
-    """The different answers of each question with how often each was given.
+    """Return the different answers of each question with how often each was given.
 
     Where all of them together exceed `BUDGET`, only the most frequent ones of each question stay, as many
     as fit, and no answers at all where not even one a question fits.
@@ -54,22 +54,20 @@ def pack_responses(results: Sequence[Result], formulas: Formulas) -> Responses:
 
 
 def pack(content: object) -> str:
-    """JSON, deflated, in base 64; the page inflates it with the browser's own DecompressionStream."""
+    """Return JSON, deflated, in base 64; the page inflates it with the browser's DecompressionStream."""
     text = json.dumps(content, separators=(',', ':'))
     return base64.b64encode(zlib.compress(text.encode('ascii'))).decode('ascii')
 
 
 def distinct_answers(result: Result) -> list[Counter[Answer]] | None:
-    """How often each question got each answer, shortened to `LONGEST`; None where the result does not say."""
-    details = result.record.get('details')
-    columns = _columns(details, result) if isinstance(details, Mapping) else None
-    if columns is None:
+    """Count how often each question got each answer, shortened to `LONGEST`; None if that is not known."""
+    samples = result.samples
+    if samples is None:
         return None
-    answers, verdicts, judges = columns
-    return [
-        Counter(zip(map(_shortened, texts), map(str, given), who, strict=True))
-        for texts, given, who in zip(answers, verdicts, judges, strict=True)
-    ]
+    answers, n = samples.column('answer') or (), samples.n
+    verdicts = ''.join(samples.verdicts())
+    given = list(zip(map(_shortened, answers), verdicts, samples.deciders(), strict=True))
+    return [Counter(given[start : start + n]) for start in range(0, len(given), n)]
 
 
 def _pack_result(result: Result, shown: int | None) -> str | None:
@@ -79,27 +77,8 @@ def _pack_result(result: Result, shown: int | None) -> str | None:
     return pack([[[*answer, times] for answer, times in counted.most_common(shown)] for counted in questions])
 
 
-def _columns(details: Mapping[str, Any], result: Result) -> tuple[Any, Any, Any] | None:
-    """Answers, verdicts and who gave them, n of each a question; None where they are missing or damaged."""
-    answers, verdicts, letters = (details.get(name) for name in ('answers', 'verdicts', 'judged_by'))
-    shape = [result.n] * len(result.uids)
-    if _lengths(answers) != shape or _lengths(verdicts) != shape:
-        return None
-    names = details.get('judges')
-    if _lengths(letters) != shape or not isinstance(names, Mapping):
-        return answers, verdicts, [[''] * result.n] * len(result.uids)
-    return answers, verdicts, [[str(names.get(str(letter), '')) for letter in row] for row in letters or []]
-
-
-def _lengths(column: object) -> list[int] | None:
-    if not isinstance(column, list) or not all(isinstance(row, list | str) for row in column):
-        return None
-    return [len(row) for row in column]
-
-
-def _shortened(text: object) -> str:
-    whole = str(text)
-    return whole if len(whole) <= LONGEST else f'{whole[:LONGEST]}… ({len(whole)} characters)'
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f'{text[:LONGEST]}… ({len(text)} characters)'
 
 
 def _add_formulas(results: Sequence[Result], formulas: Formulas) -> None:

@@ -39,8 +39,8 @@ function numbersOf(result, metric) {
   const { difference, error, unpairedError, low, high, p, refused } = result;
   const pairs = [
     [`Difference in ${metricName(metric)}`, `${signed(difference)} points`],
-    [`${levelName()} interval`, refused ? 'none' : `${signed(low)} to ${signed(high)}`],
-    ['p-value', refused ? 'none' : p < 0.0001 ? '< 0.0001' : p.toFixed(4)],
+    [`${levelName()} interval`, refused ? '–' : `${signed(low)} to ${signed(high)}`],
+    ['p-value', refused ? '–' : p < 0.0001 ? '< 0.0001' : p.toFixed(4)],
     ['Standard error', `${percent(error)}; without pairing ${percent(unpairedError)}`],
   ];
   return element('dl', {}, ...pairs.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]));

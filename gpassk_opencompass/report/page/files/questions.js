@@ -44,7 +44,7 @@ function metricTable(entry) {
     const interval = intervalOf(entry, metric);
     const again = state.group < 0 ? entry.rerun[metric.family === 'accuracy' ? 'accuracy' : metricName(metric)] : null;
     return element('tr', {}, element('th', { scope: 'row' }, metricName(metric)), number(percent(interval.estimate)),
-      interval.refused ? element('td', { class: 'number why' }, `none: ${interval.refused}`) : number(between(interval)),
+      interval.refused ? element('td', { class: 'number why' }, `no interval: ${interval.refused}`) : number(between(interval)),
       number(again ? between({ low: again[0], high: again[1] }) : '–'), number(boundOf(entry, metric)));
   });
   return tableOf(`Metrics of ${entry.name}, in percent`,

@@ -1,12 +1,77 @@
-"""The handover of what an engine said of each sample, from the model to the row of its response."""
+"""What inferencer and model tell each other of a batch: whose prompts come next, and what the engine said.
+
+OpenCompass passes a model the prompts of a batch, and takes its texts, and nothing else.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..results.generation import Generation
+from ..results.health import Generation
+
+SEED_BITS = 53
+"""Seeds stay below 2^53: exact in JSON numbers and in every engine's 64-bit integer."""
+
+SERVER_BITS = 31
+"""Seeds sent to a server stay below 2^31: some keep them in a signed 32-bit integer."""
+
+
+class Sample(NamedTuple):
+    """Which sample a prompt is for."""
+
+    uid: str
+    replica: int
+
+
+def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS) -> int:
+    """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other.
+
+    >>> sample_seed(42, Sample('202412/AMC_en/3', 0)) == sample_seed(42, Sample('202412/AMC_en/3', 1))
+    False
+    """
+    name = f'{random_seed}\0{sample.uid}\0{sample.replica}'.encode()
+    digest = hashlib.blake2b(name, digest_size=8).digest()
+    return int.from_bytes(digest, 'big') >> (64 - bits)
+
+
+class SeedsOfBatch:
+    """The handover of seeds from the inferencer, which knows the rows, to the model, which draws.
+
+    OpenCompass passes a model the prompts of a batch and nothing else, so the inferencer announces whose
+    prompts come next, and the model takes the seeds when it generates.
+    """
+
+    def __init__(self, random_seed: int, bits: int = SEED_BITS) -> None:
+        self._random_seed = random_seed
+        self._bits = bits
+        self._announced: list[Sample] | None = None
+
+    def announce(self, samples: Sequence[Sample]) -> None:
+        """Say for which samples the next batch of prompts is."""
+        self._announced = list(samples)
+
+    def take(self, count: int) -> list[int]:
+        """Return the seeds of the announced batch of `count` prompts; each announcement serves once.
+
+        Raises:
+            RuntimeError: nothing, or a batch of another size, was announced.
+        """
+        announced, self._announced = self._announced, None
+        if announced is None or len(announced) != count:
+            known = 'none' if announced is None else len(announced)
+            raise RuntimeError(
+                f'{count} prompts to sample, but seeds for {known} were announced. Seeded models need '
+                "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
+                "SeededGenInferencer'))"
+            )
+        return list(map(self.seed_of, announced))
+
+    def seed_of(self, sample: Sample) -> int:
+        """Return the seed of a sample."""
+        return sample_seed(self._random_seed, sample, self._bits)
 
 
 class GenerationsOfBatch:

@@ -1,4 +1,9 @@
-"""The resume file of a shard: what it holds after a kill, what it was drawn from, and whose turn it is."""
+"""The predictions of a shard: the journal while they are drawn, and the seal of a finished file.
+
+OpenCompass knows samples by their number in a file. The journal says what its resume file was drawn from and
+whose turn it is; the seal says what a finished file holds, so that a file which was cut, copied over that of
+another shard or changed on its disk is never scored.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,18 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from glob import escape
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
-from ..files import parse_json, read_json, replace_file
+from ..files import digest, mapping, parse_json, read_json, replace_file
+from ..results.health import Generation
+from ..unseen import json_text
 
 _NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
 
@@ -47,7 +55,7 @@ class Journal:
 
     @property
     def draft(self) -> Path:
-        """Where OpenCompass shall write the predictions; its resume file has the same name for any draft."""
+        """Return where OpenCompass shall write predictions; its resume file is the same for any draft."""
         return self._predictions.with_suffix('.part' + self._owner)
 
     def claim(self, compare: Callable[[Sequence[dict[str, Any]], Any], object] | None = None) -> bool:
@@ -123,12 +131,12 @@ class Journal:
         return sorted(self._predictions.parent.glob(f'{escape(self._predictions.stem)}.part*'))
 
     def _whole_draft(self) -> Path | None:
-        """OpenCompass removes the resume file as soon as the draft is written."""
+        """Return a draft that a task has finished and not published, if there is one."""
         known = self._marked()[:1] == [self._digest]
-        return next((draft for draft in self._drafts() if known and _rows(draft) == self._count), None)
+        return next((draft for draft in self._drafts() if known and _size_of(draft) == self._count), None)
 
     def _write_mark(self) -> None:
-        """In one step: a mark that a kill or a full disk left empty would lock the samples away."""
+        """Write the mark in one step, since an empty one would lock the samples away."""
         draft = self._mark.with_suffix('.mark' + self._owner)
         told = json.dumps(self._told, ensure_ascii=True)
         replace_file(self._mark, f'{self._digest} {self._owner} {told}\n'.encode(), draft)
@@ -155,7 +163,7 @@ class Journal:
         return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()
 
     def _note(self) -> None:
-        """A line `<bytes> <CRC-32>` for the resume file as far as it has grown."""
+        """Add a line `<bytes> <CRC-32>` for the resume file as far as it has grown."""
         data = _bytes_from(self._finished, self._noted)
         if data:
             self._noted, self._sum = self._noted + len(data), zlib.crc32(data, self._sum)
@@ -198,7 +206,7 @@ def drop_damage(path: Path) -> None:
     data = path.read_bytes()
     good, rows = 0, 0
     for line in data.splitlines(keepends=True):
-        row = _row(line)
+        row = _row_number(line)
         if row is None or not 0 <= row <= rows:
             break
         good, rows = good + len(line), max(rows, row + 1)
@@ -207,8 +215,8 @@ def drop_damage(path: Path) -> None:
         os.truncate(path, good)
 
 
-def _rows(draft: Path) -> int | None:
-    """None for what is no draft: cut, or a seal that a kill left."""
+def _size_of(draft: Path) -> int | None:
+    """Return how many rows a draft has; None if it is cut, or a seal that a kill left."""
     try:
         content = read_json(draft)
     except (OSError, ValueError):
@@ -216,10 +224,139 @@ def _rows(draft: Path) -> int | None:
     return len(content) if isinstance(content, dict) else None
 
 
-def _row(line: bytes) -> int | None:
+def _row_number(line: bytes) -> int | None:
     if not line.endswith(b'\n'):
         return None
     try:
         return int(parse_json(line)['idx'])
     except (ValueError, KeyError, TypeError, OverflowError):
         return None
+
+
+class Seal(NamedTuple):
+    """What is noted of one predictions file."""
+
+    content: str
+    """SHA-256 of the bytes."""
+    samples: str = ''
+    """Digest of the fingerprints of its rows; '' in those of version 0.1.0."""
+    inference: Mapping[str, Any] = {}
+    """Prompts and lengths of the data set's entry in the config; see `provenance.Task`."""
+
+
+class Predictions(NamedTuple):
+    """What the predictions of a data set hold, in the order of its rows."""
+
+    rows: list[dict[str, Any]]
+    places: list[tuple[Path, int]]
+    """(file, number in it) of each row."""
+    files: list[Path]
+    seals: dict[Path, Seal]
+    """The seal of each file that has one."""
+
+
+def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:
+    """Note what `written` holds, which will be named `predictions`."""
+    seal = Seal(digest(written.read_bytes()), samples, inference)
+    draft = written.with_name(written.name + '.seal')
+    replace_file(seal_of(predictions), json_text(seal._asdict()).encode(), draft)
+
+
+def seal_of(predictions: Path) -> Path:
+    """Return where the seal of a predictions file is."""
+    return predictions.with_suffix('.seal')
+
+
+def read_predictions(predictions: Path) -> Predictions:
+    """Read the predictions of a data set, each file as it was sealed; one without a seal is taken as it is.
+
+    Args:
+        predictions: `…/predictions/<model>/<dataset>.json`, which may lie there as `<dataset>_0.json`, ….
+
+    Raises:
+        IncompleteError: a file was changed, or cannot be read.
+    """
+    rows, places, seals = [], [], {}
+    files = list(_files(predictions))
+    for path in files:
+        content = path.read_bytes()
+        seal = _read_seal(seal_of(path))
+        if seal is not None:
+            seals[path] = seal
+            if seal.content != digest(content):
+                raise IncompleteError(_message(path, 'is not as it was written'))
+        own = _rows(path, content)
+        rows += own
+        places += [(path, number) for number in range(len(own))]
+    return Predictions(rows, places, files, seals)
+
+
+def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]:
+    """Return what predictions tell of each response, row by row, as columns of `scoring.Samples`.
+
+    Args:
+        found: None: nothing is told.
+        out: `…/results/<model>/<dataset>`, beside which `file` is seen.
+    """
+    if found is None or out is None:
+        return {}
+    relative = {path: os.path.relpath(path, out.parent) for path in found.files}
+    seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
+    return {
+        'generation': [Generation.from_json(row.get('generation')) for row in found.rows],
+        'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+        'file': [relative[path] for path, _ in found.places],
+        'row': [number for _, number in found.places],
+    }
+
+
+def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:
+    try:
+        held = parse_json(content)
+        return [held[str(number)] for number in range(len(held))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise IncompleteError(
+            f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
+            'copy, or move it away and run the same command with -r to sample its rows anew'
+        ) from error
+
+
+def _message(path: Path, what: str) -> str:
+    return (
+        f'{path} {what} (see {seal_of(path).name} beside it): put the right file back, or move both away and '
+        'run the same command again to draw its samples anew; to score it as it is, remove the .seal alone'
+    )
+
+
+def _files(predictions: Path) -> Iterator[Path]:
+    if predictions.exists():
+        yield predictions
+        return
+    for number in count():
+        shard = predictions.with_name(f'{predictions.stem}_{number}.json')
+        if not shard.exists():
+            return
+        yield shard
+
+
+def _read_seal(path: Path) -> Seal | None:
+    """Read a seal; None where there is none.
+
+    Raises:
+        IncompleteError: it cannot be read, so nobody knows whether the file beside it is as it was written.
+    """
+    try:
+        told = read_json(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        told = None
+    if isinstance(told, list) and len(told) == 3:  # of version 0.1.0: samples, rows, content
+        return Seal(str(told[2]))
+    content = mapping(told).get('content')
+    if not isinstance(content, str):
+        raise IncompleteError(
+            f'{path} cannot be read as a seal: put it back from a copy; or remove it, to score the '
+            'predictions beside it as they are'
+        )
+    return Seal(content, str(told.get('samples', '')), mapping(told.get('inference')))

@@ -21,7 +21,7 @@ from judge_server import PROMPTS, JudgeServer
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.results.collect import collect
+from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.scoring import Samples, score
 
 DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'samples'
@@ -131,7 +131,7 @@ def test_hedged_responses_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert scored(write(tmp_path / 'r.jsonl', rows), *EXACT, '--k', '2', '-o', str(tmp_path / 'o.json')) == 0
     assert '1 of 2 responses state more answers than are asked for' in capsys.readouterr().out
     record = json.loads((tmp_path / 'o.json').read_text('utf-8'))
-    assert (record['gpassk']['hedged'], record['details']['c']) == (1, [1])
+    assert (record['gpassk']['hedged'], record['gpassk']['counts']['c']) == (1, [1])
 
 
 @pytest.mark.parametrize('kind', ['counts', 'labels', 'responses'])
@@ -163,7 +163,7 @@ def test_a_result_gives_any_k_and_its_record_again(tmp_path: Path) -> None:
     assert first.keys() == second.keys()
     for name in ('counts', 'data', 'n', 'k', 'bounds', 'signature'):
         assert first['gpassk'][name] == second['gpassk'][name]
-    for name in ('answers', 'verdicts', 'c'):
+    for name in ('answers', 'verdicts'):
         assert first['details'][name] == second['details'][name]
     assert values(tmp_path, record, '--k', '3')['G-Pass@3_1.0'] == pytest.approx(100 * (1 / 4 + 1 + 0) / 3)
 
@@ -404,7 +404,7 @@ def test_a_damaged_result_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     found['gpassk']['counts']['c'][1] = 2
     record.write_text(json.dumps(found), encoding='utf-8')
     assert scored(record) == 2
-    assert "details.c of 'u2 + 2?' is 4, but gpassk.counts.c is 2" in capsys.readouterr().err
+    assert "of 'u2 + 2?' are '1111', but gpassk.counts.c is 2; evaluate again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -461,8 +461,8 @@ def test_where_no_interval_holds_the_reason_stands_below(
     file = tmp_path / 'table.csv'
     assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 1}] * 1), '-o', str(file)) == 0
     out = capsys.readouterr().out
-    assert '| none (1) ' in out
-    assert 'no interval (1): 1 problems, fewer than 20' in out
+    assert '| [a] ' in out
+    assert '[a] no interval: 1 problems, fewer than 20' in out
     assert table(file)['total', 'accuracy']['no interval'] == '1 problems, fewer than 20'
 
 

@@ -1,0 +1,331 @@
+"""What is known of each sample, and the Parquet file beside a result that keeps it, one row a sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from loguru import logger
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..files import digest, replace_file
+from ..judges.protocol import Judgement, Verdict
+from ..unseen import with_whole_characters
+from .health import UNKNOWN, Generation
+from .record import SYMBOLS
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+LAYOUT = 1
+"""Version of the columns of a sample file; raised when a reader would have to change."""
+
+SUFFIX = '.samples.parquet'
+"""What the name of a sample file ends in, in the place of the `.json` of its result."""
+
+TOLD = ('output_tokens', 'prompt_tokens', 'reply_key', 'response_characters')
+"""Columns that Lighteval's rows have too, an entry a sample; those of which nothing is known are left out."""
+
+WORDS = {symbol: verdict.value for verdict, symbol in SYMBOLS.items()}
+"""Symbol of a verdict in `details.verdicts` → the word for it in a sample file."""
+
+_SYMBOL_OF = {word: symbol for symbol, word in WORDS.items()}
+
+SampleColumns = Mapping[str, Sequence[Any]]
+"""Name of `COLUMNS` → an entry a sample, question by question and of each replica 0 … n − 1; None where it is
+not known. A column of which nothing is known is left out."""
+
+
+class Column(NamedTuple):
+    """A column of a sample file."""
+
+    name: str
+    kind: str
+    """label (a text that repeats), text, int32, int64 or double."""
+    about: str
+    required: bool = False
+    """Whether it has a value in every row."""
+
+
+COLUMNS = (
+    Column('uid', 'label', 'The question, as in `gpassk.counts`', True),
+    Column('replica', 'int32', 'Which of its n samples, from 0', True),
+    Column('seed', 'int64', 'What the sample was drawn with'),
+    Column('answer', 'text', 'The final answer; empty where the response has none', True),
+    Column('verdict', 'label', '`correct`, `incorrect` or `unjudged`', True),
+    Column('decided_by', 'label', 'The check or the judge that gave the verdict'),
+    Column('reason', 'label', 'Why the sample is unjudged or undecided; null for a real verdict'),
+    Column('reply_key', 'text', "The `key` of the verdict store under which an LLM judge's reply lies"),
+    Column('output_tokens', 'int64', 'Generated tokens, with those of the thinking'),
+    Column('prompt_tokens', 'int64', 'Tokens of the prompt'),
+    Column('finish_reason', 'label', 'Why the engine ended it: `stop`, `length` (cut off), or its own word'),
+    Column('seconds', 'double', 'From request to reply of this sample alone'),
+    Column('response_characters', 'int64', 'Length of the response'),
+    Column('file', 'label', 'The file with the response, as seen from the folder of the result'),
+    Column('row', 'int64', 'The row of that file: in predictions of OpenCompass its key'),
+)
+"""The columns of a sample file, in their order."""
+
+
+def sample_columns(
+    uids: Sequence[str],
+    rows: NDArray[np.int64],
+    judgements: Sequence[Judgement],
+    answers: Sequence[str],
+    generations: Sequence[Generation] = (),
+    told: Mapping[str, Sequence[Any]] | None = None,
+) -> SampleColumns:
+    """Return the columns of a run.
+
+    Args:
+        uids: of each of Q questions.
+        rows: (Q, n), the row of each sample in the other arguments.
+        judgements, answers: one a row.
+        generations: one a row, or none at all.
+        told: more of `COLUMNS`, one entry a row; an empty one is left out.
+    """
+    questions, n = rows.shape
+    order = rows.ravel().tolist()
+    columns: dict[str, Sequence[Any]] = {
+        'answer': answers,
+        'verdict': [one.verdict.value for one in judgements],
+        'decided_by': [one.origin or None for one in judgements],
+        'reason': [one.reason or None for one in judgements],
+        'reply_key': [one.reply_key or None for one in judgements],
+        **dict(zip(Generation._fields, zip(*generations, strict=True), strict=False)),
+        **(told or {}),
+    }
+    known = {name: column for name, column in columns.items() if any(one is not None for one in column)}
+    return {
+        'uid': [uid for uid in uids for _ in range(n)],
+        'replica': list(range(n)) * questions,
+        **{name: [column[row] for row in order] for name, column in known.items()},
+    }
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """The samples of a run, question by question and of each replica 0 … n − 1.
+
+    Args:
+        n: samples a question.
+        load: returns the column of a name, None where nothing is known of it.
+    """
+
+    n: int
+    load: Callable[[str], Sequence[Any] | None]
+
+    def column(self, name: str) -> Sequence[Any] | None:
+        """Return an entry a sample; None where the column is not known."""
+        return self.load(name)
+
+    def by_question(self, name: str) -> list[Sequence[Any]] | None:
+        """Return the n entries of each question; None where the column is not known."""
+        column = self.load(name)
+        if column is None:
+            return None
+        return [column[start : start + self.n] for start in range(0, len(column), self.n)]
+
+    def verdicts(self) -> list[str]:
+        """Return the verdicts on each question, '1', '0' or '?' a sample."""
+        return [''.join(map(_SYMBOL_OF.__getitem__, one)) for one in self.by_question('verdict') or ()]
+
+    def deciders(self) -> list[str]:
+        """Return who decided each sample, or why nobody did; '' where it is not known."""
+        origins, reasons = self.column('decided_by'), self.column('reason')
+        size = len(self.column('verdict') or ())
+        pairs = zip(origins or [None] * size, reasons or [None] * size, strict=True)
+        return [reason or origin or '' for origin, reason in pairs]
+
+
+def table_of_details(n: int, details: Mapping[str, Any], undecided: Mapping[str, int]) -> SampleTable | None:
+    """Return what the JSON of a result tells of its samples; None if answers or verdicts are not there.
+
+    Args:
+        details: of a record; those of schema 1 and of Lighteval have tokens or finish reasons too.
+        undecided: the reasons for which samples are undecided.
+    """
+    if not details.get('answers') or not details.get('verdicts'):
+        return None
+    columns: dict[str, list[Any]] = {
+        'answer': _flat(details['answers']),
+        'verdict': [WORDS[symbol] for symbol in chain.from_iterable(details['verdicts'])],
+    }
+    if names := _explained(details, 'judged_by', 'judges'):
+        why = [
+            verdict == Verdict.UNJUDGED or (verdict == Verdict.INCORRECT and name in undecided)
+            for name, verdict in zip(names, columns['verdict'], strict=True)
+        ]
+        columns['reason'] = [name if is_why else None for name, is_why in zip(names, why, strict=True)]
+        columns['decided_by'] = [None if is_why else name for name, is_why in zip(names, why, strict=True)]
+    if ends := _explained(details, 'finish_reasons', 'finishes'):
+        columns['finish_reason'] = [None if name == UNKNOWN else name for name in ends]
+    for name in TOLD:
+        if details.get(name):
+            columns[name] = _flat(details[name])
+    return SampleTable(n, columns.get)
+
+
+def sample_file_of(result: Path) -> Path:
+    """Return where the sample file of a result is: `x.samples.parquet` beside `x.json`.
+
+    >>> sample_file_of(Path('run.gpassk.json')).name
+    'run.gpassk.samples.parquet'
+    """
+    return result.with_name(result.name.removesuffix('.json') + SUFFIX)
+
+
+def write_samples(result: Path, record: dict[str, Any], columns: SampleColumns) -> None:
+    """Write the sample file of a result and name it in the record, as `gpassk.sample_file`.
+
+    Where that fails, the scores are worth more: a warning says why, and the record names no file.
+
+    Args:
+        result: the JSON file, which may be written later.
+    """
+    path = sample_file_of(result)
+    try:
+        content = to_parquet(columns)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content, path.with_name(f'.{path.name}.{os.getpid()}'))
+    except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+        logger.warning(f'{path} was not written ({type(error).__name__}: {error}); the result has its scores')
+        record['gpassk'].pop('sample_file', None)
+        return
+    record['gpassk']['sample_file'] = {
+        'name': path.name,
+        'sha256': digest(content),
+        'rows': len(columns['uid']),
+    }
+
+
+def to_parquet(columns: SampleColumns) -> bytes:
+    """Return the bytes of a sample file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rows, schema = len(columns['uid']), arrow_schema()
+    arrays = [
+        pyarrow.nulls(rows, field.type) if field.name not in columns else _array(columns[field.name], field)
+        for field in schema
+    ]
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), sink, compression='zstd')
+    return bytes(sink.getvalue())
+
+
+def arrow_schema() -> pyarrow.Schema:
+    """Return the schema of a sample file; its metadata say its version and what each column is."""
+    import pyarrow
+
+    types = {
+        'label': pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        'text': pyarrow.string(),
+        'int32': pyarrow.int32(),
+        'int64': pyarrow.int64(),
+        'double': pyarrow.float64(),
+    }
+    fields = [
+        pyarrow.field(one.name, types[one.kind], not one.required, {'about': one.about}) for one in COLUMNS
+    ]
+    return pyarrow.schema(fields, {'gpassk.samples': str(LAYOUT)})
+
+
+def read_samples(path: Path, n: int) -> SampleTable:
+    """Read a sample file; each column is read when it is asked for.
+
+    Raises:
+        InputError: it cannot be read, in one line.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    damaged = (OSError, ValueError, pyarrow.ArrowException)
+    try:
+        layout = (parquet.read_schema(path).metadata or {}).get(b'gpassk.samples', b'').decode()
+    except damaged as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    if layout != str(LAYOUT):
+        raise InputError(f'{path} has layout {layout!r:.20}; this version reads {LAYOUT}')
+
+    def load(name: str) -> list[Any] | None:
+        try:
+            column = parquet.ParquetFile(path).read(columns=[name]).column(name).combine_chunks()
+        except damaged as error:
+            warn_once(f'{path} cannot be read: {error}')
+            return None
+        return None if column.null_count == len(column) else _values(column)
+
+    return SampleTable(n, load)
+
+
+def sound_sample_file(result: Path, block: Mapping[str, Any]) -> Path | None:
+    """Return the sample file that a result names; None if it names none.
+
+    None with a warning of one line if the file is missing, damaged or of another result.
+    """
+    told = block.get('sample_file')
+    if not told:
+        return None
+    path = result.with_name(told['name'])
+    try:
+        why = '' if digest(path.read_bytes()) == told['sha256'] else 'is damaged, or of another result'
+    except FileNotFoundError:
+        why = 'is missing'
+    except OSError as error:
+        why = f'cannot be read ({error.strerror})'
+    if not why:
+        return path
+    warn_once(
+        f'{path} {why}: tokens, finish reasons, seeds and times of single samples cannot be shown; the '
+        'scores are in the JSON beside it'
+    )
+    return None
+
+
+@lru_cache(maxsize=4096)
+def warn_once(text: str) -> None:
+    """Warn, but only once a process: a command may read a result twice."""
+    logger.warning(text)
+
+
+def _values(column: pyarrow.Array) -> list[Any]:
+    """Return the values of a column, None where it is null; `to_pylist` takes ten times as long."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+        return list(words[column.indices.fill_null(len(words) - 1).to_numpy()])
+    if column.null_count == 0 or pyarrow.types.is_string(column.type):
+        return list(column.to_numpy(zero_copy_only=False).tolist())
+    values = column.fill_null(0).to_numpy().astype(object)
+    values[column.is_null().to_numpy(zero_copy_only=False)] = None
+    return list(values)
+
+
+def _array(values: Sequence[Any], field: pyarrow.Field) -> pyarrow.Array:
+    import pyarrow
+
+    plain = pyarrow.string() if pyarrow.types.is_dictionary(field.type) else field.type
+    try:
+        array = pyarrow.array(values, plain)
+    except UnicodeEncodeError:  # a half of a character
+        array = pyarrow.array(with_whole_characters(list(values)), plain)
+    return array.dictionary_encode() if plain != field.type else array
+
+
+def _explained(details: Mapping[str, Any], letters: str, legend: str) -> list[str]:
+    """Return a column of letters as the words that they stand for, an entry a sample."""
+    words = details.get(legend) or {}
+    return [words[letter] for letter in chain.from_iterable(details.get(letters) or ())]
+
+
+def _flat(column: Sequence[Sequence[Any]]) -> list[Any]:
+    return list(chain.from_iterable(column))
