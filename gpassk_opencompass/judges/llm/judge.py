@@ -16,10 +16,10 @@ from typing import Any
 from loguru import logger
 from tqdm import tqdm
 
-from ..prompts import Candidate, Prompts, find_prompts, settle
+from ..prompts import Asked, Candidate, Prompts, find_prompts, settle
 from ..protocol import Judgement, Pair, Verdict
 from ..store import STORE_VARIABLE, VerdictStore, verdict_key
-from .asking import Asked, Asking, Heard, explained
+from .asking import Asking, Heard, explained
 from .canaries import Canary, Examination
 from .exchange import Clock, Reply, run_apart
 from .reception import Reception
