@@ -103,6 +103,7 @@ setup(
         'loguru>=0.7',
         'math-verify>=0.5.2',
         'numpy>=1.23',
+        'pebble>=5.1',
         'pyarrow>=14',
         'pydantic>=2.7',
         'scipy>=1.10',

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from aiohttp import web
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.judges.canaries import CANARIES
+from gpassk_opencompass.judges.llm.canaries import CANARIES
 
 from . import ROOT
 

@@ -14,7 +14,7 @@ _HOMES = {
     'BenchmarkDataset': 'plugin',
     'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
-    'FunctionJudge': 'judges.function',
+    'FunctionJudge': 'judges.protocol',
     'GPassAtK': 'gpassatk',
     'GPassKError': 'errors',
     'GPassKEvaluator': 'plugin',

@@ -176,7 +176,7 @@ def _judge(values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(_table('judge', kind, '{"type": "llm", "model": "…", "urls": ["http://host:port"]}'))
     if kind in ('llm', 'cascade'):
         return llm_or_cascade(kind, _with_options({'type': 'llm', **_server(kind, model, urls)}, options))
-    if not isinstance(kind, str) or (kind != 'rule' and '.' not in kind):
+    if not isinstance(kind, str) or (kind not in JUDGES and '.' not in kind):
         expected = f'{", ".join(JUDGES)}, the dotted path of a class or a JSON config'
         raise InputError(f'{_where("judge")} = {kind!r}: expected {expected}')
     if model or urls:

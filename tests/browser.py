@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpassk_opencompass.judges import Pair, Verdict
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.results.result import Result

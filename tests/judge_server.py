@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from gpassk_opencompass import Verdict
-from gpassk_opencompass.judges.canaries import CANARIES
+from gpassk_opencompass.judges.llm.canaries import CANARIES
 
 
 class Asked(NamedTuple):

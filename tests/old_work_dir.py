@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.prompts import protocol_constants
+from gpassk_opencompass.judges.protocol import FunctionJudge
 
 TIME = '20250105_120000'
 

@@ -11,9 +11,10 @@ from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, Say, SkippingCl
 from judging_run import pairs_of
 
 from gpassk_opencompass import InputError, Pair, Verdict
-from gpassk_opencompass.judges.canaries import CANARIES, EASY, INJECTED
-from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
-from gpassk_opencompass.judges.served import UnfitJudge
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.llm.canaries import CANARIES, EASY, INJECTED
+from gpassk_opencompass.judges.llm.servers import UnfitJudge
+from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 RUN = 300
 YES = r'I am sure: \boxed{yes}'

@@ -10,7 +10,7 @@ import pytest
 from gpassk_opencompass import InputError
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 
 PAIRS = [Pair('q', 'r', answer) for answer in ('right', 'wrong', 'open', 'right', 'odd')]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.judges import Judgement, Verdict
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.check import check
 from gpassk_opencompass.results.health import Generation, answer_warnings, health_of, totals_of
 from gpassk_opencompass.scoring import Scored, score_judged, score_samples

@@ -25,7 +25,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.judge_options import chosen_judge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair, Verdict
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared'

@@ -13,8 +13,8 @@ import pytest
 from gpassk_opencompass import InputError
 from gpassk_opencompass.judges.build import build_judge, judge_config, with_store
 from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 
 
 class Picky(FunctionJudge):

@@ -13,10 +13,10 @@ from judge_server import Act, Asked, Fail, Hang, Reset, Say, SkippingClock, righ
 
 from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges import ping as module
-from gpassk_opencompass.judges.canaries import CANARIES
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.ping import ATTEMPTS, Health, ping
+from gpassk_opencompass.judges.llm import ping as module
+from gpassk_opencompass.judges.llm.canaries import CANARIES
+from gpassk_opencompass.judges.llm.ping import ATTEMPTS, Health, ping
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED

@@ -8,11 +8,10 @@ from importlib.util import find_spec
 import pytest
 from judge_server import PROMPTS
 
-from gpassk_opencompass.judges.copies import Asked
-from gpassk_opencompass.judges.exchange import Reply
+from gpassk_opencompass.judges.llm.asking import Asked, hear, read_verdict
+from gpassk_opencompass.judges.llm.exchange import Reply
 from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.reply import hear, read_verdict
 
 SAID = r'They are the same: \boxed{yes}'
 NO_OPENCOMPASS = pytest.mark.skipif(find_spec('opencompass') is None, reason='needs OpenCompass')

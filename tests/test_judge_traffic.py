@@ -15,11 +15,18 @@ import pytest
 from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.judges.exchange import Kind, Reply, Trouble, read_reply
-from gpassk_opencompass.judges.limits import Limits
-from gpassk_opencompass.judges.routes import Route, endpoint, endpoints
-from gpassk_opencompass.judges.traffic import REFUSALS, Job, Traffic
-from gpassk_opencompass.judges.waits import WallClock, backoff, retry_after
+from gpassk_opencompass.judges.llm.exchange import (
+    Kind,
+    Reply,
+    Trouble,
+    WallClock,
+    backoff,
+    read_reply,
+    retry_after,
+)
+from gpassk_opencompass.judges.llm.servers import Route, endpoint, endpoints
+from gpassk_opencompass.judges.llm.settings import Limits
+from gpassk_opencompass.judges.llm.traffic import REFUSALS, Job, Traffic
 
 pytestmark = pytest.mark.slow
 

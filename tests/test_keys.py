@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.request import api_key
-from gpassk_opencompass.judges.routes import endpoint, endpoints
+from gpassk_opencompass.judges.llm.servers import endpoint, endpoints
+from gpassk_opencompass.judges.llm.settings import api_key
 from gpassk_opencompass.keys import hidden, read_key, without_user
 
 

@@ -35,11 +35,11 @@ from judging_run import CONCURRENCY, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
-from gpassk_opencompass.judges.canaries import CANARIES
-from gpassk_opencompass.judges.exchange import read_reply
-from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.llm.canaries import CANARIES
+from gpassk_opencompass.judges.llm.exchange import read_reply
 from gpassk_opencompass.judges.prompts import find_prompts
-from gpassk_opencompass.judges.store import VerdictStore
+from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 FAILURES: list[Act] = [Fail(429), Fail(500), Reset(), Fail(200, b'{'), Fail(200, {'choices': []})]

@@ -1,4 +1,4 @@
-"""Engines and benchmarks of other packages, as docs/extending.md shows how to write them."""
+"""Engines, benchmarks and judges of other packages, as docs/extending.md shows how to write them."""
 
 from __future__ import annotations
 
@@ -221,3 +221,95 @@ def test_their_model_class_draws_each_sample_with_its_seed(tmp_path: Path, packa
         'max_tokens': 9,
         'temperature': 0.5,
     }
+
+
+SAMPLES = json.dumps({'question': '1 + 1?', 'reference': '2', 'responses': [r'\boxed{2.004}', r'\boxed{3}']})
+
+
+@pytest.mark.parametrize(
+    ('judge', 'right'),
+    [
+        ('nearly', 0.0),
+        ('{"type": "nearly", "tolerance": 0.01}', 50.0),
+        ('theirs.judge.Nearly', 0.0),
+    ],
+    ids=['name', 'arguments', 'path'],
+)
+def test_their_judge_judges_by_its_name(tmp_path: Path, packages: Path, judge: str, right: float) -> None:
+    """With its arguments as JSON; half of the two samples are right where 2.004 is near enough to 2."""
+    (tmp_path / 'samples.jsonl').write_text(SAMPLES)
+    gpassk(tmp_path, packages, 'score', 'samples.jsonl', '--k', '1', '--judge', judge, '-o', 'out.json')
+    record = json.loads((tmp_path / 'out.json').read_text())
+    assert record['accuracy'] == right
+    assert record['gpassk']['judge']['name'] == 'nearly'
+
+
+@pytest.mark.parametrize(
+    ('judge', 'said'),
+    [
+        ('{"type": "nearly", "tolerance": 2}', 'tolerance = 2: expected a number from 0 to 1'),
+        ('{"type": "nearly", "width": 2}', 'it takes tolerance'),
+        ('nearby', 'expected rule, llm, cascade, nearly, a dotted path'),
+    ],
+    ids=['value', 'argument', 'name'],
+)
+def test_what_their_judge_does_not_take_is_refused(
+    tmp_path: Path, packages: Path, judge: str, said: str
+) -> None:
+    """In a line, before anything is judged."""
+    (tmp_path / 'samples.jsonl').write_text(SAMPLES)
+    assert said in refused(tmp_path, packages, 'score', 'samples.jsonl', '--k', '1', '--judge', judge)
+
+
+TOLD = """
+import json
+from gpassk_opencompass.judges import Pair
+from gpassk_opencompass.judges.build import build_judge, judge_config
+from gpassk_opencompass.lighteval_settings import read_settings
+
+pairs = [Pair('?', '2', said) for said in ('2.004', '3', 'two')]
+config = {'type': 'nearly', 'tolerance': 0.01}
+cascade = {'type': 'cascade', 'first': {'type': 'nearly'}, 'second': config}
+judges = [config, judge_config('', (), config), cascade]
+judges.append(read_settings({'judge': 'nearly', 'judge_options': {'tolerance': 0.01}}, {}).judge)
+print(json.dumps([[said.verdict.value for said in build_judge(judge).judge(pairs)] for judge in judges]))
+"""
+
+
+def test_their_judge_is_built_from_any_config(tmp_path: Path, packages: Path) -> None:
+    """Of a config, of a cascade, and of Lighteval's settings."""
+    done = python(tmp_path, packages, '-c', TOLD)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [['correct', 'incorrect', 'unjudged']] * 4
+
+
+def test_their_judge_is_checked_when_a_template_is_expanded(tmp_path: Path, packages: Path) -> None:
+    gpassk(tmp_path, packages, 'init', '--engine', 'huggingface')
+    judge = "judge=dict(type='nearly', tolerance={})"
+    assert 'tolerance = 5' in refused(
+        tmp_path, packages, 'expand', 'template.py', *overrides([judge.format(5)])
+    )
+    gpassk(tmp_path, packages, 'expand', 'template.py', *overrides([judge.format(0.5)]))
+    [config, *_] = [load(path) for path in (tmp_path / 'opencompass_configs').glob('*.py')]
+    assert config['datasets'][0]['eval_cfg']['evaluator']['judge'] == {'type': 'nearly', 'tolerance': 0.5}
+
+
+EVALUATED = r"""
+import json
+from datasets import Dataset
+from gpassk_opencompass.plugin import GPassKEvaluator
+
+columns = {'uid': 'aa', 'replica': [0, 1], 'question': ['1 + 1?'] * 2, 'answer': ['2'] * 2}
+rows = Dataset.from_dict({name: list(column) for name, column in columns.items()})
+evaluator = GPassKEvaluator(judge=dict(type='nearly', tolerance=0.01))
+result = evaluator.score(['\\boxed{2.004}', '\\boxed{3}'], ['2'] * 2, rows)
+print(json.dumps([result['accuracy'], result['gpassk']['judge']['name']]))
+"""
+
+
+def test_their_judge_judges_in_an_evaluation_of_opencompass(tmp_path: Path, packages: Path) -> None:
+    """By the name that a config has."""
+    import_plugin()
+    done = python(tmp_path, packages, '-c', EVALUATED)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [50.0, 'nearly']

@@ -107,7 +107,7 @@ ROOMS = {
     'version': set(),
     'times': set(),
     'keys': {'errors'},
-    'judges': {'answers', 'errors', 'judges', 'keys'},
+    'judges': {'answers', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
     'agreement': {
         'agreement',
@@ -259,6 +259,7 @@ PACKAGES = {
     'mpmath': {'judges'},
     'openai': {'plugin'},
     'opencompass': {'demo', 'plugin'},
+    'pebble': {'judges'},
     'pyarrow': {'results'},
     'pydantic': {'results'},
     'sympy': {'judges'},

@@ -20,7 +20,7 @@ from browser import made_up_result, many_results, one_board
 
 from gpassk_opencompass.errors import InputError, MissingExtraError
 from gpassk_opencompass.judges import Judgement, Verdict
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.page import responses as packing

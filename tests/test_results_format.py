@@ -23,8 +23,8 @@ from gpassk_opencompass import RuleJudge, Samples, score
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.function import FunctionJudge
 from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.report.scores import Score
 from gpassk_opencompass.results.lighteval import read_details
 from gpassk_opencompass.results.read import read

@@ -19,7 +19,7 @@ from gpassk_opencompass import InputError, LLMJudge, Samples, Verdict, VerdictSt
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import put_aside
 from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results import samples as sample_files
 from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import collect, is_named_as_result, read

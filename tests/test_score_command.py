@@ -19,7 +19,7 @@ from damaged_records import good_record
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.cli import main, parser_for
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.scoring import Samples, score

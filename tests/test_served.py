@@ -14,9 +14,9 @@ from judging_run import pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, Pair, Verdict
-from gpassk_opencompass.judges.llm import STORE_VARIABLE, LLMJudge
-from gpassk_opencompass.judges.served import Served, UnfitJudge, told_in_list
-from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.llm.servers import Served, UnfitJudge, told_in_list
+from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
 PAIRS = pairs_of(0, 10)

@@ -16,7 +16,7 @@ import pytest
 from installed import install
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.judges.self_test import SelfTest
 from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import read

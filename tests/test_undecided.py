@@ -15,7 +15,7 @@ from gpassk_opencompass import IncompleteError, Verdict, score
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges import Judgement, Pair
 from gpassk_opencompass.judges.cascade import CascadeJudge
-from gpassk_opencompass.judges.function import FunctionJudge
+from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.judges.rule import RuleJudge
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards

@@ -80,7 +80,7 @@ def test_a_worker_killed_once_loses_not_even_its_own_job(workers: Workers, tmp_p
 
 def test_a_worker_that_neither_works_nor_answers_is_killed_by_the_clock() -> None:
     """Processor time alone would not end a stopped process."""
-    stopped = make(timeout=0.05)
+    stopped = make(timeout=0.01)
     assert stopped.run([{'do': 'stop'}, YES]) == [Outcome.TIMEOUT, Outcome.YES]
     stopped.close()
 
@@ -165,7 +165,7 @@ def test_an_interrupt_ends_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path
     interrupted, place = make(), tmp_path / 'pid'
     interrupted.run([{'do': 'pid', 'path': str(place)}])
     with monkeypatch.context() as patch:
-        patch.setattr(pool, 'wait', lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(pool.os, 'read', lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             interrupted.run([{'do': 'spin'}])
     assert _ends(int(place.read_text()), seconds=5)

@@ -151,7 +151,7 @@ def against_labels(labelled: Sequence[LabelledPair], judge: Judge) -> Comparison
     The groups are (source, language). Intervals take the pairs of one question (without one: of one
     reference) for related, and answers of one normal form for copies. Errors are those of the judge.
 
-    >>> from gpassk_opencompass.judges.function import FunctionJudge
+    >>> from gpassk_opencompass.judges.protocol import FunctionJudge
     >>> pairs = [LabelledPair(Pair('?', '1', answer), answer == '1', 'mine', 1, '') for answer in '12']
     >>> against_labels(pairs, FunctionJudge(lambda pair: True)).rows[-1].found.false_positives
     1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from .answer_equality import Answered, compare_answers
-from .choices import letters_of, options_of
+from .answer_equality import Answered, compare_answers, letters_of, options_of
+from .expression_equality import RULES
 from .expressions import as_tree
 from .final import FinalAnswer, final_answer, hedges
 from .mutations import mutants_of
 from .normal import ascii_latex, join_thousands, normal_form
-from .rules import RULES
 
 __all__ = [
     'RULES',

@@ -7,11 +7,9 @@ from fractions import Fraction
 
 from .expressions import Expression, Product, Sum, number, symbols
 from .formulas import read_expression
-from .names import FUNCTIONS
-from .numerals import MULTIPLIERS, chinese_number, english_number
 from .tokens import Token, Tokens, Unread, closes, opens
-from .units import Unit, read_unit
-from .values import BaseNumber, Formula, Quantity
+from .values import BaseNumber, Formula, Quantity, Unit, read_unit
+from .words import FUNCTIONS, MULTIPLIERS, chinese_number, english_number
 
 _WORDS = frozenset({'letters', 'words', 'chinese'})
 _PERCENT = frozenset({'%', 'percent', 'percentage', 'pct'})
@@ -53,7 +51,7 @@ def read_amount(tokens: Tokens) -> Formula | Quantity | BaseNumber:
 
 
 def _in_figures(tokens: Tokens) -> list[Token]:
-    """Numerals as figures, `根号` as a root, a multiplier and the unit behind it apart."""
+    """Write numerals as figures, `根号` as a root, a multiplier and the unit behind it apart."""
     figures: list[Token] = []
     for token in tokens:
         if token.kind == 'chinese':
@@ -64,7 +62,7 @@ def _in_figures(tokens: Tokens) -> list[Token]:
 
 
 def _currency_last(tokens: list[Token]) -> list[Token]:
-    """`-$5 million` as `-5 million dollars`."""
+    """Read `-$5 million` as `-5 million dollars`."""
     start = 1 if tokens and tokens[0].text == '-' else 0
     if len(tokens) < start + 2 or tokens[start].text not in _CURRENCIES or tokens[start + 1].kind != 'number':
         return tokens
@@ -104,7 +102,7 @@ def _fraction(value: Fraction) -> list[Token]:
 
 
 def _english_in_figures(tokens: list[Token]) -> list[Token]:
-    """`twenty-five apples` as `25 apples`, `minus two` and `minus 2` as `-2`."""
+    """Read `twenty-five apples` as `25 apples`, `minus two` and `minus 2` as `-2`."""
     if len(tokens) > 1 and tokens[0].text.lower() in _MINUS and tokens[1].kind == 'number':
         return [Token('mark', '-'), *tokens[1:]]
     words: list[str] = []
@@ -126,7 +124,7 @@ def _english_in_figures(tokens: list[Token]) -> list[Token]:
 
 
 def _in_base(tokens: Tokens) -> BaseNumber | None:
-    """`25_8`, `25_{8}`, `(25)_8`, `25_{(8)}`."""
+    """Read `25_8`, `25_{8}`, `(25)_8`, `25_{(8)}`."""
     texts = [token.text for token in tokens if token.text not in '(){}']
     numbers = [
         token.kind == 'number' and token.text.isdigit() for token in tokens if token.text not in '(){}'
@@ -138,14 +136,14 @@ def _in_base(tokens: Tokens) -> BaseNumber | None:
 
 
 def _scaled(tokens: Tokens) -> Expression:
-    """`5 million`, `5万`: an expression times what the word after it says."""
+    """Read `5 million` or `5万`: an expression times what the word after it says."""
     if len(tokens) > 1 and (scale := MULTIPLIERS.get(tokens[-1].text)):
         return Product((read_expression(tokens[:-1]), number(scale)))
     return read_expression(tokens)
 
 
 def _quantity(tokens: Tokens) -> Quantity | None:
-    """An amount and its unit; the amount is as short as it can be."""
+    """Read an amount and its unit; the amount is as short as it can be."""
     depth = 0
     for place, token in enumerate(tokens):
         depth += opens(token) - closes(token)
@@ -182,7 +180,7 @@ def _is_known(token: Token) -> bool:
 
 
 def _with_product(tokens: Tokens, place: int, amount: Expression, unit: Unit) -> Quantity | None:
-    """`3 m` may be three times m; `3x m` is."""
+    """Note that `3 m` may be three times m; `3x m` is that always."""
     if tokens[place].kind != 'letters' or len(tokens[place].text) > 1:
         return Quantity(amount, unit)
     try:
@@ -195,7 +193,7 @@ def _with_product(tokens: Tokens, place: int, amount: Expression, unit: Unit) ->
 
 
 def _compound(tokens: Tokens) -> Quantity | None:
-    """`3小时5分`, `5 feet 3 inches`: amounts of one dimension, from the larger unit to the smaller."""
+    """Read `3小时5分`, `5 feet 3 inches`: amounts of one dimension, the larger unit first."""
     starts = [
         place
         for place, token in enumerate(tokens)

@@ -1,4 +1,10 @@
-"""Whether an answer says what its reference says: read, typed, compared."""
+r"""Whether an answer says what its reference says: options of a choice, a last sentence, typed values.
+
+>>> sorted(letters_of('Option B')), sorted(letters_of('A、B、D')), letters_of('5')
+(['B'], ['A', 'B', 'D'], None)
+>>> options_of('Which is prime? (A) 4 (B) 5 (C) 6')
+{'A': '4', 'B': '5', 'C': '6'}
+"""
 
 from __future__ import annotations
 
@@ -7,15 +13,206 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .choices import chosen_in, letters_of
-from .comparison import best_of, by_rule
 from .equality import Equality
+from .expression_equality import ALL_RULES, best_of, by_rule
 from .expressions import Expression, Number, symbols
 from .parse import read
-from .rules import ALL_RULES
-from .statements import concluded_number, stated_formula
 from .tokens import Unread
 from .values import Formula, Text, Value
+
+_LAST = 'H'
+_WRAPPERS = re.compile(
+    r'\\(?:text\w*|math(?:rm|bf|sf)|mbox|boxed|fbox|displaystyle|left|right)(?![a-zA-Z])'
+    r'|[${}*_`~"“”]|\\[,;!() ]|\\q?quad'
+)
+_BRACKETED = re.compile(
+    r'(?:(?P<round>[(（])|(?P<square>\[)|(?P<other>[【〔]))\s*([A-H])\s*(?(round)[)）])(?(square)\])(?(other)[】〕])'
+)
+_SAID = re.compile(
+    r'^(?:(?:the\s+)?(?:correct\s+|right\s+|final\s+)?(?:answers?|options?|choices?)\s*(?:is|are|:|：)?\s*'
+    r'|(?:正确)?(?:的)?(?:答案|选项)\s*(?:是|为|:|：)?\s*|故?选择?\s*[:：]?\s*)+',
+    re.IGNORECASE,
+)  # fmt: skip
+_LETTERS = re.compile(r'[A-H](?:\s*(?:[,，、;；和与及&/]|and|以及)?\s*(?:and\s+)?[A-H])*', re.ASCII)
+_LETTER_AND_TEXT = re.compile(
+    r'(?:\(([A-H])\)|([A-H])\s*(?:[.．:：、，,)）。；;]|(?=[\u4e00-\u9fff]|\s+[A-Z][a-z]{2})))\s*(.*)',
+    re.DOTALL,
+)
+_LETTER_THEN_WORDS = re.compile(r'([A-H])(?:项|选项|正确|是正确的|is correct|is right)[.。]?')
+_CONCLUDED = re.compile(
+    r"(?:(?:.*[.,;:]\s*)?(?:(?:therefore|thus|hence|so)\b,?(?:\s(?:I think|that))?\s(?:it's|it is)"
+    r'|(?:(?:so|the|correct|final|la)\s)*(?:answer is|réponse est)))?'
+    r'(?:\s*for sure)?\s+(?-i:([A-H]))'
+    r"(?:[.,]?\s(?:it\s(?:can't be|is not)|and not|not|non)\s[A-H](?:\sor\s[A-H])*)?[.]?",
+    re.DOTALL | re.IGNORECASE,
+)
+_MARK = re.compile(
+    r'(?:(?<![A-Za-z0-9\\])\(\s*([A-H])\s*\)|(?<![A-Za-z0-9\\$({])([A-H])\s*[.．:：、)）](?!\s*[A-H]\s*[.．、)）]))\s*'
+)
+_END = re.compile(r'[\s.;；,，。\\]*(?:\\q?quad|\\\\|\n)*[\s.;；,，。]*$')
+
+
+def letters_of(text: str) -> frozenset[str] | None:
+    """Return the letters that `text` chooses, if that is all it does, else None.
+
+    Several letters stand in the order of the alphabet: `BA` is a product or a segment.
+    """
+    text = _bare(text)
+    if match := _LETTER_THEN_WORDS.fullmatch(text):
+        return frozenset(match[1])
+    if _LETTERS.fullmatch(text):
+        letters = re.findall(r'[A-H]', text.replace('and', ''))
+        return frozenset(letters) if letters == sorted(set(letters)) else None
+    return None
+
+
+def chosen_in(text: str) -> tuple[str, str] | None:
+    """Return the letter and the text of an answer such as `(B) 12`, `B. 12` or "so it's B", else None.
+
+    An answer that goes on to a second letter ("A and B", "A or C") chooses nothing.
+    """
+    if concluded := _CONCLUDED.fullmatch(text.strip()):
+        return concluded[1], ''
+    match = _LETTER_AND_TEXT.fullmatch(_bare(text))
+    if match is None:
+        return None
+    rest = match[3].strip()
+    if re.match(r'(?:and|or|和|或|与)?\s*\(?[A-H](?![A-Za-z])', rest):
+        return None
+    return match[1] or match[2], rest
+
+
+@lru_cache(maxsize=4096)
+def options_of(question: str) -> dict[str, str]:
+    """Return the options that `question` lists, letter by letter from A on; {} if it lists none.
+
+    The last list counts: what stands before it may name points A, B, C.
+    """
+    marks = list(_MARK.finditer(question))
+    for start in range(len(marks) - 1, -1, -1):
+        if (marks[start][1] or marks[start][2]) == 'A':
+            found = _listed(question, marks[start:])
+            if len(found) >= 2:
+                return found
+    return {}
+
+
+def _listed(question: str, marks: list[re.Match[str]]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for place, mark in enumerate(marks):
+        letter = mark[1] or mark[2]
+        if letter != chr(ord('A') + place) or letter > _LAST:
+            break
+        end = marks[place + 1].start() if place + 1 < len(marks) else len(question)
+        text = question[mark.end() : end]
+        if place + 1 == len(marks):
+            text = text.strip().split('\n', 1)[0]
+        options[letter] = _clean(text)
+    return options if all(options.values()) else {}
+
+
+def _clean(text: str) -> str:
+    text = re.sub(r'\\textbf\s*\{?\s*$|\\qquad|\\quad', '', _END.sub('', text)).strip()
+    text = re.sub(r'^\s*[})\s]*(?:\\ |~)?\s*', '', text) if text.startswith(('}', '\\ ', '~', ')')) else text
+    return text.strip() if text.count('$') % 2 == 0 else text.replace('$', '').strip()
+
+
+def _bare(text: str) -> str:
+    text = _WRAPPERS.sub('', text).strip().rstrip('.。;；,，')
+    text = _BRACKETED.sub(r'\4', text) if _BRACKETED.fullmatch(text) or text[:1] != '(' else text
+    if len(list(_BRACKETED.finditer(text))) > 1:
+        text = _BRACKETED.sub(r'\4', text)
+    return _SAID.sub('', text).strip()
+
+
+_DENIED = re.compile(
+    r"\b(?:not?|never|neither|nor|cannot|\w+n't|except|unless|if|or|wrong|incorrect|suppose|assume|instead|than|"
+    r'maybe|perhaps|possibly|might|nobody|hardly|few|false|doubt|unlikely|unsure|says?|claims?|twice|double|'
+    r'half|minus|plus|reciprocal|inverse|opposite|negative'
+    r'|(?:square|cube|root|multiple) of|times (?:the|that|it))\b'
+    r'|[不非没无若设假错]|如果|相反数|倒数|平方根?(?=[是为])|立方(?=[是为])|[倍半](?=[是为])|[加减乘]',
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r'(?P<before>.*?(?:\b(?:is|are|be|equals?|equal to|that|thus|therefore|hence|so|answer|get|find|obtain'
+    r'|have)'
+    r'|为|是|得|等于|=|:|：))\s*(?P<value>VALUE)'
+    r'(?:\s*(?:is (?:the|our|my) (?:final )?(?:answer|solution)))?[\s.。]*'.replace(
+        'VALUE', r'\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]|\(?\\?[-+0-9(\[][^$]*'
+    ),
+    re.DOTALL | re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r'[.!?]\s+(?=[A-Z<]|$)|[。\n！？।]')
+_AFTERWARDS = re.compile(r'(?:\s|<\|\w+\|>(?:user|assistant)?|I hope (?:it|this) is correct\.?)+"?\Z')
+_FORMULAS = re.compile(r'\$[^$]*\$')
+_DIGITS = re.compile('[0-9]')
+_WORD = re.compile(r'(?<![\\A-Za-z])[^\W\d_]{2,}|[\u4e00-\u9fff]')
+_NAME = re.compile(r'[^\s=$]+\s*=\Z')
+_LONGEST_SENTENCE = 300
+_LONGEST_TAIL = 2000
+
+_CONCLUSION = re.compile(
+    r'.*(?:\b(?:therefore|thus|hence|so|donc|in conclusion|en conclusion|final answer)\b'
+    r'|因此|所以|结论|综上|لذا|इसलिए)',
+    re.IGNORECASE | re.DOTALL,
+)
+_SUM = re.compile(r'[0-9][0-9.,+*/×÷ ()-]*=\s*')
+_BOLD = re.compile(r'\*\*([^*]+)\*\*')
+_NUMBER = re.compile(
+    r'(?<![A-Za-z0-9.,/^\\_:+*×÷-])(?P<number>-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?%?)'
+    r'(?![A-Za-z0-9^/_\\:+*×÷-]|[.,][0-9]|\s*(?:[万亿千百几多余]|hundred|thousand|million|billion|trillion|percent|%|[-+*/^=<>]))'
+)
+_NOT_EXACTLY = re.compile(
+    r'\b(?:least|most|under|over|up to|about|almost|nearly|approximately|around|pas|moins|plus de)\b'
+    r'|[至约近超]|[多少大小高低]于|以[上下内外]|第',
+    re.IGNORECASE,
+)
+
+
+def stated_formula(answer: str) -> str:
+    """Return what the last sentence says that something is; '' if it denies that or has other numbers.
+
+    >>> stated_formula('Then x = 3. So the area is $5$.'), stated_formula('The area is not $5$.')
+    ('$5$', '')
+    """
+    said = _STATED.fullmatch(_last_sentence(answer))
+    if said is None or _DENIED.search(said['before']) or _DIGITS.search(_FORMULAS.sub('', said['before'])):
+        return ''
+    if _WORD.search(said['before']) is None:
+        return ''  # a formula alone, of which what stands before its = is a part
+    name = _NAME.search(said['before'])
+    return (name[0] if name else '') + said['value']
+
+
+def concluded_number(answer: str) -> str:
+    """Return the one number of a last sentence that concludes: "So there are 12 ways in all"; else ''.
+
+    Sums before it (3 + 10 = 13) do not count, and a number in bold is the one that is meant. What it counts
+    is left to the reader, so it says something about a plain number alone.
+
+    >>> concluded_number('3 and 4. So there are 7 of them.'), concluded_number('So there are at least 7.')
+    ('7', '')
+    """
+    found = _CONCLUSION.match(sentence := _last_sentence(answer))
+    if found is None:
+        return ''
+    clause = sentence[found.end() :]
+    if _DENIED.search(clause) or _NOT_EXACTLY.search(clause):
+        return ''
+    bold = _BOLD.findall(clause)
+    said = _SUM.sub('', bold[0] if len(bold) == 1 else clause)
+    number = _NUMBER.search(said)
+    if number is None or _DIGITS.search(said, 0, number.start()) or _DIGITS.search(said, number.end()):
+        return ''
+    return number['number']
+
+
+def _last_sentence(answer: str) -> str:
+    text = answer[-_LONGEST_TAIL:]
+    text = text[: afterwards.start()] if (afterwards := _AFTERWARDS.search(text)) else text
+    sentences = [part.strip() for part in _SENTENCE_END.split(text) if part.strip(' .<>|')]
+    return sentences[-1][-_LONGEST_SENTENCE:] if sentences else ''
+
 
 _WORDS = re.compile('[^\\W\\d_]{2,}[ ,،]|[\u4e00-\u9fff]{3}')
 _UNREAD = 'unread'
@@ -86,7 +283,7 @@ def _read(text: str) -> tuple[Value, ...]:
 
 
 def _stated(reference: Value, answer: str) -> Iterator[Value]:
-    """What the last sentence of the answer says that something is."""
+    """Return what the last sentence of the answer says that something is."""
     said = [stated_formula(answer)]
     if isinstance(reference, Formula) and isinstance(reference.expression, Number):
         said.append(concluded_number(answer))
@@ -105,7 +302,7 @@ def _kind(value: Value) -> str:
 def _choice(
     reference: str, answer: str, options: Mapping[str, str], rules: frozenset[str]
 ) -> Answered | None:
-    """The verdict where the reference or the answer is a letter of a choice; None where neither is."""
+    """Return the verdict where the reference or the answer is a letter of a choice; None where neither is."""
     expected, given = letters_of(reference), letters_of(answer)
     if expected and given:
         return Answered(expected == given, 'choice')

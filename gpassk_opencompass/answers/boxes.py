@@ -1,4 +1,4 @@
-r"""Boxes in a response: where they stand, what they hold, and which of them make one answer together."""
+r"""Boxes in a response: where they stand, what they hold, the sign before them, and which make one answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,67 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .signs import with_sign
+_REACH = 80  # characters before the box that are looked at
+
+_OPENING = (
+    r'(?:\$\$?|\\[(\[,;:! ]|\\q?quad(?![a-zA-Z])|\\left(?![a-zA-Z])|\\displaystyle(?![a-zA-Z])|[{*~`\s])*$'
+)
+_ANY = re.compile(r'[-−–±∓<>≤≥≠]|\\(?:pm|mp|le|ge|lt|gt|ne|not)')
+_SIGN_BEFORE = re.compile(r'(?P<sign>\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|[±∓−–-])(?P<gap>' + _OPENING + ')')
+_RELATED = re.compile(
+    r'(?P<left>(?<![a-zA-Z\\])(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w{1,4}\}?|\([a-zA-Z]\))?\s*)?'
+    r'(?P<relation>\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|not\s?=)(?![a-zA-Z])|(?:<|>)=?|[≤≥≠])'
+    + _OPENING
+)
+_AFTER_RELATION = re.compile(
+    r'(?:=|[<>≤≥≠≈]|\\(?:leqslant|geqslant|leq|geq|le|ge|lt|gt|neq|ne|approx|equiv)(?![a-zA-Z]))\s*$'
+)
+_AFTER_OPENER = re.compile(r'(?:(?:^|[\s:：,，(（*\u4e00-\u9fff])\$\$?|\\\(|\\\[)\s*$')
+_ARROW_OR_TAG = re.compile(r'(?:[-=]>|</?[a-zA-Z][^<>\n]*>|(?:^|\n)\s*>)\s*' + _OPENING)
+_SPELLED = {'±': r'\pm ', '∓': r'\mp ', r'\pm': r'\pm ', r'\mp': r'\mp ', '−': '-', '–': '-', '-': '-'}
+_LETTER = re.compile(r'(?:\\text\{)?\(?[A-Z]\)?\}?')
+_RELATION_INSIDE = re.compile(r'[=<>≤≥≠]|\\(?:le|ge|ne|in)(?:q|qslant)?(?![a-zA-Z])')
+
+
+def with_sign(text: str, start: int, content: str) -> str:
+    r"""Return `content` of the box that starts at `start` of `text`, with its sign and relation.
+
+    A hyphen is a sign behind a relation, at the start of a formula, and where it touches the box behind a
+    blank; it is none as a dash, as the bullet of a list, or between two terms. `=` and `\approx` go.
+
+    >>> response = r'so $x = -\boxed{5}$'
+    >>> with_sign(response, response.index('\\boxed'), '5')
+    '-5'
+    """
+    before = text[max(0, start - _REACH) : start]
+    if not _ANY.search(before) or _RELATION_INSIDE.search(content) or _LETTER.fullmatch(content):
+        return content
+    sign = _SIGN_BEFORE.search(before)
+    if sign and _unary(before[: sign.start()], sign['gap']):
+        content = _SPELLED[sign['sign']] + _grouped(content)
+        before = before[: sign.start()]
+    if _ARROW_OR_TAG.search(before):
+        return content
+    related = _RELATED.search(before)
+    if not related:
+        return content
+    left = (related['left'] or '').strip()
+    return f'{left} {related["relation"]} {content}'.strip()
+
+
+def _unary(before: str, gap: str) -> bool:
+    """Whether a sign between `before` and the box is one of the box alone."""
+    if _AFTER_RELATION.search(before) or _AFTER_OPENER.search(before):
+        return True
+    if gap and gap[0].isspace():
+        return False
+    return not before or before[-1] in ' \t\n:：,，(（{*' or '\u4e00' <= before[-1] <= '\u9fff'
+
+
+def _grouped(content: str) -> str:
+    r"""Put it in brackets where a sign before it would reach only its first term."""
+    return f'({content})' if re.search(r'[-+−]|\\pm', content) else content
+
 
 # Up to four backslashes: a response that was escaped once too often, or a line break before the box.
 _BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\s*)|\\.|[{}]', re.DOTALL)
@@ -83,7 +143,7 @@ def last_boxes(text: str) -> Boxes:
 
 
 def _boxes(text: str) -> tuple[list[_Box], bool]:
-    """The complete, non-empty boxes that lie in no other one, and whether the last box is left open."""
+    """Return the complete, non-empty, outermost boxes, and whether the last box is left open."""
     boxes: list[_Box] = []
     # Where the content starts; where the box starts, if it is one.
     open_braces: list[tuple[int, int | None]] = []
@@ -108,7 +168,7 @@ def _boxes(text: str) -> tuple[list[_Box], bool]:
 
 
 def _bare_box(text: str, command: re.Match[str]) -> Iterator[_Box]:
-    r"""`\boxed 5`: TeX boxes one token; a whole number or one letter is meant."""
+    r"""Read `\boxed 5`: TeX boxes one token; a whole number or one letter is meant."""
     if value := _BARE_BOX.match(text, command.end()):
         yield _Box(command.start(), value.end(), value.span())
 
@@ -135,7 +195,7 @@ def _tied(text: str, start: int, end: int) -> bool:
 
 
 def _without_name(between: str) -> str:
-    """Without `x =`, `f(x) =` or `x = -` at its end, or the minus of `or -`."""
+    """Return it without `x =`, `f(x) =` or `x = -` at its end, or the minus of `or -`."""
     unsigned = _SIGN.sub('', between)
     if any(before.search(unsigned) for before in (_NAME, _AND_OR, _STOP)):
         between = unsigned

@@ -1,13 +1,59 @@
-r"""What stands in brackets: sets, points, intervals, matrices; and the environments of LaTeX."""
+r"""What stands in brackets: sets, points, intervals, matrices; and left of an equals sign: names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .expressions import Call, Expression, Power, Product, Sum, Symbol, number
 from .formulas import read_expression
-from .tokens import Token, Tokens, Unread, closing, opens, split, trimmed, words
+from .tokens import Token, Tokens, Unread, closing, opens, split, trimmed, words, written
 from .values import Listed, Matrix, Pair, Piecewise, Set, Text, Tuple, Value
+from .words import FUNCTIONS
+
+_LONGEST_NAME = 14
+
+
+def ends_in_a_term(tokens: Tokens) -> bool:
+    """Whether words end in what is no name: "the value 2x" = 5 says nothing of a value of 5."""
+    words = [place for place, token in enumerate(tokens) if _is_word(token)]
+    term = tokens[words[-1] + 1 :] if words else ()
+    try:
+        return bool(term) and not is_name(read_expression(term))
+    except Unread:
+        return False
+
+
+def name_of(tokens: Tokens) -> str:
+    """Return what stands there without blanks; raise Unread where it is too long for a name."""
+    name = written(tokens).replace(' ', '')
+    if len(tokens) > _LONGEST_NAME or not name:
+        raise Unread(name)
+    return name
+
+
+def is_name(expression: Expression) -> bool:
+    """Whether an equation with this on its left says what something is worth: x, f(2), |AB|, NO/BO."""
+    if isinstance(expression, Symbol):
+        return expression.name not in {'pi', 'e', 'oo'}
+    if isinstance(expression, Call):
+        return True
+    if isinstance(expression, Sum):  # x_1 + x_2
+        return all(isinstance(term, Symbol) and '_' in term.name for term in expression.terms)
+    if isinstance(expression, Product):
+        return all(
+            is_name(factor) and (not isinstance(factor, Symbol) or factor.name[0].isupper())
+            for factor in expression.factors
+        )
+    if isinstance(expression, Power):
+        return expression.exponent == number(-1) and is_name(expression.base)
+    return False
+
+
+def _is_word(token: Token) -> bool:
+    if token.kind == 'letters':
+        return len(token.text) > 1 and token.text not in FUNCTIONS
+    return token.kind in {'words', 'chinese'}
 
 
 class Inner(NamedTuple):
@@ -46,7 +92,7 @@ def read_bracketed(tokens: Tokens, inner: Inner) -> Value | None:
 
 
 def _point(left: str, inside: Tokens, right: str, inner: Inner) -> Value | None:
-    """An interval or a point; one value in brackets is that value."""
+    """Read an interval or a point; one value in brackets is that value."""
     parts, marks = split(inside, frozenset({',', ';'}))
     if not marks:
         alone = inside and (opens(inside[0]) or left == '[') and _BRACKETS[left] == right
@@ -80,7 +126,7 @@ def _set(inside: Tokens, inner: Inner) -> Value:
 
 
 def _rows_of_lists(inside: Tokens) -> Matrix | None:
-    """`[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
+    """Read `[1, 2; 3, 4]` and `[[1, 2], [3, 4]]`."""
     rows, semicolons = split(inside, frozenset(';'))
     if not semicolons:
         rows, _ = split(inside, frozenset(','))
@@ -123,7 +169,7 @@ def read_environment(tokens: Tokens, inner: Inner) -> Value | None:
 
 
 def _at_last_comma(row: list[Token]) -> list[list[Token]]:
-    """A row without `&`, `2n, n \\ge 2`: its value and its condition."""
+    """Split a row without `&`, `2n, n \\ge 2`, into its value and its condition."""
     last = split(row, _COMMAS)[0][-1]
     return [row[: len(row) - len(last) - 1], last]
 

@@ -12,8 +12,99 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from .closed_forms import evaluated
 from .normal import ascii_latex, join_thousands, normal_form
+
+_LONGEST_FORM = 200  # characters of a closed form
+_FORM_TOKEN = re.compile(
+    r'\s*([0-9]+(?:\.[0-9]+)?|\\(?:d|t|c)?frac|\\(?:sqrt|pi|cdot|times|div)(?![a-zA-Z])|[-+*/^(){}\[\]]|\S)'
+)
+_TIMES = {r'\cdot', r'\times', '*'}
+_OVER = {r'\div', '/'}
+_FRACTIONS = {r'\frac', r'\dfrac', r'\tfrac', r'\cfrac'}
+_CLOSERS = {'(': ')', '{': '}', '[': ']'}
+
+
+def evaluated(text: str) -> float | None:
+    r"""Return the value of `text`, None where it is more than numbers, roots, powers, fractions and π.
+
+    >>> evaluated(r'\frac{\sqrt{66}}{6}') == evaluated('2x'), round(evaluated(r'2\sqrt[3]{8} - 1') or 0, 6)
+    (False, 3.0)
+    """
+    if len(text) > _LONGEST_FORM:
+        return None
+    reader = _Reader(_FORM_TOKEN.findall(text))
+    try:
+        value = reader.sum()
+    except (ValueError, IndexError, ArithmeticError):
+        return None
+    return value if not reader.tokens and math.isfinite(value) else None
+
+
+class _Reader:
+    """Reads tokens from the front by the usual precedence; ValueError where they are no closed form."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens[::-1]
+
+    def sum(self) -> float:
+        value = self._signed()
+        while self._next() in {'+', '-'}:
+            value += self._signed()
+        return value
+
+    def _next(self) -> str:
+        return self.tokens[-1] if self.tokens else ''
+
+    def _signed(self) -> float:
+        sign = 1.0
+        while self._next() in {'+', '-'}:
+            sign = -sign if self.tokens.pop() == '-' else sign
+        return sign * self._product()
+
+    def _product(self) -> float:
+        value = self._power()
+        while (token := self._next()) and token not in {'+', '-', ')', '}', ']'}:
+            if token in _OVER:
+                self.tokens.pop()
+                value /= self._power()
+            else:
+                if token in _TIMES:
+                    self.tokens.pop()
+                value *= self._power()
+        return value
+
+    def _power(self) -> float:
+        base = self._atom()
+        if self._next() != '^':
+            return base
+        self.tokens.pop()
+        return math.pow(base, self._signed_atom())
+
+    def _signed_atom(self) -> float:
+        if self._next() == '-':
+            self.tokens.pop()
+            return -self._atom()
+        return self._atom()
+
+    def _atom(self) -> float:
+        token = self.tokens.pop()
+        if token[0].isdigit() and token.isascii():
+            return float(token)
+        if token in {r'\pi', 'π'}:
+            return math.pi
+        if token in _CLOSERS:
+            value = self.sum()
+            if self.tokens.pop() != _CLOSERS[token]:
+                raise ValueError(token)
+            return value
+        if token == r'\sqrt':
+            degree = self._atom() if self._next() == '[' else 2.0
+            return math.pow(self._atom(), 1 / degree)
+        if token in _FRACTIONS:
+            above = self._atom()
+            return above / self._atom()
+        raise ValueError(token)
+
 
 _LONGEST = 1000  # characters of an answer that are searched for several values
 
@@ -209,7 +300,7 @@ def _listed(answer: str) -> list[str]:
 
 
 def _letters(answer: str) -> str:
-    """The letters of options that `answer` consists of, in their order; '' if it is anything else."""
+    """Return the letters of options that `answer` consists of, in their order; '' if it is anything else."""
     text = _LETTER_SEPARATOR.sub('', _plain(answer))
     return ''.join(sorted(text)) if _ALL_LETTERS.fullmatch(text) else ''
 
@@ -225,7 +316,7 @@ def _plain(answer: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """At the separators that stand in no brackets."""
+    """Split at the separators that stand in no brackets."""
     parts, start, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in _OPENING:
@@ -247,7 +338,7 @@ def _is_value(part: str) -> bool:
 
 
 def _is_one_measure(parts: list[str]) -> bool:
-    """2 hours and 5 minutes: each part has a unit of its own."""
+    """Whether each part has a unit of its own, as in 2 hours and 5 minutes."""
     units = [measured['unit'] for part in parts if (measured := _MEASURED.fullmatch(part))]
     return len(units) == len(parts) == len(set(units))
 
@@ -275,7 +366,7 @@ def _number(answer: str) -> _Number | None:
 
 
 def _same(one: _Number, other: _Number) -> bool:
-    """Equal, a percentage and its number, or a decimal and what it rounds."""
+    """Whether two are equal, a percentage and its number, or a decimal and what it rounds."""
     if one.value == other.value or _close(one.value, other.value):
         return True
     if one.percent != other.percent and (one.value * 100 == other.value or one.value == other.value * 100):

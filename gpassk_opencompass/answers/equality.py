@@ -1,7 +1,7 @@
 """When two typed values are equal: exactly, by a lenient rule, or not.
 
 A value of one type equals one of another only where a rule says so. Each lenient rule has an id
-(`rules.RULES`) and holds only if it is among those allowed.
+(`expression_equality.RULES`) and holds only if it is among those allowed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,25 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from .comparison import NO, YES, Comparison, all_of, best_of, by_rule
-from .expression_equality import compare_expressions
+from .expression_equality import (
+    ALL_RULES,
+    NO,
+    YES,
+    Comparison,
+    all_of,
+    best_of,
+    by_rule,
+    compare_expressions,
+    same_equation,
+    same_region,
+    same_relation,
+)
 from .expressions import DEGREE, Expression, Product, Symbol, number, quotient, symbols
 from .points import value_of
-from .relation_equality import same_equation, same_region, same_relation
-from .rules import ALL_RULES
 from .tokens import words
-from .units import DEGREES, RADIANS
 from .values import (
+    DEGREES,
+    RADIANS,
     Conditioned,
     Formula,
     Labelled,
@@ -66,20 +76,20 @@ class Equality:
         self._same_type: dict[type, Callable[[Any, Any], Comparison]] = {
             Formula: self._formulas,
             Quantity: self._quantities,
-            Set: self._sets,
+            Set: lambda ours, theirs: self._inside._unordered(ours.items, theirs.items),
             Pair: self._pairs,
-            Tuple: self._tuples,
+            Tuple: lambda ours, theirs: self._inside._ordered(ours.items, theirs.items),
             Matrix: self._matrices,
             Piecewise: self._piecewise,
             Ratio: self._ratios,
-            Relation: self._relations,
+            Relation: lambda ours, theirs: same_relation(ours, theirs, self.expressions),
             Union: self._regions,
             Time: self._times,
         }
 
     @cached_property
     def _inside(self) -> Equality:
-        """How to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
+        """Return how to compare what stands in brackets: {1, 2} is not {{1}, 2}."""
         return Equality(self._rules - {'list-as-set'})
 
     def compare(self, reference: Value, answer: Value) -> Comparison:
@@ -91,11 +101,11 @@ class Equality:
             if holder in types:
                 return compare(reference, answer)
         if len(types) == 1:
-            return self._same_type.get(types.pop(), _different)(reference, answer)
+            return self._same_type.get(types.pop(), lambda *_: NO)(reference, answer)
         return self._mixed(reference, answer)
 
     def _by(self, rule: str, comparison: Comparison) -> Comparison:
-        """The comparison, if the rule is allowed."""
+        """Return the comparison if the rule is allowed."""
         return by_rule(rule, comparison) if rule in self._rules else NO
 
     # Values that hold another one
@@ -179,7 +189,7 @@ class Equality:
         return all_of(self.compare(ours, theirs) for ours, theirs in zip(reference, answer, strict=True))
 
     def _unordered(self, reference: Sequence[Value], answer: Sequence[Value]) -> Comparison:
-        """Each of one is one of the other, repetitions left out."""
+        """Compare whether each of one is one of the other, repetitions left out."""
         reference, answer = self._distinct(reference), self._distinct(answer)
         if len(reference) != len(answer):
             return NO
@@ -206,11 +216,8 @@ class Equality:
                 kept.append(item)
         return kept
 
-    def _sets(self, reference: Set, answer: Set) -> Comparison:
-        return self._inside._unordered(reference.items, answer.items)
-
     def _lists(self, reference: Value, answer: Value) -> Comparison:
-        """Bare lists, and a bare list beside anything else."""
+        """Compare bare lists, or a bare list with anything else."""
         ours, theirs = _items(reference), _items(answer)
         other = next((value for value in (reference, answer) if not isinstance(value, Listed)), None)
         if _contradict(reference, answer):
@@ -226,7 +233,7 @@ class Equality:
         return best_of([*found, self._said_twice(reference, answer), self._regions(reference, answer)])
 
     def _said_twice(self, reference: Value, answer: Value) -> Comparison:
-        """A list that says one thing in several ways, beside that one thing."""
+        """Compare a list that says one thing in several ways with that one thing."""
         single: list[Value] = []
         for value in (reference, answer):
             distinct = self._distinct(value.items) if isinstance(value, Listed) else [value]
@@ -246,7 +253,7 @@ class Equality:
     def _named_or_not(
         self, ours: Sequence[Value], theirs: Sequence[Value], *, ordered: bool = True
     ) -> Comparison:
-        """Item by item; in another order only if no name, or the same name, or all names are given."""
+        """Compare item by item; in another order only with no name, one name, or all names given."""
         if ordered:
             return self._ordered(ours, theirs)
         names = {_plain(item.name) for item in (*ours, *theirs) if isinstance(item, Named)}
@@ -262,9 +269,6 @@ class Equality:
         if any(left != right for left, right in brackets) or _may_be_interval(reference):
             return NO
         return self._by('brackets', same)
-
-    def _tuples(self, reference: Tuple, answer: Tuple) -> Comparison:
-        return self._inside._ordered(reference.items, answer.items)
 
     def _matrices(self, reference: Matrix, answer: Matrix) -> Comparison:
         if [len(row) for row in reference.rows] != [len(row) for row in answer.rows]:
@@ -293,13 +297,10 @@ class Equality:
     def _regions(self, reference: Value, answer: Value) -> Comparison:
         return same_region(reference, answer, self.expressions)
 
-    def _relations(self, reference: Relation, answer: Relation) -> Comparison:
-        return same_relation(reference, answer, self.expressions)
-
     # Everything else
 
     def _mixed(self, reference: Value, answer: Value) -> Comparison:
-        """Values of two types; each case stands here in one order alone."""
+        """Compare values of two types; each case stands here in one order alone."""
         for one, other, flipped in ((reference, answer, False), (answer, reference, True)):
             if isinstance(one, Quantity) and isinstance(other, Formula):
                 return self._quantity_and_formula(one, other, flipped)
@@ -326,12 +327,8 @@ class Equality:
         return self._by('half-day', YES)
 
 
-def _different(*_: Any) -> Comparison:
-    return NO
-
-
 def _items(value: Value) -> tuple[Value, ...]:
-    """What a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
+    """Return what a list, set or point holds; `(x, y) = (1, 2)` holds two names with their values."""
     if isinstance(value, Pair):
         return value.low, value.high
     if isinstance(value, Named):

@@ -172,7 +172,7 @@ def _product(one: Polynomial, other: Polynomial) -> Polynomial:
 
 
 def _merged(one: Monomial, other: Monomial, coefficient: Fraction) -> tuple[Monomial, Fraction]:
-    """The product of two monomials: exponents added, what becomes a number taken out."""
+    """Return the product of two monomials: exponents added, what becomes a number taken out."""
     if not one or not other:
         return one or other, coefficient
     exponents = dict(one)
@@ -234,7 +234,7 @@ def _whole_power(form: Form, exponent: int) -> Form:
 
 
 def _monomial_power(polynomial: Polynomial, exponent: Fraction) -> Polynomial:
-    """A single term to a rational power: √(12x) would be 2·3^(1/2)·x^(1/2)."""
+    """Raise a single term to a rational power: √(12x) would be 2·3^(1/2)·x^(1/2)."""
     [(monomial, coefficient)] = polynomial.items()
     if exponent.denominator != 1 and any(_loses_sign(name, power) for name, power in monomial):
         return _generator(('power', _key((polynomial, _ONE)), exponent))
@@ -279,7 +279,7 @@ def _prime_power(prime: int, exponent: Fraction) -> Polynomial:
 
 
 def _factors(value: Fraction) -> list[tuple[int, int]]:
-    """Primes and their exponents; a large factor without a small prime counts as a prime."""
+    """Return primes and their exponents; a large factor without a small prime counts as a prime."""
     found: dict[int, int] = {}
     for number, sign in ((abs(value.numerator), 1), (value.denominator, -1)):
         prime, rest = 2, number
@@ -294,7 +294,7 @@ def _factors(value: Fraction) -> list[tuple[int, int]]:
 
 
 def _symbolic_power(base: Form, exponent: Form) -> Form:
-    """Base^(a·n + b·m + c) as (base^n)^a · (base^m)^b · base^c; a number as base by its primes."""
+    """Return base^(a·n + b·m + c) as (base^n)^a · (base^m)^b · base^c, a number base by its primes."""
     value = _value(base)
     if exponent[1] != _ONE and len(exponent[1]) > 1:
         return _generator(('power', _key(base), _key(exponent))), _ONE
@@ -380,7 +380,7 @@ _KNOWN = {
 
 
 def _key(form: Form) -> Generator:
-    """A form as something to look up by, the same for forms that differ by a common number."""
+    """Return a key to look a form up by, which forms that differ by a common number share."""
     above, below = form
     if not above:
         return 'zero'

@@ -1,13 +1,79 @@
-"""When two expressions are equal: exactly, as a decimal of one another, or perhaps."""
+"""When two expressions, equations, inequalities or sets of numbers say the same, and by which rule."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
-from .comparison import NO, YES, Comparison, by_rule
-from .exact import TooLarge, exact_form, rational_value, same_form
-from .expressions import Expression, Number
+from .exact import TooLarge, exact_form, is_zero, proportional, rational_value, same_form
+from .expressions import Expression, Number, Sum, Symbol, negative
 from .points import agree, value_of
+from .regions import Region, region_of
+from .values import Domain, Formula, Listed, Named, Pair, Relation, Set, Union, Value
+
+RULES: Mapping[str, str] = {
+    'brackets': 'round and square brackets of what can be no interval: (3, -1), [3, -1]',
+    'condition-missing': 'the range of an index on one side only: 2n-1 (n ∈ N*), 2n-1',
+    'half-day': 'a.m. or p.m. on one side only: 4:30 p.m., 4:30',
+    'label': 'fewer words before a quantity: 每瓶墨水10元, 墨水10元',
+    'list-as-set': 'values without brackets, and the same in braces: 2, 5 and {2, 5}',
+    'list-as-tuple': 'values without brackets, and the same in an order: 2, 5 and (2, 5)',
+    'list-order': 'values without brackets in another order: 2, 5 and 5, 2',
+    'long-decimal': 'a decimal of ten digits or more for an exact value: 1.5707963268, π/2',
+    'name-missing': 'the name of a value on one side only: x = 5, 5',
+    'percent-sign': 'the percent sign on one side only: 28 %, 28',
+    'ratio-as-fraction': 'a ratio as a quotient: 1:2, 1/2',
+    'rounded': 'an exact value for the decimal of the reference, to its three or more digits: 2/3 for 0.667',
+    'stated': 'the value in a sentence that says or concludes it: "the area is $5$", 5',
+    'unit-missing': 'the unit, or what is counted, on one side only: 5 cm, 5',
+}
+"""Each lenient rule by its id, with an example."""
+
+ALL_RULES = frozenset(RULES)
+
+
+class Comparison(NamedTuple):
+    """Equal, different, or equal as far as numbers can tell."""
+
+    equal: bool | None
+    """None: the expressions in `open` agree at many points, which is no proof; all else is equal."""
+    rules: frozenset[str] = frozenset()
+    """The lenient rules that were needed (see `rules.RULES`)."""
+    open: tuple[tuple[Expression, Expression], ...] = ()
+    """Pairs of expressions, a proof of each of which would make the values equal."""
+
+
+YES, NO = Comparison(True), Comparison(False)
+
+
+def by_rule(rule: str, comparison: Comparison = YES) -> Comparison:
+    """Return `comparison` with `rule` among those that it needed; a difference stays one."""
+    return NO if comparison.equal is False else comparison._replace(rules=comparison.rules | {rule})
+
+
+def all_of(comparisons: Iterable[Comparison]) -> Comparison:
+    """Return what holds if all of `comparisons` do. Stops at the first difference."""
+    rules: frozenset[str] = frozenset()
+    opened: tuple[tuple[Expression, Expression], ...] = ()
+    for comparison in comparisons:
+        if comparison.equal is False:
+            return NO
+        rules |= comparison.rules
+        opened += comparison.open
+    return Comparison(None if opened else True, rules, opened)
+
+
+def best_of(comparisons: Iterable[Comparison]) -> Comparison:
+    """Return the first that is equal, else the first that may be, else NO."""
+    open_one = NO
+    for comparison in comparisons:
+        if comparison.equal:
+            return comparison
+        if comparison.equal is None and open_one.equal is False:
+            open_one = comparison
+    return open_one
+
 
 _LONG = 10
 _LEAST_ROUNDED = (
@@ -73,7 +139,7 @@ def _is_long(expression: Expression) -> bool:
 
 
 def _digits(expression: Expression) -> int:
-    """After the decimal point."""
+    """Return the number of digits after the decimal point."""
     return (expression.digits or 0) if isinstance(expression, Number) else 0
 
 
@@ -92,3 +158,89 @@ def _rounds_to(exact: Expression, decimal: Number) -> bool:
     if apart <= unit / 2 + slack:
         return True
     return digits >= _LONG and apart < unit + slack and abs(decimal.value) < abs(value)
+
+
+Compare = Callable[[Expression, Expression], Comparison]
+
+_REGIONS = (Pair, Relation, Union, Domain, Set, Listed, Named)
+_TURNED = {'<': '>', '>': '<', r'\le': r'\ge', r'\ge': r'\le', '=': '=', r'\ne': r'\ne'}
+
+
+def same_region(reference: Value, answer: Value, compare: Compare) -> Comparison:
+    """Return whether two values are the same set of real numbers, of the same variable if both name one."""
+    ours, theirs = (
+        region_of(value) if isinstance(value, _REGIONS) or value == Formula(Symbol('R')) else None
+        for value in (reference, answer)
+    )
+    if ours is None or theirs is None or len(ours.pieces) != len(theirs.pieces):
+        return NO
+    if ours.variable and theirs.variable and ours.variable != theirs.variable:
+        return NO
+    return _pieces(ours, theirs, compare)
+
+
+def _pieces(ours: Region, theirs: Region, compare: Compare) -> Comparison:
+    found: list[Comparison] = []
+    for one, other in zip(ours.pieces, theirs.pieces, strict=True):
+        if (one.low_closed, one.high_closed) != (other.low_closed, other.high_closed):
+            return NO
+        found += [compare(one.low, other.low), compare(one.high, other.high)]
+    return all_of(found)
+
+
+def same_relation(reference: Relation, answer: Relation, compare: Compare) -> Comparison:
+    """Return whether two equations or inequalities say the same."""
+    turned = Relation(answer.sides[::-1], tuple(_TURNED[sign] for sign in answer.signs[::-1]))
+    chains = [_chain(reference, other, compare) for other in (answer, turned)]
+    return best_of(
+        [
+            *chains,
+            same_equation(reference, answer),
+            _inequalities(reference, answer),
+            same_region(reference, answer, compare),
+        ]
+    )
+
+
+def _chain(reference: Relation, answer: Relation, compare: Compare) -> Comparison:
+    if reference.signs != answer.signs:
+        return NO
+    return all_of(compare(*sides) for sides in zip(reference.sides, answer.sides, strict=True))
+
+
+def same_equation(reference: Value, answer: Value) -> Comparison:
+    """Return whether both are equations and one is a multiple of the other."""
+    differences = [_difference(value) for value in (reference, answer)]
+    if any(difference is None for difference in differences):
+        return NO
+    try:
+        ours, theirs = (exact_form(difference) for difference in differences if difference)
+    except TooLarge:
+        return NO
+    return YES if not is_zero(ours) and proportional(ours, theirs) else NO
+
+
+def _inequalities(reference: Relation, answer: Relation) -> Comparison:
+    """Compare inequalities: `2x + 4y < 6` with `x + 2y < 3`, or with `-x - 2y > -3`."""
+    if len(reference.signs) != 1 or len(answer.signs) != 1 or '=' in (*reference.signs, *answer.signs):
+        return NO
+    ours, theirs = (Sum((value.sides[0], negative(value.sides[1]))) for value in (reference, answer))
+    try:
+        one, other = exact_form(ours), exact_form(theirs)
+    except TooLarge:
+        return NO
+    if one[1] != other[1] or not proportional(one, other):
+        return NO
+    monomial = next(iter(one[0]))
+    positive = one[0][monomial] / other[0][monomial] > 0
+    sign = answer.signs[0] if positive else _TURNED[answer.signs[0]]
+    return YES if sign == reference.signs[0] else NO
+
+
+def _difference(value: Value) -> Expression | None:
+    """Return left minus right of an equation."""
+    if isinstance(value, Relation) and value.signs == ('=',):
+        return Sum((value.sides[0], negative(value.sides[1])))
+    if isinstance(value, Named) and value.left is not None and isinstance(value.value, Formula):
+        return Sum((value.left, negative(value.value.expression)))
+    return None

@@ -13,8 +13,183 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .boxes import last_boxes
-from .candidates import asks_for, covering, distinct, is_option, letter_first, values_of
-from .spoken import later_answer, other_candidate, spoken_answer
+from .candidates import (
+    alike,
+    asks_for,
+    covering,
+    distinct,
+    is_option,
+    is_plain_number,
+    letter_first,
+    repeats,
+    values_of,
+)
+
+_SPOKEN = re.compile(
+    r'(?i:\banswers?)'
+    r'(?:(?i:\s{1,3}(?:to|for|of)\b[^.:\n]{0,80}?)?'
+    r'(?i:\s{1,3}(?:is|are|=|(?:should|must|would|will|could|may|might)\s{1,3}be)(?!\w))'
+    r'|["”*_ ]{0,6}[:：])'
+    r'|(?im:^[ #*_]{0,6}(?:the\s)?(?:final\s)?answers?[ #*_]{0,6}$)'
+    r'|[【\[]答案[】\]]'
+    r'|答案(?:(?:应该|应|可能|也许|大概)?(?:是|为)|选(?!项)|["”*_ ]{0,6}[:：])'
+    r'|最终答案'
+    r'|正确(?:的)?(?:选项|答案)(?:应该|应)?(?:是|为|[:：])'
+    r'|(?:故|应|因此|所以)(?:应)?[选填]'
+)
+_CORRECTED = re.compile(
+    r'(?i:\bcorrection)["”*_ ]{0,6}[:：]|(?:更正|纠正|修正)(?:一下)?(?:为|[:：])'
+    r'|(?i:\b(?:wait|no|actually|sorry|oops|correction|rather)\b)[^.:\n\\]{0,40}?(?i:\bit(?:\sshould\sbe|\sis|\x27s)(?!\w))'
+    r'|(?:不对|更正|等等|抱歉)[^。\n\\]{0,20}?(?:应该是|应是|应为)'
+)
+_PARTIAL = re.compile(
+    r'(?i:\s(?:to|for|of)\b[^.:\n]{0,80}?\b(?:part|parts|step|first|second|third|subproblem|case)\b)'
+)
+# What stands before "answer" where the statement is about something else, or taken back at once.
+_OF_ANOTHER = re.compile(
+    r'(?:\b(?:wrong|incorrect|(?:twice|half|double|of|than|times|plus|minus)(?:\s(?:the|this|that|our|my))?)'
+    r'|\b(?:wrong|incorrect|false|doubt|unlikely|not\s(?:true|sure|certain))(?:\s\w{1,12}){0,3}\sthat(?:\sthe)?'
+    r'|\b(?:some|others|people|many)\s(?:say|think|claim|believe)(?:\sthat)?(?:\sthe)?)\s{1,3}$'
+    r'|(?:错误的?|不正确的?|不)$',
+    re.IGNORECASE,
+)
+_BEFORE = 60
+_WINDOW = 2000
+_ATTEMPTS = 3
+_ABBREVIATIONS = ('i.e', 'e.g', 'vs', 'cf', 'approx', 'resp', 'viz', 'ca')
+_ABBREVIATED = ''.join(rf'(?<!\b{re.escape(one)})' for one in _ABBREVIATIONS)
+_SENTENCE_END = re.compile(
+    _ABBREVIATED + r'\.(?=\s|$)(?!(?<=\betc\.)\s{1,3}[a-z,])(?!(?<=\bNo\.)\s?[0-9])(?!\s{1,3}[Oo]r\b)'
+    r'|[。？]|\s?<[/|]?[a-zA-Z_|]{1,20}>|\n(?!\s{0,9}or\b)|，(?=[\u4e00-\u9fff])(?!也?可能|也?许|或|和|与|及|以及|即)|,?\s(?:because|since)\b'
+)
+_MATH = (('$$', '$$'), ('$', '$'), (r'\[', r'\]'), (r'\(', r'\)'))
+_SET_OFF = re.compile(r'[\s:：=]{0,9}(?:"(?P<quoted>[^"\n]*)"|\*\*(?=\S)(?P<bold>[^*\n]+)(?<=\S)\*\*)')
+_GOES_ON = re.compile(
+    r'\s{0,3}(?:[,，、;；/&]|or\b|and\b|vs\b|或|和|与|及|以及)\s{0,3}["$*0-9A-Z\\-]|\s{0,3}，?(?:也?可能|也许|或)'
+)
+_LEADING = ' \t\r\n*_`:：=，,是为】'
+_TRAILING = ' \t\r*_`"”.,;:，；：。'
+
+# What a later statement may be so that it takes the place of a box: a value, not a remark.
+_LONGEST_VALUE = 100
+_CLAUSE = re.compile(
+    r'\s*[(（].*|\s*[,，;；]\s*(?![-+$\\0-9]|[A-H](?![a-zA-Z])).*|\s(?:and|which|as|where|with|for|not|in)\b.*',
+    re.DOTALL,
+)
+_WORDS = re.compile(r'(?<![\\a-zA-Z])[a-zA-Z]{2,}')
+_ANSWER_WORD = re.compile(
+    r'(?i:yes|no|true|false|none|no (?:real )?solutions?)|是|否|对|错|正确|错误|无解|不存在'
+)
+_EXACT = re.compile(r'\\(?:sqrt|pi|frac|log|ln|sin|cos|tan)|[a-zA-Z]|\^|√|π')
+_DECIMAL = re.compile(r'[0-9]\.[0-9]')
+_UNIT_WORDS = 3
+
+_VALUE = (
+    r'(?:\$|\\\(|\\boxed\{)?\s{0,3}(?:[a-zA-Z]\s{0,3}=\s{0,3})?'
+    r'(?P<value>[-+−]?[0-9]+(?:[.,/][0-9]+)*|\\d?frac\{[0-9]+\}\{[0-9]+\}|[A-H](?![a-zA-Z_0-9]))'
+)
+_OR_ELSE = re.compile(
+    r'(?:\s|\$|\\[)\]]|\*\*|[,，;；]|\.(?=\s)|[(（]|[}])*(?:\\text\{\s?)?(?:[oO]r|或者|或是|或)(?![a-zA-Z])\s?\}?'
+    r'(?:(?i:\s?(?:maybe|possibly|perhaps|even|else|also))|\s?也?可能是?)?\s{0,3}'
+    + _VALUE
+    + r'(?P<unit>\\?\$?\s?[a-zA-Z\u4e00-\u9fff])?'
+)
+_DOUBTED = re.compile(
+    r'(?:(?i:\b(?:it|answer|result|value)\s(?:could|might|may)(?:\s(?:also|well|even|possibly|equally)){0,2}\sbe)\s{1,3}'
+    r'|(?i:\b(?:alternatively|possibly|maybe|perhaps)),?\s{1,3}|(?:答案|结果)?也(?:有)?(?:可能|许)(?:是|为)\s{0,3})'
+    + _VALUE
+    + r'(?=[\s$*)]{0,4}(?:[.。!?？\n]|$))'
+)
+_DOUBT_WINDOW = 200  # characters behind a box in which a doubt is one about the box
+
+
+def spoken_answer(text: str) -> str:
+    """Return the answer of the last statement in words, without its math delimiters; '' if there is none."""
+    ends = [match.end() for match in _SPOKEN.finditer(text) if not _is_of_another(text, match)]
+    statements = (_statement(text[end : end + _WINDOW]) for end in reversed(ends[-_ATTEMPTS:]))
+    return next((statement for statement in statements if statement), '')
+
+
+def _is_of_another(text: str, found: re.Match[str]) -> bool:
+    return bool(_OF_ANOTHER.search(text[max(0, found.start() - _BEFORE) : found.start()]))
+
+
+def later_answer(rest: str, boxed: list[str]) -> str:
+    """Return the answer in `rest`, the text behind the box, that takes the place of `boxed`; '' if none does.
+
+    Only the last statement of a value counts; one that agrees with the box, with one of several, or with a
+    rounded form of it takes nothing back, and neither does a value behind the letter of an option.
+    """
+    matches = [*_SPOKEN.finditer(rest), *_CORRECTED.finditer(rest)]
+    ends = sorted({match.end() for match in matches if not _PARTIAL.search(match[0])})
+    for end in reversed(ends[-_ATTEMPTS:]):
+        stated = _value(_statement(rest[end : end + _WINDOW]))
+        if stated:
+            return stated if _contradicts(stated, boxed) else ''
+    return ''
+
+
+def other_candidate(rest: str, boxed: str) -> str:
+    r"""Return the other number or letter that `rest`, the text behind `boxed`, offers beside it; '' if none.
+
+    >>> other_candidate('$ or 6.', '5'), other_candidate(' or 5.0', '5')
+    ('6', '')
+    """
+    at_once, later = _OR_ELSE.match(rest), _DOUBTED.search(rest, 0, _DOUBT_WINDOW)
+    found = at_once['value'] if at_once and not at_once['unit'] else ''
+    found = found or (later['value'] if later else '')
+    comparable = is_plain_number(boxed) if is_plain_number(found) else is_option(boxed)
+    return found if found and comparable and not alike(boxed, found) else ''
+
+
+def _statement(rest: str) -> str:
+    set_off = _SET_OFF.match(rest)
+    if set_off and not _GOES_ON.match(rest, set_off.end()):
+        rest = set_off['quoted'] or set_off['bold'] or ''
+    rest = rest.lstrip(_LEADING)
+    return _formula(rest) or _sentence(rest)
+
+
+def _formula(rest: str) -> str:
+    """Return the formula that `rest` starts with, if nothing follows it in its sentence; '' otherwise."""
+    for opener, closer in _MATH:
+        if rest.startswith(opener):
+            formula, _, after = rest[len(opener) :].partition(closer)
+            return '' if _sentence(after) else formula.strip()
+    return ''
+
+
+def _sentence(rest: str) -> str:
+    return _SENTENCE_END.split(rest, maxsplit=1)[0].replace('**', '').strip(_TRAILING).strip()
+
+
+def _value(statement: str) -> str:
+    """Return `statement` if it is nothing but a value, or the value before a remark; '' otherwise."""
+    for stated in (statement, _CLAUSE.sub('', statement)):
+        text = stated.strip(_TRAILING).strip()
+        if text and len(text) <= _LONGEST_VALUE and r'\boxed' not in text and _is_value(text):
+            return text
+    return ''
+
+
+def _is_value(text: str) -> bool:
+    if _ANSWER_WORD.fullmatch(text) or is_option(text) or is_plain_number(text):
+        return True
+    if not re.search(r'[0-9]|\\(?:pi|infty|emptyset)', text):
+        return False
+    return not any(
+        word not in {'or', 'and'} for word in _WORDS.findall(re.sub(r'\\text\{[^{}]*\}', '', text))
+    ) and not re.search(r'[\u4e00-\u9fff]{4,}', text)
+
+
+def _contradicts(stated: str, boxed: list[str]) -> bool:
+    whole = ', '.join(boxed)
+    if any(repeats(stated, answer) for answer in [whole, *boxed]):
+        return False
+    if any(map(is_option, boxed)) and not is_option(stated):
+        return False
+    return not (_DECIMAL.search(stated) and _EXACT.search(whole))
+
 
 _THOUGHT = ('<think>', '</think>')
 
@@ -88,7 +263,7 @@ def hedges(answer: FinalAnswer, reference: str) -> bool:
 
 @lru_cache(maxsize=4096)  # every sample of a question is held against one reference
 def _stated(reference: str) -> str:
-    """The final answer of a reference that is a whole solution, else itself."""
+    """Return the final answer of a reference that is a whole solution, else itself."""
     return final_answer(reference).text or reference
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from .cursor import Cursor
 from .expressions import (
     DEGREE,
     HALF,
@@ -28,7 +27,8 @@ from .expressions import (
     number,
     quotient,
 )  # fmt: skip
-from .names import (
+from .tokens import Cursor, Token, Tokens, Unread, closing, split, written
+from .words import (
     ACCENTS,
     ENGLISH,
     FIGURES,
@@ -39,7 +39,6 @@ from .names import (
     SPELLED,
     SPELLED_SYMBOLS,
 )
-from .tokens import Token, Tokens, Unread, closing, split, written
 
 _LONGEST_PRODUCT = 3  # letters in a row that are a product of symbols; more are a word
 _DEEPEST = 60
@@ -154,7 +153,7 @@ class _Reader(Cursor):
         return Power(base, self._exponent())
 
     def _exponent(self) -> Expression:
-        r"""`x^2`, `x^-2`, `x^{…}`, `x^(…)`, `2^2^3`; `x^10` is typed as in a program."""
+        r"""Read `x^2`, `x^-2`, `x^{…}`, `x^(…)`, `2^2^3`; `x^10` is typed as in a program."""
         minus = self.take('-', '+') == '-'
         if (
             self.peek().kind == 'letters'
@@ -192,7 +191,7 @@ class _Reader(Cursor):
         return Number(value, len(decimals) if '.' in token.text else None)
 
     def _mixed(self) -> Fraction | None:
-        r"""The fraction of a mixed number, `2\frac{1}{4}` and `2 1/4`."""
+        r"""Return the fraction of a mixed number, `2\frac{1}{4}` and `2 1/4`."""
         if self.peek().text != r'\frac' and not (self.peek().spaced and self.peek().kind == 'number'):
             return None
         ahead = [self.peek(place) for place in range(7)]
@@ -248,7 +247,7 @@ class _Reader(Cursor):
         return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
     def _symbol(self, name: str) -> Expression:
-        """With its index, primes and, of f, g and h, its argument."""
+        """Read a symbol with its index, primes and, of f, g and h, its argument."""
         if name == 'C' and (chosen := self._combinations()):
             return chosen
         while True:
@@ -263,7 +262,7 @@ class _Reader(Cursor):
         return Symbol(name)
 
     def _combinations(self) -> Expression | None:
-        """`C_n^k`: n over k."""
+        """Read `C_n^k`: n over k."""
         start = self.place
         if self.take('_') and (below := self._group()) and self.take('^') and (above := self._group()):
             return Call('binom', (self._within(below), self._within(above)))
@@ -296,7 +295,7 @@ class _Reader(Cursor):
         return quotient(above, below)
 
     def _part(self) -> Expression:
-        r"""The argument of a command: a group, or one token: `\frac12` is a half, `\sqrt2` a root."""
+        r"""Return the argument of a command, a group or one token: `\frac12` is a half, `\sqrt2` a root."""
         if self.peek().text == '{':
             return self._within(self.inside())
         token = self.peek()
@@ -368,7 +367,7 @@ class _Reader(Cursor):
         return tuple(self._within(part) for part in parts)
 
     def _argument(self) -> Expression:
-        r"""What a function without brackets is of: `\sin 2x` up to the next sign, product or function."""
+        r"""Read up to where a function without brackets reaches: `\sin 2x` to the next sign or function."""
         factors: list[Expression] = []
         while True:
             token = self.peek()

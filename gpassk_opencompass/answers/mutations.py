@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from .choices import letters_of
-from .names import FUNCTIONS, GREEK
+from .answer_equality import letters_of
 from .tokens import words
-from .units import other_units
+from .values import other_units
+from .words import FUNCTIONS, GREEK
 
 MOST_MUTANTS = 40
 """Of one answer."""
@@ -139,7 +139,7 @@ def _with(answer: str, piece: _Piece, text: str) -> str:
 
 
 def _digits(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """The last, the first and the middle digit of each number; never a zero in the place of a digit."""
+    """Change the last, the first and the middle digit of each number, never to a leading zero."""
     places = (
         place
         for piece in pieces
@@ -181,7 +181,7 @@ def _in_word(answer: str, piece: _Piece) -> bool:
 
 
 def _minus(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """A sign where there is none."""
+    """Put a sign where there is none."""
     for place, piece in enumerate(pieces):
         before = pieces[place - 1].text if place else '{'
         if place > 1 and before == '{' and pieces[place - 2].text[:5] in (r'\text', r'\mbox', r'\math'):
@@ -198,7 +198,7 @@ def _relations(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _ends(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """Each bracket of two values, open or closed."""
+    """Open or close each bracket of two values."""
     for start, end in _brackets(pieces):
         inside = _parts(pieces, start + 1, end)
         if pieces[start].text in _ENDS and pieces[end].text in _ENDS and len(inside) == 2:
@@ -207,7 +207,7 @@ def _ends(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _letters(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """Each symbol in the other case, and another one in its place."""
+    """Write each symbol in the other case, and another one in its place."""
     for place, piece in enumerate(pieces):
         if _is_symbol(answer, pieces, place):
             yield Mutant('case', _with(answer, piece, piece.text.swapcase()))
@@ -231,7 +231,7 @@ def _is_symbol(answer: str, pieces: Sequence[_Piece], place: int) -> bool:
 
 
 def _names(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """Another function or operator, or none."""
+    """Write another function or operator, or none."""
     for place, piece in enumerate(pieces):
         name = piece.text.lstrip('\\')
         if name in _FUNCTIONS and piece.kind in ('command', 'word'):
@@ -269,7 +269,7 @@ def _opposites(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _negations(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """A word that denies, put in or taken away."""
+    """Put in or take away a word that denies."""
     for piece in pieces:
         if piece.kind == 'chinese':
             places = [place for place, char in enumerate(piece.text, piece.start) if char in _NEGATIONS]
@@ -285,7 +285,7 @@ def _negations(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _elements(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """A list, set, point or union without one of its elements."""
+    """Leave out one element of a list, set, point or union."""
     for start, end in [(-1, len(pieces)), *_brackets(pieces)]:
         parts = _parts(pieces, start + 1, end)
         texts = [''.join(piece.text for piece in pieces[low:high]) for low, high in parts]
@@ -300,7 +300,7 @@ def _elements(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
 
 
 def _brackets(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
-    """The places of the brackets that belong together."""
+    """Return the places of the brackets that belong together."""
     opened: list[int] = []
     found = []
     for place, piece in enumerate(pieces):
@@ -314,7 +314,7 @@ def _brackets(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
 
 
 def _parts(pieces: Sequence[_Piece], start: int, end: int) -> list[tuple[int, int]]:
-    """Where the elements between two places begin and end; the comma of 10,000 parts nothing."""
+    """Return where the elements between two places begin and end; the comma of 10,000 parts nothing."""
     parts, depth = [], 0
     for place in range(start, end):
         text = pieces[place].text
@@ -335,7 +335,7 @@ def _is_thousands(pieces: Sequence[_Piece], place: int) -> bool:
 
 
 def _replaced(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
-    """A word of the text, or a character of a Chinese one, by one that has nothing to do with it."""
+    """Replace a word, or a character of a Chinese text, by one that has nothing to do with it."""
     for piece in pieces:
         if piece.kind == 'chinese':
             for place in range(piece.start, piece.end):
@@ -354,7 +354,7 @@ def _is_latin(piece: _Piece) -> bool:
 
 
 def _options(answer: str) -> Iterator[Mutant]:
-    """Another letter of a choice."""
+    """Choose another letter."""
     for place in [match.start() for match in re.finditer(r'(?<![A-Za-z])[A-H](?![a-z])', answer)]:
         for letter in 'ABCDE':
             if letter not in answer:

@@ -76,7 +76,7 @@ _PLAIN_ANSWER = re.compile(r'[0-9A-Za-z+\-/=<>:()\[\]|%.,]*[0-9A-Za-z)\]%]')
 
 
 def normal_form(answer: str) -> str:
-    r"""`answer` in one spelling, for comparing and deduplicating; '' for an answer of blanks and delimiters.
+    r"""Return `answer` in one spelling, for comparing; '' for one of blanks and delimiters alone.
 
     Math delimiters, text wrappers and boxes, sizes of delimiters, thin spaces, full-width characters and
     the final stop go; synonyms become one command. Two answers that could mean different things never
@@ -102,7 +102,7 @@ def _respelled(answer: str) -> str:
 
 
 def ascii_latex(text: str) -> str:
-    r"""`text` with mathematical and full-width characters as ASCII or commands.
+    r"""Return `text` with mathematical and full-width characters as ASCII or commands.
 
     >>> ascii_latex('（½，x²⁺¹≤π）')
     '(\\frac{1}{2},x^{2+1}\\le \\pi )'
@@ -111,7 +111,7 @@ def ascii_latex(text: str) -> str:
 
 
 def join_thousands(text: str) -> str:
-    r"""`text` with `10{,}000`, `10\,000` and `10,\!000` as `10000`.
+    r"""Return `text` with `10{,}000`, `10\,000` and `10,\!000` as `10000`.
 
     >>> join_thousands(r'10{,}000 \text{ and } 0{,}125')
     '10000 \\text{ and } 0{,}125'
@@ -120,7 +120,7 @@ def join_thousands(text: str) -> str:
 
 
 def _unmarked(answer: str) -> str:
-    """Without Markdown emphasis or code quotes around the whole."""
+    """Return it without Markdown emphasis or code quotes around the whole."""
     answer = answer.strip()
     for mark in ('**', '`'):
         inside = answer[len(mark) : -len(mark)]
@@ -130,7 +130,7 @@ def _unmarked(answer: str) -> str:
 
 
 def _unwrapped(tokens: Sequence[str]) -> list[str]:
-    """Without delimiters, sizes and wrappers; synonyms in one spelling; blanks as one ' '."""
+    """Return it without delimiters, sizes and wrappers; synonyms in one spelling; blanks as one ' '."""
     out: list[str] = []
     groups: list[bool] = []  # for each open brace, whether it is written out
     after = ''
@@ -148,7 +148,7 @@ def _unwrapped(tokens: Sequence[str]) -> list[str]:
 
 
 def _spaced(tokens: Sequence[str]) -> list[str]:
-    """Without the blanks that mean nothing."""
+    """Return it without the blanks that mean nothing."""
     out: list[str] = []
     for place, token in enumerate(tokens):
         if token != ' ':
@@ -177,14 +177,14 @@ def _in_word(char: str) -> bool:
 
 
 def _unpunctuated(tokens: list[str]) -> list[str]:
-    """Without the stop, comma or line break that ends the answer (an ellipsis stays)."""
+    """Return it without the stop, comma or line break at its end (an ellipsis stays)."""
     while tokens and tokens[-1] in {'.', ',', ';', ' ', '\\', '\\\\'} and tokens[-2:] != ['.', '.']:
         tokens.pop()
     return tokens
 
 
 def _grouped(tokens: Sequence[str]) -> list[str]:
-    r"""`x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it cannot mean more."""
+    r"""Write `x^{2}` as `x^2`, `\frac12` as `\frac{1}{2}`, `\sqrt2` as `\sqrt{2}`, if it can mean no more."""
     out: list[str] = []
     place = 0
     while place < len(tokens):

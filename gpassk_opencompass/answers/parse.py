@@ -13,13 +13,19 @@ from fractions import Fraction
 from functools import partial
 
 from .amounts import read_amount
-from .brackets import CONDITIONS, RELATIONS, Inner, read_bracketed, read_environment
-from .calendar import read_date, read_time
+from .brackets import (
+    CONDITIONS,
+    RELATIONS,
+    Inner,
+    ends_in_a_term,
+    is_name,
+    name_of,
+    read_bracketed,
+    read_environment,
+)
 from .expressions import Number, Symbol, number, symbols
 from .formulas import read_expression
-from .labels import ends_in_a_term, is_name, name_of
 from .normal import normal_form
-from .phrases import meaning_of
 from .points import agree, value_of
 from .tokens import Token, Tokens, Unread, closes, closing, split, tokens_of, trimmed, written
 from .values import (
@@ -38,6 +44,7 @@ from .values import (
     Union,
     Value,
 )  # fmt: skip
+from .words import meaning_of, read_date, read_time
 
 _PLAIN_NUMBER = re.compile(r'[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?')
 _HAS_WORDS = re.compile(
@@ -95,7 +102,7 @@ def _worded(bare: str) -> Value | None:
 
 
 def _with_comma(whole: str, rest: str) -> list[Value]:
-    """`1,22` as a decimal, and as a list of two."""
+    """Read `1,22` as a decimal, and as a list of two."""
     decimal = Number(Fraction(int(whole + rest), 10 ** len(rest)), len(rest))
     decimal = replace(decimal, value=-abs(decimal.value)) if whole.startswith('-') else decimal
     items = Listed((Formula(number(int(whole))), Formula(number(int(rest)))))
@@ -130,7 +137,7 @@ def _listed(parts: list[list[Token]], joints: list[str]) -> Value:
 
 
 def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
-    """`(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list that is not numbered from its first item on, as it is."""
+    """Return `(1) 3; (2) 5` as `(1) = 3; (2) = 5`; a list not numbered from its first item on as it is."""
     for before, first, after in _NUMBERINGS:
         heads = [
             [*before, str(place) if first == '1' else chr(ord(first) + place - 1), *after]
@@ -148,7 +155,7 @@ def _without_numbers(parts: list[list[Token]]) -> list[list[Token]]:
 
 
 def _shared_name(items: list[Value]) -> tuple[Value, ...]:
-    """`a = 4, -8, -10`: the name of the first is that of all."""
+    """Give all the name of the first: `a = 4, -8, -10`."""
     first = items[0]
     if not isinstance(first, Named) or any(isinstance(item, Named | Relation) for item in items[1:]):
         return tuple(items)
@@ -156,7 +163,7 @@ def _shared_name(items: list[Value]) -> tuple[Value, ...]:
 
 
 def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    """`p = 5, q = 2; p = 7, q = 2` as two lists of the same names."""
+    """Read `p = 5, q = 2; p = 7, q = 2` as two lists of the same names."""
     names = [item.name if isinstance(item, Named) else '' for item in items]
     width = names.index(names[0], 1) if names[0] in names[1:] else 0
     if width < 2 or not names[0] or names != names[:width] * (len(names) // width):
@@ -183,7 +190,7 @@ def _may_have_condition(value: Value) -> bool:
 
 
 def _item(tokens: Tokens) -> Value:
-    """One value: no comma, no "or"."""
+    """Read one value: no comma, no "or"."""
     if not tokens:
         raise Unread('nothing')
     if any(token.text in {r'\pm', r'\mp', '±'} for token in tokens):
@@ -218,7 +225,7 @@ def _union(tokens: Tokens) -> Value | None:
 
 
 def _related(tokens: Tokens) -> Value | None:
-    """An equation, inequality, membership, or a value with its name."""
+    """Read an equation, inequality, membership, or a value with its name."""
     parts, marks = split(tokens, RELATIONS | _MEMBER | _ROUGH_RELATIONS)
     if not marks:
         return None
@@ -234,7 +241,7 @@ def _related(tokens: Tokens) -> Value | None:
 
 
 def _rounded(parts: list[list[Token]], marks: list[str]) -> Value:
-    """`√3/3 ≈ 0.577` is √3/3; `x ≈ 11` names 11."""
+    """Read `√3/3 ≈ 0.577` as √3/3; `x ≈ 11` names 11."""
     before = [
         token
         for part, mark in zip(parts[:-1], [*marks[:-1], ''], strict=True)
@@ -296,7 +303,7 @@ def _domain(tokens: Tokens) -> Value | None:
 
 
 def _circled(tokens: Tokens) -> Value | None:
-    """`①③`: the numbers of statements."""
+    """Read `①③`: the numbers of statements."""
     if all(len(token.text) == 1 and '①' <= token.text <= '⑳' for token in tokens):
         items = tuple(Formula(number(ord(token.text) - 0x245F)) for token in tokens)
         return Listed(items) if len(items) > 1 else items[0]
@@ -304,7 +311,7 @@ def _circled(tokens: Tokens) -> Value | None:
 
 
 def _point(tokens: Tokens) -> Value | None:
-    """`A(-4, 0)`: a point and its name."""
+    """Read `A(-4, 0)`: a point and its name."""
     if tokens[0].kind != 'letters' or not tokens[0].text.isupper() or len(tokens) < 5:
         return None
     start = next((place for place, token in enumerate(tokens[:5]) if token.text == '('), 0)
@@ -318,7 +325,7 @@ def _point(tokens: Tokens) -> Value | None:
 
 
 def _conditioned(tokens: Tokens) -> Value | None:
-    r"""`2n - 1 (n \in \mathbb{N}^*)`."""
+    r"""Read a value with its condition: `2n - 1 (n \in \mathbb{N}^*)`."""
     if tokens[-1].text != ')' or len(tokens) < 5 or closes(tokens[0]):
         return None
     start = max(
@@ -336,7 +343,7 @@ def _conditioned(tokens: Tokens) -> Value | None:
 
 
 def _labelled(tokens: Tokens) -> Value | None:
-    """Words, then a value."""
+    """Read words, then a value."""
     place = 0
     while place < len(tokens) and tokens[place].kind in {'letters', 'words', 'chinese'}:
         place += 1
@@ -351,7 +358,7 @@ def _labelled(tokens: Tokens) -> Value | None:
 
 
 def _words(tokens: Tokens) -> list[str]:
-    """The words of a text: without articles, final punctuation, and case (but that of `AB`)."""
+    """Return the words of a text: without articles, final punctuation, and case (but that of `AB`)."""
     words = []
     for place, token in enumerate(tokens):
         after = tokens[place + 1] if place + 1 < len(tokens) else None

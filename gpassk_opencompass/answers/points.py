@@ -151,7 +151,7 @@ def _raised(base: _Near, written: Expression, exponent: _Near, complexes: bool) 
 
 
 def _odd_root(exponent: Expression) -> int | None:
-    """The sign of a negative number to this power, if it is a real one: 1/3 keeps it, 2/3 does not."""
+    """Return the sign of a negative number to this power, if that is real: 1/3 keeps it, 2/3 does not."""
     value = rational_value(exponent)
     if value is None or value.denominator % 2 == 0:
         return None
@@ -178,7 +178,7 @@ def _applied(call: Call, arguments: Sequence[_Near]) -> _Near:
 
 
 def _unknown(name: str, arguments: Sequence[_Near]) -> _Near:
-    """A function that nobody defined, f(x): any smooth function will do, but the same one for both sides."""
+    """Return the value of f(x), which nobody defined: of any smooth function, the same on both sides."""
     seed = Random(f'function {name} {len(arguments)}')
     total = _Near(seed.uniform(1, 2), 0.0)
     for argument in arguments:

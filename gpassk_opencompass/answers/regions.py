@@ -88,7 +88,7 @@ def _collected(regions: list[Region | None]) -> list[Piece] | None:
 
 
 def _of_list(value: Listed) -> Region | None:
-    """Inequalities of one variable: taken together, or, where together they are everything, at once."""
+    """Read inequalities of one variable: taken together, or, where that is everything, at once."""
     if not all(isinstance(item, Relation | Named | Union) for item in value.items):
         return None  # (1, 2), (3, 4) are points
     regions = [region_of(item) for item in value.items]
@@ -121,7 +121,7 @@ def _of_relation(relation: Relation) -> Region | None:
 
 
 def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
-    """`c·x < b`, with a variable, or anything that stands for one, on the left alone."""
+    """Read `c·x < b`, with a variable, or anything that stands for one, on the left alone."""
     if next(symbols(left), None) is None or next(symbols(right), None) is not None:
         return None
     name, factor = _variable(left)
@@ -135,7 +135,7 @@ def _half_line(left: Expression, sign: str, right: Expression) -> Region | None:
 
 
 def _variable(left: Expression) -> tuple[str, Fraction]:
-    """What stands on the left as a name, and the number it is multiplied by."""
+    """Return what stands on the left as a name, and the number it is multiplied by."""
     if isinstance(left, Symbol):
         return left.name, Fraction(1)
     try:
@@ -161,7 +161,7 @@ def _place(end: Expression) -> float:
 
 
 def _ordered(pieces: list[Piece] | None) -> tuple[Piece, ...]:
-    """From left to right, those that meet joined; as they are where an end is no number."""
+    """Sort from left to right and join those that meet; where an end is no number, leave all as it is."""
     if not pieces or any(math.isnan(_place(end)) for piece in pieces for end in piece[:2]):
         return tuple(pieces or ())
     joined: list[Piece] = []
@@ -200,7 +200,7 @@ def _is_empty(piece: Piece) -> bool:
 
 
 def _of_symbols(pieces: list[Piece]) -> Piece | None:
-    """`a < x < b`: one end from each."""
+    """Read `a < x < b`: one end from each."""
     lows = [piece for piece in pieces if piece.low != _MINUS_INFINITY]
     highs = [piece for piece in pieces if piece.high != INFINITY]
     if len(lows) != 1 or len(highs) != 1:

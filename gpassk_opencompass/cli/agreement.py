@@ -42,8 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_several(parser, '--stores', 'instead of PAIRS: verdict stores or work directories', metavar='STORE')
     add_judge_options(
         parser,
-        'rule (the default), llm, cascade (the rule, then the LLM), a class by its dotted path, '
-        'or the judge of a config as JSON: a file or the text itself',
+        'rule (the default), llm, cascade (the rule, then the LLM), one of another package by its name, '
+        'a class by its dotted path, or the judge of a config as JSON: a file or the text itself',
         'keeps the verdicts (default: <name of PAIRS>.verdicts)',
     )
     parser.add_argument(

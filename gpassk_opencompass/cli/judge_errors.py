@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -40,7 +40,7 @@ Case = Callable[[ErrorRates], dict[str, float]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Those of the subcommand."""
+    """Add the arguments of the subcommand."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     for name, share, default in (
@@ -89,22 +89,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compute, print the table, write it where it was asked for; returns the exit code 0."""
+    """Compute and print the table, write it where it was asked for, and return the exit code 0."""
     if arguments.n is not None and not arguments.counts:
         raise InputError('--n goes with --counts: the metrics of a population do not depend on n')
     check_table_name(arguments.output)
-    table = _table(arguments)
+    truth: Truth | tuple[float, float]
+    if arguments.beta:
+        truth = tuple(arguments.beta)
+    else:
+        truth = read_truth(str(arguments.counts), arguments.n) if arguments.counts else _perfect(arguments.k)
+    rates = [ErrorRates(*both) for both in product(arguments.false_negative, arguments.false_positive)]
+    table = _table(rates, _cases(truth, arguments.k, arguments.threshold), arguments.k)
     print(table.to_terminal())
     if arguments.output:
         _write(arguments.output, table)
     return 0
 
 
-def _table(arguments: Namespace) -> Table:
-    cases = _cases(arguments)
-    rates = [ErrorRates(*both) for both in product(arguments.false_negative, arguments.false_positive)]
+def _table(rates: Sequence[ErrorRates], cases: Mapping[str, Case], ks: Sequence[int]) -> Table:
     truth = cases['independent'](ErrorRates(0.0, 0.0))
-    left_out = {Metric.pass_at(k).name for k in arguments.k} | {Metric.mg_pass_at(1).name}
+    left_out = {Metric.pass_at(k).name for k in ks} | {Metric.mg_pass_at(1).name}
     names = [name for name in truth if name not in left_out]
     rows: list[Sequence[Value]] = [[0.0, 0.0, 'none', *(100 * truth[name] for name in names)]]
     for rate in rates:
@@ -115,14 +119,11 @@ def _table(arguments: Namespace) -> Table:
     return Table('reported', ['false neg. %', 'false pos. %', 'errors', *names], rows)
 
 
-def _cases(arguments: Namespace) -> dict[str, Case]:
-    """What errs alike → the values reported at some rates."""
-    ks, taus = arguments.k, arguments.threshold
-    if arguments.beta:
-        a, b = arguments.beta
-        population = partial(reported_of_beta, a, b, ks, thresholds=taus)
+def _cases(truth: Truth | tuple[float, float], ks: Sequence[int], taus: Sequence[float]) -> dict[str, Case]:
+    """Return what errs alike → the values reported at some rates; `truth` is counts, or a and b of a Beta."""
+    if not isinstance(truth, Truth):
+        population = partial(reported_of_beta, *truth, ks, thresholds=taus)
         return {'independent': population, 'together': partial(population, together=True)}
-    truth = read_truth(str(arguments.counts), arguments.n) if arguments.counts else _perfect(ks)
     counted = partial(mean_reported, truth.counts, ks, thresholds=taus)
     alike = partial(by_answers, truth.answers, truth.correct, ks, thresholds=taus)
     return {

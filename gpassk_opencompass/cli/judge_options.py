@@ -1,4 +1,4 @@
-"""`--judge` and what goes with it, for all subcommands that judge."""
+"""`--judge` and the options that go with it, for all subcommands that judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .options import Several
 
 
 def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
-    """`--judge`, `--model`, `--url` and `--store`, with the help of the first and of the last."""
+    """Add `--judge` with the help `judge`, `--model`, `--url`, and `--store` with the help `store`."""
     add = parser.add_argument
     add('--judge', help=judge)
     add('--model', help='of --judge llm or cascade: the name its servers know it by')
@@ -22,7 +22,7 @@ def add_judge_options(parser: ArgumentParser, judge: str, store: str) -> None:
 
 
 def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
-    """The judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
+    """Return the judge that `--judge`, `--model`, `--url` and `--store` mean, as `build_judge` takes it.
 
     Args:
         default_store: keeps an LLM's verdicts where neither `--store` nor the judge's JSON says otherwise.
@@ -37,15 +37,15 @@ def chosen_judge(arguments: Namespace, default_store: str) -> dict[str, Any]:
             raise InputError(f'--judge {kind} needs --model NAME and --url http://host:port, got {given}')
         config = llm_or_cascade(kind, {'model': arguments.model, 'urls': arguments.url})
     elif useless := [name for name, value in given.items() if value]:
-        told = kind if kind == 'rule' else 'with a config of its own'  # which may hold a password
+        told = kind if kind in JUDGES else 'with a config of its own'  # which may hold a password
         raise InputError(f'--judge {told} takes no {", ".join(useless)}; use --judge llm or cascade')
     else:
-        config = {'type': kind} if kind == 'rule' else _from_json(kind)
+        config = {'type': kind} if kind in JUDGES else _from_json(kind)
     return with_store(config, arguments.store or default_store)
 
 
 def _from_json(text: str) -> dict[str, Any]:
-    """A judge's config as JSON, a file with it, or the dotted path of a class."""
+    """Read a judge's config from JSON or a file with it, or take the text for the dotted path of a class."""
     path = Path(text)
     if not text.lstrip().startswith('{') and path.suffix != '.json':
         if '.' not in text:

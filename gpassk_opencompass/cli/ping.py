@@ -9,16 +9,16 @@ from typing import Any
 from tabulate import tabulate
 
 from ..files import parse_json
-from ..judges.canaries import CANARIES
-from ..judges.ping import Health, Outcome, ping
+from ..judges.llm.canaries import CANARIES
+from ..judges.llm.ping import Health, Outcome, ping
+from ..judges.llm.settings import MAX_TOKENS
 from ..judges.protocol import Verdict
-from ..judges.request import MAX_TOKENS
 from ..unseen import printable
 from .options import Several
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Who is asked, and how."""
+    """Add who is asked, and how."""
     parser.add_argument('--model', required=True, metavar='NAME', help='the name that the servers know it by')
     parser.add_argument(
         '--url', action=Several, required=True, metavar='URL', help='http://host:port of each server'
@@ -91,7 +91,7 @@ def _print(health: Health) -> None:
 
 
 def _print_differences(healths: Sequence[Health]) -> bool:
-    """Whether the servers say that they serve different things; each against the first."""
+    """Print where servers serve another thing than the first says; return whether one does."""
     found = False
     for health in healths[1:]:
         if difference := healths[0].served.differs(health.served):

@@ -6,12 +6,14 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from tabulate import tabulate
 
+from ..judges.llm.servers import served_of
 from ..judges.protocol import Verdict
-from ..judges.served import served_of
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from ..unseen import printable
@@ -21,14 +23,38 @@ from .options import path, positive
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
 
 
+@dataclass(frozen=True)
+class Selection:
+    """Which verdicts are meant; None where it does not matter."""
+
+    verdict: str | None
+    language: str | None
+    judge: str | None
+    search: str | None
+    limit: int | None
+
+    def of(self, verdicts: StoredVerdicts) -> Iterator[Line]:
+        """Yield the verdicts that are meant."""
+        return islice((line for line in verdicts if self._holds(line)), self.limit)
+
+    def _holds(self, line: Line) -> bool:
+        model, prompts, _, language = _group(line)
+        return (
+            self.verdict in (None, line.verdict.value)
+            and self.language in (None, language)
+            and (self.judge is None or self.judge.casefold() in f'{model}\n{prompts}'.casefold())
+            and (self.search is None or _is_found(self.search.casefold(), line))
+        )
+
+
 def add_arguments(parser: ArgumentParser) -> None:
-    """The actions list, count and export."""
+    """Add the actions list, count and export."""
     actions = parser.add_subparsers(metavar='action', required=True)
     listing = actions.add_parser('list', help='one line a verdict')
     counting = actions.add_parser('count', help='how many of which judge, and what is wrong with the store')
     exporting = actions.add_parser('export', help='all of each verdict, fit for `gpassk judge-agreement`')
-    for action, work in ((listing, _list), (counting, _count), (exporting, _export)):
-        action.set_defaults(work=work, refuse=action.error)
+    for name, action in (('list', listing), ('count', counting), ('export', exporting)):
+        action.set_defaults(action=name, refuse=action.error)
         action.add_argument(
             'stores',
             nargs='*',
@@ -43,9 +69,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Do what was asked; returns the exit code."""
+    """Do what was asked and return the exit code."""
     verdicts = StoredVerdicts(find_stores(arguments.stores))
-    arguments.work(arguments, verdicts)
+    if arguments.action == 'count':
+        _count(verdicts)
+        return 0
+    selection = Selection(
+        arguments.verdict, arguments.language, arguments.judge, arguments.search, arguments.limit
+    )
+    if arguments.action == 'list':
+        _list(selection.of(verdicts))
+    else:
+        _export(selection.of(verdicts), verdicts.stores, arguments.output, arguments.format, arguments.source)
+    if verdicts.damaged:
+        print(f'{verdicts.damaged} damaged lines were skipped', file=sys.stderr)
     return 0
 
 
@@ -61,27 +98,24 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument('--limit', type=positive, metavar='N', help='stop after that many')
 
 
-def _list(arguments: Namespace, verdicts: StoredVerdicts) -> None:
+def _list(lines: Iterator[Line]) -> None:
     shown = 0
-    for line in _chosen(arguments, verdicts):
+    for line in lines:
         print(_row(line))
         shown += 1
     if shown == 0:
         print('no such verdict', file=sys.stderr)
-    if verdicts.damaged:
-        print(f'{verdicts.damaged} damaged lines were skipped', file=sys.stderr)
 
 
-def _export(arguments: Namespace, verdicts: StoredVerdicts) -> None:
-    lines = _chosen(arguments, verdicts)
-    count = export(lines, arguments.output, arguments.format, arguments.source, verdicts.stores)
-    if arguments.output is not None:
-        print(f'{count} verdicts in {arguments.output}')
-    if verdicts.damaged:
-        print(f'{verdicts.damaged} damaged lines were skipped', file=sys.stderr)
+def _export(
+    lines: Iterator[Line], stores: list[Path], output: Path | None, kind: str | None, source: str | None
+) -> None:
+    count = export(lines, output, kind, source, stores)
+    if output is not None:
+        print(f'{count} verdicts in {output}')
 
 
-def _count(arguments: Namespace, verdicts: StoredVerdicts) -> None:
+def _count(verdicts: StoredVerdicts) -> None:
     cells: dict[tuple[str, ...], Counter[Verdict]] = defaultdict(Counter)
     for line in verdicts:
         cells[_group(line)][line.verdict] += 1
@@ -109,20 +143,6 @@ def _print_contradictions(verdicts: StoredVerdicts) -> None:
         )
 
 
-def _chosen(arguments: Namespace, verdicts: StoredVerdicts) -> Iterator[Line]:
-    return islice((line for line in verdicts if _fits(arguments, line)), arguments.limit)
-
-
-def _fits(arguments: Namespace, line: Line) -> bool:
-    model, prompts, _, language = _group(line)
-    return (
-        arguments.verdict in (None, line.verdict.value)
-        and arguments.language in (None, language)
-        and (arguments.judge is None or arguments.judge.casefold() in f'{model}\n{prompts}'.casefold())
-        and (arguments.search is None or _is_found(arguments.search.casefold(), line))
-    )
-
-
 def _is_found(text: str, line: Line) -> bool:
     return line.key.startswith(text) or any(
         text in str(line.about.get(name, '')).casefold() for name in _SEARCHED
@@ -130,7 +150,7 @@ def _is_found(text: str, line: Line) -> bool:
 
 
 def _group(line: Line) -> tuple[str, str, str, str]:
-    """Model with what was served as it, prompts, sampling and language; '?' where a line does not say."""
+    """Return model with what was served as it, prompts, sampling, language; '?' where a line does not say."""
     judge = line.about.get('judge')
     said = judge if isinstance(judge, dict) else {}
     sampling = said.get('sampling')

@@ -9,22 +9,23 @@ from inspect import signature
 from typing import Any
 
 from ..errors import InputError
+from ..registry import Registry
 from .protocol import Judge
 
-JUDGES = {
-    'rule': 'gpassk_opencompass.judges.rule.RuleJudge',
-    'llm': 'gpassk_opencompass.judges.llm.LLMJudge',
-    'cascade': 'gpassk_opencompass.judges.cascade.CascadeJudge',
+_OWN = {
+    'rule': 'gpassk_opencompass.judges.rule:RuleJudge',
+    'llm': 'gpassk_opencompass.judges.llm:LLMJudge',
+    'cascade': 'gpassk_opencompass.judges.cascade:CascadeJudge',
 }
-"""Imported when asked for: an LLM judge brings an HTTP client, the rule judge processes."""
+JUDGES: Registry[Any] = Registry('gpassk_opencompass.judges', 'judge', _OWN)
+"""The classes of judges by the names that settings and `--judge` take, other packages' too."""
 
 
 def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
     """Build a judge from `dict(type=…, **arguments)`; None is the rule judge.
 
     Args:
-        config: `type` is 'rule', 'llm', 'cascade', a class, or the dotted path of one; the rest are its
-            arguments.
+        config: `type` is a name of `JUDGES`, a class, or the dotted path of one; the rest are its arguments.
 
     A class may have a static method `check_arguments(arguments)`, which gets all arguments of the constructor
     by name, defaults too, and raises `InputError` for those that cannot be used. It is called wherever a
@@ -42,7 +43,7 @@ def build_judge(config: Mapping[str, Any] | None = None) -> Judge:
 def judge_config(
     model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The config of the judge meant: that of `judge`, an LLM of that name at these addresses, or the rules.
+    """Return the config of the judge meant: `judge`, an LLM of that name at these addresses, or the rules.
 
     Raises:
         InputError: two judges at once, half a judge, no such judge, or arguments that it does not take.
@@ -65,7 +66,7 @@ def judge_config(
 
 
 def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a judge of these names: an LLM with these arguments, or the rule and then that LLM.
+    """Return the config of an LLM judge with these arguments, or of a cascade of the rule and then that LLM.
 
     >>> llm_or_cascade('cascade', {'model': 'm', 'urls': ['http://j']})['second']['type']
     'llm'
@@ -75,27 +76,38 @@ def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The config with the verdicts of its LLM judges kept in `folder`, where it says nothing else.
+    """Return the config with `folder` as the store of its LLM judges, where it names no other.
 
     >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
     'verdicts'
     """
-    if _is_ours('llm', config):
+    name = _own_name(config.get('type'))
+    if name == 'llm':
         return {**config, 'store': config.get('store', folder)}
-    if not _is_ours('cascade', config):  # what is within is none of ours, and not looked up
+    if name != 'cascade':  # whatever stands in the config of another judge is its own affair
         return dict(config)
     parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
     return {**config, **parts}
 
 
-def _is_ours(name: str, config: Mapping[str, Any]) -> bool:
-    """Whether a config means this judge: by its name, its class (as configs of OpenCompass do) or a path."""
-    kind = config.get('type')
-    if isinstance(kind, str) and '.' not in kind:
-        return kind == name
-    with suppress(InputError):  # a path that leads nowhere is refused where the judge is checked
-        kind = _find(kind) if isinstance(kind, str) else kind
-    return isinstance(kind, type) and f'{kind.__module__}.{kind.__qualname__}' == JUDGES[name]
+def own_name(kind: Any) -> str:
+    """Return the name of the judge of this package that a `type` means, without importing anything.
+
+    '' means another judge, or one of this package by a path that other code gave it.
+
+    >>> own_name('gpassk_opencompass.judges.rule.RuleJudge'), own_name('theirs')
+    ('rule', '')
+    """
+    path = f'{kind.__module__}.{kind.__qualname__}' if isinstance(kind, type) else kind
+    return next((name for name, own in _OWN.items() if path in (name, own.replace(':', '.'))), '')
+
+
+def _own_name(kind: Any) -> str:
+    """Return what `own_name` does, also for the path of an alias, which is imported."""
+    if isinstance(kind, str) and '.' in kind:
+        with suppress(InputError):  # a path that leads nowhere is refused where the judge is checked
+            kind = _find(kind)
+    return own_name(kind)
 
 
 def check_judge(config: Mapping[str, Any]) -> None:
@@ -114,7 +126,7 @@ def _check_dict(judge: Any) -> None:
 
 
 def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The class and its arguments, checked."""
+    """Return the class and its arguments, checked."""
     _check_dict(config)
     arguments = dict(config)
     kind = arguments.pop('type', None)
@@ -137,7 +149,7 @@ def _read(config: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
-    """That of the class, unless it is for the arguments of another constructor."""
+    """Return the check of the class, unless it is for the arguments of another constructor."""
     for owner in factory.__mro__:
         if 'check_arguments' in vars(owner):
             check: Callable[[Mapping[str, Any]], None] = factory.check_arguments
@@ -148,9 +160,11 @@ def _own_check(factory: Any) -> Callable[[Mapping[str, Any]], None] | None:
 
 
 def _find(name: str) -> Any:
-    path = JUDGES.get(name, name)
-    module, _, attribute = path.rpartition('.')
-    if not module or not all(part.isidentifier() for part in path.split('.')):  # such as ../judge.txt
+    """Return what a name or a dotted path stands for; None if it can be neither."""
+    if name in JUDGES:
+        return JUDGES[name]
+    module, _, attribute = name.rpartition('.')
+    if not module or not all(part.isidentifier() for part in name.split('.')):  # such as ../judge.txt
         return None
     try:
         return getattr(import_module(module), attribute, None)

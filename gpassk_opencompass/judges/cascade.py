@@ -34,7 +34,7 @@ class CascadeJudge:
     Raises:
         InputError: one of them is neither, or cannot be built.
 
-    >>> from gpassk_opencompass.judges.function import FunctionJudge
+    >>> from gpassk_opencompass.judges.protocol import FunctionJudge
     >>> equal = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
     >>> folded = FunctionJudge(lambda pair: pair.answer.lower() == pair.reference.lower(), name='folded')
     >>> cascade = CascadeJudge(equal, folded)
@@ -59,7 +59,7 @@ class CascadeJudge:
             _check(place, judge)
 
     def identity(self) -> dict[str, Any]:
-        """Those of both judges, and whether the first is self-tested."""
+        """Return the identities of both judges, and whether the first is self-tested."""
         return {
             'name': 'cascade',
             'first': dict(self.first.identity()),
@@ -68,7 +68,7 @@ class CascadeJudge:
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`."""
+        """Return one judgement a pair, in the order of `pairs`."""
         judgements = self.first.judge(pairs)
         doubted = self._in_doubt(pairs, judgements)
         rest = [
@@ -85,7 +85,7 @@ class CascadeJudge:
         return judgements
 
     def _in_doubt(self, pairs: Sequence[Pair], judgements: Sequence[Judgement]) -> set[int]:
-        """The places of pairs that the first accepted, of references on which it fails its self-test."""
+        """Return the places of accepted pairs whose references the first fails its self-test on."""
         if self._self_test is None:
             return set()
         asked = {

@@ -1,4 +1,4 @@
-r"""What an LLM judge is asked: a prompt in English and one in Chinese, and how their slots are filled."""
+r"""What an LLM judge is asked: its prompts in English and Chinese, and what it gets to see of an answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..answers import normal_form
 from ..errors import InputError, MissingExtraError
-from .copies import Asked, squeezed
+from .protocol import Judgement, Pair, Verdict
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
 
@@ -76,6 +77,16 @@ _LONGEST_MARK, _SHORTEST_MARK = 80, 40
 _LINE_END = re.compile(r'\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]')
 
 
+class Asked(NamedTuple):
+    """What a server was asked."""
+
+    prompt: str
+    marks: tuple[str, ...]
+    """Stretches of the instructions, without blanks, that no reply has reason to repeat to the letter."""
+    slots: str
+    """Question, reference and answer, which a reply may well quote."""
+
+
 @dataclass(frozen=True)
 class Prompts:
     r"""A prompt in English and one in Chinese with the slots {question}, {gold_answer} and {answer}.
@@ -107,12 +118,12 @@ class Prompts:
 
     @property
     def digest(self) -> str:
-        """Of all that decides what is asked, 16 hexadecimal digits."""
+        """Return 16 hexadecimal digits that change with everything that decides what is asked."""
         content = json.dumps([self.english, self.chinese, self.quoted])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def fill(self, language: str, *, question: str, reference: str, candidate: str) -> str:
-        """The prompt of `language`, its slots filled in one pass: no text is searched for slots of another.
+        """Return the prompt of `language` with its slots filled in one pass: their texts have no slots.
 
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
@@ -121,7 +132,7 @@ class Prompts:
         return prompt.format(question=slot(question), gold_answer=slot(reference), answer=slot(candidate))
 
     def asked(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
-        """The same with what it takes to recognise the prompt in a reply."""
+        """Return the filled prompt with what it takes to recognise it in a reply."""
         prompt = self.fill(language, question=question, reference=reference, candidate=candidate)
         slots = '\n'.join((question, reference, candidate))
         return Asked(prompt, _marks(self._template(language)), slots)
@@ -130,9 +141,14 @@ class Prompts:
         return self.chinese if is_chinese(language) else self.english
 
 
+def squeezed(text: str) -> str:
+    """Return the text without blanks, which servers and models change at will."""
+    return ''.join(text.split())
+
+
 @cache
 def _marks(template: str) -> tuple[str, ...]:
-    """Beginning and end of the instructions before the slots, and the end of those behind them."""
+    """Return beginning and end of the instructions before the slots, and the end of those behind them."""
     texts = [squeezed(text) for text, *_ in Formatter().parse(template)]
     named = [field is not None for _, field, *_ in Formatter().parse(template)]
     head = ''.join(texts[: named.index(True) + 1])
@@ -147,7 +163,7 @@ def is_chinese(language: str) -> bool:
 
 
 def find_prompts(choice: str | Mapping[str, str] | Prompts = 'auto') -> Prompts:
-    """The prompts that a setting names.
+    """Return the prompts that a setting names.
 
     Args:
         choice: 'protocol' for the prompts of LiveMathBench as the installed OpenCompass has them, 'own' for
@@ -207,7 +223,7 @@ def _prompts_of(choice: Mapping[str, str]) -> Prompts:
 
 
 def protocol_constants() -> Mapping[str, Any]:
-    """All prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
+    """Return all prompts of LiveMathBench in the installed OpenCompass, by the names that they have there.
 
     Raises:
         MissingExtraError: OpenCompass is not installed.
@@ -238,3 +254,66 @@ def _protocol_file() -> Path | None:
 
 def _quotation(text: str) -> str:
     return '\n'.join(f'| {line}' for line in _LINE_END.split(text))
+
+
+EMPTY = Judgement(Verdict.INCORRECT, 'empty')
+EQUAL = Judgement(Verdict.CORRECT, 'string')
+
+
+class Candidate(NamedTuple):
+    """A pair as it is asked."""
+
+    question: str
+    reference: str
+    text: str
+    """The answer or, where there is none, the end of the response; shortened if it is too long."""
+    known_by: str
+    """Answers with one normal form are one candidate."""
+    language: str
+    """'en' or 'cn', the language to ask in."""
+    unboxed: bool
+    """Whether it is the end of a response without an answer."""
+    shortened: bool
+
+
+def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidate:
+    """Return the judgement where nobody has to be asked, else what to ask.
+
+    Args:
+        pair: its answer counts or, if that is blank, its tail.
+        accept_equal: take an answer that has the normal form of the reference for correct.
+        longest: characters that are shown; of a longer answer the first and the last half as many, of a
+            longer tail the last. Answers above it are not normalised.
+    """
+    answer, tail = pair.answer.strip(), pair.tail.strip()
+    if not answer:
+        if not tail:
+            return EMPTY
+        return _candidate(pair, tail[-longest:], '', unboxed=True, shortened=len(tail) > longest)
+    if len(answer) > longest:
+        return _candidate(pair, _shortened(answer, longest), '', unboxed=False, shortened=True)
+    form = normal_form(answer)
+    if accept_equal and form and form == normal_form(pair.reference):
+        return EQUAL
+    return _candidate(pair, answer, form, unboxed=False, shortened=False)
+
+
+def _candidate(pair: Pair, text: str, form: str, *, unboxed: bool, shortened: bool) -> Candidate:
+    known_by = f'form {form}' if form else f'text {text}'
+    question, reference, text, known_by = map(_encodable, (pair.question, pair.reference, text, known_by))
+    language = 'cn' if is_chinese(pair.language) else 'en'
+    return Candidate(question, reference, text, known_by, language, unboxed, shortened)
+
+
+def _shortened(answer: str, longest: int) -> str:
+    half = longest // 2
+    return f'{answer[:half]} […] {answer[-half:]}'
+
+
+def _encodable(text: str) -> str:
+    """Return the text with U+FFFD for halves of characters, which no server takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
+    return text

@@ -1,10 +1,10 @@
-"""What a judge takes and gives: pairs in, one of three verdicts a pair out."""
+"""What a judge takes and gives: pairs in, one of three verdicts a pair out; and a judge of one function."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 TAIL_LENGTH = 2000
 """Characters of a response without a final answer that a judge gets to see."""
@@ -63,13 +63,58 @@ class Judge(Protocol):
     """
 
     def identity(self) -> Mapping[str, object]:
-        """JSON-able: everything that may change a verdict (name, versions, prompts, settings)."""
+        """Return, JSON-able, everything that may change a verdict (name, versions, prompts, settings)."""
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`."""
+        """Return one judgement a pair, in the order of `pairs`."""
 
     def statistics(self) -> Mapping[str, int | float]:
-        """Counts of what was done so far (pairs, time-outs, calls, …), JSON-able."""
+        """Return counts of what was done so far (pairs, time-outs, calls, …), JSON-able."""
 
     def close(self) -> None:
         """Release processes and connections. May be called twice."""
+
+
+Grader = Callable[[Pair], bool | Verdict | None]
+
+
+class FunctionJudge:
+    """Judges with `grader(pair)`: True or False, a `Verdict`, or None for unjudged.
+
+    Args:
+        grader: called once a pair, in order.
+        name: its name in results and signatures; change it when the function changes.
+
+    >>> judge = FunctionJudge(lambda pair: pair.answer == pair.reference, name='equal')
+    >>> [judgement.verdict.value for judgement in judge.judge([Pair('1 + 1?', '2', '3')])]
+    ['incorrect']
+    """
+
+    def __init__(self, grader: Grader, name: str = 'function') -> None:
+        self._grader = grader
+        self._name = name
+        self._pairs = 0
+
+    def identity(self) -> dict[str, Any]:
+        """Return the name."""
+        return {'name': self._name}
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        """Return one judgement a pair."""
+        self._pairs += len(pairs)
+        return [Judgement(self._verdict(pair), self._name) for pair in pairs]
+
+    def statistics(self) -> dict[str, int]:
+        """Return the number of pairs judged so far."""
+        return {'pairs': self._pairs}
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+    def _verdict(self, pair: Pair) -> Verdict:
+        said = self._grader(pair)
+        if said is None:
+            return Verdict.UNJUDGED
+        if isinstance(said, Verdict):
+            return said
+        return Verdict.CORRECT if said else Verdict.INCORRECT

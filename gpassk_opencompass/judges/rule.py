@@ -28,7 +28,6 @@ from ..answers import (
     options_of,
 )
 from ..errors import InputError
-from .powers import too_large
 from .protocol import HEDGED, Judgement, Pair, Verdict
 from .workers import FAILURES, Outcome, Workers
 
@@ -59,6 +58,10 @@ _REHEARSALS = [
 _TRIAL = '[]'  # see `verifier.equivalent`
 _SECOND_TRIES = 120  # of 5 seconds: 10 minutes
 _INTEGER = re.compile(r'[-+]?[0-9]{1,1000}')
+_MOST_BITS = 2.0**30  # of a number that is worth a try: nobody waits until math-verify has one of this size
+_TOWER = re.compile(r'(?<![\w.])(?P<powers>[0-9]+(?:\s*(?:\^|\*\*)\s*[{(]?\s*[0-9]+)+)(?P<end>[\s)}]*)')
+_DIGITS = re.compile('[0-9]+')
+_OPENING, _CLOSING = re.compile('[({]'), re.compile('[)}]')
 _Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """What is judged once: a reference, an answer, the options that the question lists."""
 
@@ -138,7 +141,7 @@ class RuleJudge:
         return dict(self._identity)
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`; equal answers to one reference are judged once.
+        """Return one judgement a pair, in order; equal answers to one reference are judged once.
 
         Raises InputError after `close`, IncompleteError if the worker processes cannot start.
         """
@@ -171,7 +174,7 @@ class RuleJudge:
         return said.verdict is Verdict.CORRECT if isinstance(said, Judgement) else None
 
     def statistics(self) -> Mapping[str, int | float]:
-        """Counts so far: pairs, distinct ones, each origin, each reason, worker processes started."""
+        """Count so far: pairs, distinct ones, each origin, each reason, worker processes started."""
         return {**self._counts, 'workers started': self._workers.started + self._alone.started}
 
     def close(self) -> None:
@@ -197,8 +200,10 @@ class RuleJudge:
             return HEDGED
         if judgement := _by_spelling(expected, given) or self._if_absurd(stated, said):
             return judgement
-        if letters_of(stated) is None and (judgement := _if_too_large(stated, said)):
-            return judgement
+        if letters_of(stated) is None and too_large(stated):
+            return _TOO_LARGE_REFERENCE
+        if letters_of(stated) is None and too_large(said):
+            return _TOO_LARGE
         return self._by_type(stated, said, dict(options))
 
     def _by_type(self, reference: str, answer: str, options: Mapping[str, str]) -> Judgement | Answered:
@@ -212,7 +217,9 @@ class RuleJudge:
         failed = [place for place, judgement in enumerate(judgements) if judgement.reason]
         faults = self._faults({pairs[place][0] for place in failed})
         for place in failed:
-            judgements[place] = faults.get(pairs[place][0]) or _once(judgements[place])
+            judgements[place] = faults.get(pairs[place][0]) or judgements[place]._replace(
+                reason=f'{judgements[place].reason}, tried once'
+            )
         tried = [place for place in failed if pairs[place][0] not in faults]
         again = _in_turn(tried, [pairs[place][0] for place in tried])[: self._tries_left]
         for place, outcome in zip(again, self._try_again([pairs[place] for place in again]), strict=True):
@@ -260,7 +267,7 @@ def _normal(text: str) -> tuple[str, str, FinalAnswer]:
 
 
 def _by_spelling(expected: str, given: str) -> Judgement | None:
-    """The judgement that two normal forms give, if they do."""
+    """Return the judgement that two normal forms give, if they do."""
     if not expected:
         return _NO_REFERENCE
     if not given:
@@ -277,7 +284,7 @@ def _options(pair: Pair) -> tuple[tuple[str, str], ...]:
 
 
 def _job(said: Answered) -> tuple[str, str]:
-    """What is left to be proven, as two lists of expressions for `verifier.equivalent`."""
+    """Return what is left to be proven, as two lists of expressions for `verifier.equivalent`."""
     ours, theirs = (json.dumps([as_tree(pair[side]) for pair in said.open]) for side in (0, 1))
     return ours, theirs
 
@@ -286,12 +293,6 @@ def _with_rules(judgement: Judgement, rules: Collection[str]) -> Judgement:
     if judgement.verdict is not Verdict.CORRECT or not rules:
         return judgement
     return judgement._replace(origin=f'{judgement.origin} ({", ".join(sorted(rules))})')
-
-
-def _if_too_large(reference: str, answer: str) -> Judgement | None:
-    if too_large(reference):
-        return _TOO_LARGE_REFERENCE
-    return _TOO_LARGE if too_large(answer) else None
 
 
 def _in_turn(places: Sequence[int], references: Sequence[str]) -> list[int]:
@@ -308,10 +309,6 @@ def _in_turn(places: Sequence[int], references: Sequence[str]) -> list[int]:
         turns[place] = seen[reference], place
         seen[reference] += 1
     return sorted(places, key=turns.__getitem__)
-
-
-def _once(judgement: Judgement) -> Judgement:
-    return judgement._replace(reason=f'{judgement.reason}, tried once')
 
 
 def _pool(count: int, timeout: float, memory_mb: int, *, fresh: bool = False) -> Workers:
@@ -370,3 +367,32 @@ def _nesting(text: str) -> int:
         elif char in ')]}' and depth:
             depth -= 1
     return deepest
+
+
+def too_large(text: str) -> bool:
+    """Return whether a power of whole numbers in `text` has more than `_MOST_BITS` binary digits.
+
+    Only what stands there in figures is seen, and nothing is computed that could take long.
+
+    >>> too_large('2^{2^{2024}} - 1'), too_large('2^{2024} - 1'), too_large('2^{10^{9}-10^{9}}')
+    (True, False, False)
+    """
+    return any(
+        _is_whole(found) and _bits([int(digits) for digits in _DIGITS.findall(found['powers'])]) > _MOST_BITS
+        for found in _TOWER.finditer(text)
+    )
+
+
+def _is_whole(found: re.Match[str]) -> bool:
+    """Return whether all brackets are closed, so that nothing else stands in an exponent."""
+    return len(_OPENING.findall(found['powers'])) <= len(_CLOSING.findall(found['end']))
+
+
+def _bits(tower: Sequence[int]) -> float:
+    """Return the binary logarithm of a^b^c…; infinity where b^c… is beyond 2^1000."""
+    base, *exponents = tower
+    height: float = 1.0
+    for exponent in reversed(exponents):
+        bits = math.log2(max(exponent, 1)) * height
+        height = 2.0**bits if bits < 1000 else math.inf
+    return math.log2(base) * height if base > 1 else 0.0

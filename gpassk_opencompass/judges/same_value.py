@@ -65,7 +65,7 @@ def _same(one: Value, other: Value) -> bool:
 
 
 def _are_listed(*values: Value) -> bool:
-    """A list that says one value twice is that value."""
+    """Whether one of them is a list: one that says a value twice is that value."""
     return any(isinstance(value, Listed) for value in values)
 
 
@@ -93,7 +93,7 @@ def _numbers(one: Expression, other: Expression) -> bool:
 
 
 def _apart(one: Expression, other: Expression, point: _Point) -> Any:
-    """How far apart two values are; None where one cannot be computed to the last digit that counts."""
+    """Return how far apart two values are; None where one cannot be computed to the last digit."""
     values = _values((one, other), point)
     if values is None:
         return None
@@ -144,7 +144,7 @@ def _raised(base: Any, exponent: Any) -> Any:
 
 
 def _relations(one: Relation, other: Relation) -> bool:
-    """Side by side, perhaps times -1, or, of one sign, left minus right a multiple of the other's."""
+    """Compare side by side, perhaps times -1, or, of one sign, left minus right up to a factor."""
     if any(one.signs == signs and all(map(_numbers, one.sides, sides)) for sides, signs in _forms(other)):
         return True
     if len(one.signs) != 1 or len(other.signs) != 1:
@@ -157,7 +157,7 @@ def _relations(one: Relation, other: Relation) -> bool:
 
 
 def _forms(relation: Relation) -> Iterator[tuple[Sequence[Expression], Sequence[str]]]:
-    """A chain as written and times -1, each also turned round."""
+    """Return A chain as written and times -1, each also turned round."""
     turned = tuple(_TURNED.get(sign, sign) for sign in relation.signs)
     negated = tuple(map(negative, relation.sides))
     yield relation.sides, relation.signs
@@ -167,7 +167,7 @@ def _forms(relation: Relation) -> Iterator[tuple[Sequence[Expression], Sequence[
 
 
 def _share(one: Relation, other: Relation) -> Any:
-    """The number that makes left minus right of the other that of the one; None if none does."""
+    """Return the number that makes left minus right of the other that of the one; None if none does."""
     shares = []
     for point in _points(*one.sides, *other.sides):
         values = _values((*one.sides, *other.sides), point)

@@ -141,7 +141,7 @@ def _is_sound(note: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def _digest_of_code() -> str:
-    """Of all that decides: another version of it has other results."""
+    """Return a digest of all code that decides: another version of it has other results."""
     here = Path(__file__).parent
     files = sorted([*here.parent.joinpath('answers').glob('*.py'), here / 'rule.py', here / 'same_value.py'])
     digest = hashlib.sha256()

@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
-    """32 hexadecimal digits that name a verdict by its content.
+    """Return 32 hexadecimal digits that name a verdict by its content.
 
     Args:
         judge: JSON-able; everything that may change what the judge says (model, prompts, sampling settings).
@@ -106,11 +106,11 @@ class VerdictStore:
 
     @property
     def damaged(self) -> int:
-        """Lines that were skipped, torn last lines included."""
+        """Return lines that were skipped, torn last lines included."""
         return self._bad_lines + len(self._torn)
 
     def get(self, key: str) -> Verdict | None:
-        """The verdict under `key`, if there is one."""
+        """Return the verdict under `key`, if there is one."""
         return self._verdicts.get(bytes.fromhex(key))
 
     def put(self, key: str, verdict: Verdict, about: Mapping[str, Any]) -> None:
@@ -160,7 +160,7 @@ class VerdictStore:
                 self._read_notes(file)
 
     def lines(self) -> Iterator[Line]:
-        """Every sound line of the folder, those under the same key too, in the order in which they count."""
+        """Return every sound line of the folder, repeated keys too, in the order in which they count."""
         return (line for file in self._files() for line in read_lines(file) if line is not None)
 
     def flush(self) -> None:
@@ -189,7 +189,7 @@ class VerdictStore:
         (self._torn.add if file.stat().st_size > end else self._torn.discard)(file)
 
     def _read_notes(self, file: Path) -> None:
-        """All of them again: there are few."""
+        """Read all of them again: there are few."""
         if not file.is_file():  # a pipe would never end
             return
         for line in _complete_lines(file):
@@ -207,7 +207,7 @@ class VerdictStore:
 
 
 def _own(writer: _Writer | None, folder: Path, ending: str) -> _Writer:
-    """The writer, or a new one: a fork must not write to its parent's file."""
+    """Return the writer, or a new one after a fork, which must not write to its parent's file."""
     return writer if writer is not None and writer.process == os.getpid() else _Writer(folder, ending)
 
 
@@ -221,7 +221,7 @@ def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
 
 
 def store_folder(place: str | os.PathLike[str]) -> Path:
-    """The path of a store, with the home directory for a leading `~`. Nothing is opened.
+    """Return the path of a store, with the home directory for a leading `~`. Nothing is opened.
 
     Raises:
         InputError: no path, or the home directory of nobody.
@@ -235,7 +235,7 @@ def store_folder(place: str | os.PathLike[str]) -> Path:
 
 
 def store_files(folder: Path) -> list[Path]:
-    """The files of a store in the order in which they count; none if it does not exist yet.
+    """Return the files of a store in the order in which they count; none if it does not exist yet.
 
     Raises:
         InputError: `folder` is a file.
@@ -255,7 +255,7 @@ def reading(file: Path) -> Iterator[None]:
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
-    """Each line of a store's file; None for one that is damaged, of another kind or torn at the end."""
+    """Yield each line of a store's file; None for one that is damaged, of another kind or torn."""
     end = 0
     for raw in _complete_lines(file):
         end += len(raw) + 1
@@ -296,7 +296,7 @@ class _Writer:
         self._torn = False
 
     def write(self, line: bytes) -> None:
-        """The line at once, and all of it; after a failure (a full disk) the next one starts afresh."""
+        """Write the line at once, all of it; after a failure (a full disk) the next one starts afresh."""
         data = b'\n' + line if self._torn else line
         self._torn = True
         try:
@@ -329,7 +329,7 @@ class _Writer:
 
 
 def _sync_folder(folder: Path) -> None:
-    """So that the name of the file survives too; not every file system can."""
+    """Sync the folder, so that the name of the file survives too; not every file system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -345,7 +345,7 @@ def _line(fields: Mapping[str, Any]) -> bytes:
 
 
 def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
-    """The lines from `start` on without their line breaks; a last line without one is not complete."""
+    """Yield the lines from `start` on without line breaks; a last one without a break is left out."""
     with file.open('rb') as content:
         content.seek(start)
         for line in content:

@@ -98,7 +98,7 @@ class StoredVerdicts:
 
 
 def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
-    """The stores at some places.
+    """Return the stores at some places.
 
     Args:
         places: a store, i.e. a folder whose `*.jsonl` files hold a sound line, or a folder with stores

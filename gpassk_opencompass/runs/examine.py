@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import mapping, read_json
-from ..judges.build import JUDGES
+from ..judges.build import own_name
 from ..results.read import read, result_of
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
@@ -247,7 +247,7 @@ def _judge(evaluator: Mapping[str, Any]) -> list[str] | None:
 
 def _is_built_in(judge: Any) -> bool:
     """Whether its identity has the fields that its config has: so it is for judges of this package alone."""
-    if not isinstance(judge, dict) or judge.get('type') not in (*JUDGES, *JUDGES.values()):
+    if not isinstance(judge, dict) or not own_name(judge.get('type')):
         return False
     return all(_is_built_in(judge[part]) for part in _JUDGES_WITHIN if part in judge)
 

@@ -19,8 +19,8 @@ import numpy as np
 from ..answers import final_answer, normal_form
 from ..errors import InputError
 from ..files import read_json
+from ..judges.llm.asking import read_verdict
 from ..judges.protocol import Judge, Verdict
-from ..judges.reply import read_verdict
 from ..metrics import DEFAULT_THRESHOLDS
 from ..questions.wording import language_of
 from ..replicas import describe_replicas

@@ -16,8 +16,8 @@ from judging_run import pairs_of
 
 from gpassk_opencompass import times
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges.llm.exchange import WallClock
 from gpassk_opencompass.judges.stored import StoredVerdicts
-from gpassk_opencompass.judges.waits import WallClock
 
 pytestmark = pytest.mark.e2e
 

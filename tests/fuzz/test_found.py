@@ -16,8 +16,8 @@ from result_files import ABBR, THIRDS, write_result
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.judges.llm.asking import read_verdict
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.reply import read_verdict
 from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts
 from gpassk_opencompass.naming.manifest import Entry, read_manifest

@@ -26,12 +26,10 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.answers import final_answer, normal_form
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.candidate import Candidate, settle
-from gpassk_opencompass.judges.copies import squeezed
-from gpassk_opencompass.judges.exchange import Reply, Trouble, read_reply, server_message
-from gpassk_opencompass.judges.prompts import find_prompts
+from gpassk_opencompass.judges.llm.asking import hear, read_verdict, squeezed
+from gpassk_opencompass.judges.llm.exchange import Reply, Trouble, read_reply, server_message
+from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
-from gpassk_opencompass.judges.reply import hear, read_verdict
 from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName
 from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
 from gpassk_opencompass.tables import one_line

@@ -18,8 +18,8 @@ import pytest
 from hosts import import_plugin, write_bench
 
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.judges.llm.asking import read_verdict
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.reply import read_verdict
 from gpassk_opencompass.metrics import g_pass_at_k, pass_at_k
 
 pytestmark = pytest.mark.filterwarnings('ignore')

@@ -11,7 +11,7 @@ from forks import Forks
 from hosts import dataset_config, results_of, write_bench, write_config
 from judge_server import Act, Asked, JudgeServer, Say, right_verdict
 
-from gpassk_opencompass.judges.canaries import INJECTED
+from gpassk_opencompass.judges.llm.canaries import INJECTED
 
 pytestmark = pytest.mark.e2e
 

@@ -18,11 +18,10 @@ import aiohttp
 from loguru import logger
 from yarl import URL
 
-from ..errors import IncompleteError, InputError
-from .exchange import Kind, Reply, Trouble, exchange, open_session
-from .limits import Limits
-from .routes import Route
-from .waits import Clock, WallClock, backoff
+from ...errors import IncompleteError, InputError
+from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session
+from .servers import Route
+from .settings import Limits
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
@@ -68,7 +67,7 @@ class Traffic:
     """The requests of one run.
 
     Args:
-        urls: endpoints, see `routes.endpoint`.
+        urls: endpoints, see `servers.endpoint`.
         limits: how hard to try.
         received, abandoned: called in the thread of the event loop, one of them in the end for each job.
         api_key: sent to the servers, removed from their messages.
@@ -145,7 +144,7 @@ class Traffic:
             taken = self._take(jobs)
 
     def _take(self, jobs: Iterator[Job]) -> tuple[Route, Job] | None:
-        """A server that is free and what to send to it; None if there is not both, or no use in it."""
+        """Return a server that is free and what to send to it; None if there is not both, or no use in it."""
         now = self._clock.now()
         self._greet_strangers(now)
         while self._error is None and (free := [route for route in self._routes if route.is_free(now)]):
@@ -272,7 +271,7 @@ class Traffic:
         self._open -= 1
 
     def _check_settings(self, route: Route, trouble: Trouble, refused: bool) -> None:
-        """One request may be too long for a server; if it takes none at all, something else is wrong."""
+        """Raise if a server takes no request at all; a single one may only be too long for it."""
         self._refusal = refusal(route.url, trouble)
         self._refused += trouble.kind is Kind.REFUSED
         if refused or trouble.kind is Kind.SETTING or (self._refused >= REFUSALS and not self._proven):
@@ -284,7 +283,7 @@ class Traffic:
             raise self._hopeless(f'no reply for {silent:.0f} s, last: {trouble}')
 
     def _check_pauses(self, trouble: Trouble) -> None:
-        """With nothing under way, a wait beyond the patience need not be waited for."""
+        """Raise if nothing is under way and the next try is due only after the patience has run out."""
         if any(route.in_flight for route in self._routes):
             return
         now = self._clock.now()

@@ -13,22 +13,16 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
-from ..errors import InputError
-from ..keys import hidden
-from .apart import run_apart
-from .asking import Asking
-from .asking import finish_reasons as checked_reasons
+from ...errors import InputError
+from ...keys import hidden
+from ..prompts import Prompts, find_prompts
+from ..protocol import Verdict
+from .asking import Asking, Heard, explained
 from .canaries import CANARIES, Canary
-from .exchange import Kind, Reply, Trouble, exchange, open_session
-from .limits import Limits
-from .prompts import Prompts, find_prompts
-from .protocol import Verdict
+from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session, run_apart
 from .reception import list_of_models
-from .reply import Heard, explained
-from .request import MAX_TOKENS, api_key, sampling_fields
-from .routes import endpoints
-from .served import Served, told_by, told_in_list
-from .waits import Clock, WallClock, backoff
+from .servers import Served, endpoints, told_by, told_in_list
+from .settings import MAX_TOKENS, Limits, api_key, sampling_fields, whole_reasons
 
 ATTEMPTS = 3
 """For each pair. Only what failed quickly is tried again: to wait for a dead server once is enough."""
@@ -82,7 +76,7 @@ class Outcome(NamedTuple):
     problem: str = ''
     """Why there is no verdict, or what went wrong before there was one."""
     reason: str = ''
-    """Why a reply has no verdict, in a word or two, see `reply.hear`."""
+    """Why a reply has no verdict, in a word or two, see `asking.hear`."""
 
     @property
     def right(self) -> bool:
@@ -144,7 +138,7 @@ def ping(
     """
     sampling = sampling_fields(temperature, max_tokens, extra_body)
     visit = _Visit(
-        Asking(model, find_prompts(prompts), sampling, checked_reasons(finish_reasons)),
+        Asking(model, find_prompts(prompts), sampling, whole_reasons(finish_reasons)),
         api_key(api_key_env),
         Limits(timeout=timeout).timeout,
         clock or WallClock(),
@@ -242,7 +236,7 @@ def _filters(canary: Canary, trouble: Trouble) -> bool:
 
 
 def _wait(trouble: Trouble, seconds: float, attempt: int) -> float | None:
-    """Seconds until the next attempt; None if there is no use in one."""
+    """Return seconds until the next attempt; None if there is no use in one."""
     slow = seconds > _QUICK or trouble.reason == _TIME_OUT
     if trouble.kind not in _PASSES or slow or attempt == ATTEMPTS:
         return None
@@ -260,7 +254,7 @@ def _outcome(canary: Canary, heard: Heard, reply: Reply, seconds: float, before:
 
 
 def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """One sentence for each sort of failure."""
+    """Yield one sentence for each sort of failure."""
     for reason in dict.fromkeys(outcome.reason for outcome in outcomes if outcome.reason):
         name = reason.removeprefix('finish reason ')
         other = f'if {name!r} is how a whole reply of its ends: --finish-reason {name}'
@@ -273,7 +267,7 @@ def _remedies(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 async def _served(session: aiohttp.ClientSession, url: URL) -> list[str]:
-    """The names of models that a server tells; none if it does not."""
+    """Return the names of models that a server tells; none if it does not."""
     try:
         return [str(model['id']) for model in (await list_of_models(session, url))['data'][:_MOST_NAMES]]
     except (LookupError, TypeError):

@@ -1,16 +1,17 @@
-"""The servers of a judge: their addresses, and how many requests each can be given now."""
+"""The servers of a judge: their addresses, what each can be given now, and what it says that it serves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 
 from loguru import logger
 from yarl import URL
 
-from ..errors import InputError
-from ..keys import without_user
-from .exchange import Kind, Trouble
-from .waits import backoff
+from ...errors import InputError
+from ...keys import hidden, without_user
+from .exchange import Kind, Reply, Trouble, backoff
 
 DEAD_AFTER = 8
 """Failures in a row after which a server counts as failing."""
@@ -22,7 +23,7 @@ _COMPLETIONS = '/chat/completions'
 
 
 def endpoint(address: str) -> URL:
-    """Where to send requests, from any of the usual forms of a server's address.
+    """Return where to send requests, from any of the usual forms of a server's address.
 
     Raises:
         InputError: no http(s) address, or one with a password or a query.
@@ -51,7 +52,7 @@ def endpoint(address: str) -> URL:
 
 
 def endpoints(addresses: str | Sequence[str]) -> list[URL]:
-    """The distinct endpoints of one address or several.
+    """Return the distinct endpoints of one address or several.
 
     Raises:
         InputError: there is none, or one that cannot be used.
@@ -96,7 +97,7 @@ class Route:
 
     @property
     def load(self) -> int:
-        """The smaller, the better it can take one more; failures count like requests under way."""
+        """Return how busy it is; failures count like requests under way."""
         return self.in_flight + self.failures
 
     @property
@@ -118,7 +119,7 @@ class Route:
         return not (self._known or self._greeting) and self.resume_at <= now
 
     def begin_greeting(self, now: float) -> None:
-        """The greeting is on its way; it counts as a request."""
+        """Note that the greeting is on its way; it counts as a request."""
         self._greeting = True
         self.start(now)
 
@@ -127,13 +128,13 @@ class Route:
         self._greeting, self._known = False, known
 
     def start(self, now: float) -> None:
-        """A request is on its way."""
+        """Note that a request is on its way."""
         self.in_flight += 1
         if self._interval:
             self.resume_at = max(now, self.resume_at) + self._interval
 
     def succeeded(self) -> None:
-        """A reply came."""
+        """Note that a reply came."""
         self.in_flight -= 1
         self.failures = 0
         self._unreachable = False
@@ -144,7 +145,7 @@ class Route:
             logger.info(f'{self.url} answers again')
 
     def failed(self, trouble: Trouble, now: float) -> None:
-        """No reply came: pause if the server asked for it, is busy or seems dead."""
+        """Note that no reply came, and pause if the server asked for it, is busy or seems dead."""
         self.in_flight -= 1
         self._unreachable = trouble.kind is Kind.DOWN
         self.failures += trouble.kind is not Kind.REFUSED  # who refuses one request may take the next
@@ -184,3 +185,86 @@ def _parsed(address: str) -> URL | None:
         return URL(address)
     except (ValueError, TypeError):
         return None
+
+
+_HOSTED = 'fp_'
+"""How fingerprints of hosted APIs begin (OpenAI, Azure, DeepSeek). They change from request to request under
+one model."""
+
+
+class UnfitJudge(InputError):
+    """A judge whose verdicts cannot be used: it fails pairs with known verdicts, or is not one judge."""
+
+
+class Served(NamedTuple):
+    """The words of a server; '' where it is silent."""
+
+    model: str = ''
+    """What its replies call the model, e.g. the dated name behind an alias."""
+    root: str = ''
+    """The weights: `root` of its list of models (vLLM: the path), or the size that llama.cpp tells there."""
+    fingerprint: str = ''
+    """`system_fingerprint` of its replies if it lasts as long as the server: vLLM's stands for model,
+    version and parallelism. Not that of hosted APIs."""
+
+    def told(self) -> dict[str, str]:
+        """Return what is known, JSON-able."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def shown(self, name: str) -> dict[str, str]:
+        """Return what a result says of a model called `name`: of a path the last part, and nothing that only
+        repeats the name or tells how it is run.
+        """
+        known = {'model': self.model, 'root': PurePosixPath(self.root).name}
+        return {
+            part: value for part, value in known.items() if value not in ('', name, PurePosixPath(name).name)
+        }
+
+    def filled(self, other: Served) -> Served:
+        """Return this with what only the other one tells."""
+        return Served(*(mine or its for mine, its in zip(self, other, strict=True)))
+
+    def hiding(self, secret: str) -> Served:
+        """Return this without the secret, which a server can quote anywhere."""
+        return Served(*(hidden(text, secret) for text in self))
+
+    def differs(self, other: Served) -> str:
+        """Return in words where both speak and say different things; '' if nowhere."""
+        pairs = zip(self._fields, self, other, strict=True)
+        return ', '.join(
+            f'{name} {its!r} instead of {mine!r}' for name, mine, its in pairs if mine and its and mine != its
+        )
+
+
+def told_by(reply: Reply) -> Served:
+    """Return what a reply says of the model."""
+    steady = '' if reply.fingerprint.startswith(_HOSTED) else reply.fingerprint
+    return Served(reply.model, '', steady)
+
+
+def told_in_list(models: Any, name: str) -> Served:
+    """Return what a server's list of models (`GET /v1/models`) says of one of them.
+
+    `created` is passed over: vLLM, SGLang and lmdeploy put the time of the request there.
+    """
+    try:
+        [card] = [card for card in models['data'] if card['id'] == name]
+        return Served(root=_text(card.get('root')) or _sizes(card.get('meta')))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return Served()
+
+
+def served_of(told: Any) -> Served:
+    """Return what `Served.told` gave."""
+    known = told if isinstance(told, Mapping) else {}
+    return Served(*(_text(known.get(name)) for name in Served._fields))
+
+
+def _sizes(meta: Any) -> str:
+    names = ('n_params', 'size', 'n_vocab')
+    sizes = {name: meta.get(name) for name in names} if isinstance(meta, Mapping) else {}
+    return ', '.join(f'{name} {value}' for name, value in sizes.items() if isinstance(value, int))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ''

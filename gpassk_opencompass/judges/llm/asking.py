@@ -1,14 +1,81 @@
-r"""The verdict in an LLM's reply: its own last `\boxed{yes}` or `\boxed{no}`; or why there is none."""
+r"""How a pair is put to an LLM judge, and its verdict: its own last `\boxed{yes}` or `\boxed{no}`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from .copies import Asked, Copies
+from ..prompts import Asked, Prompts, squeezed
+from ..protocol import Pair, Verdict
 from .exchange import Reply
-from .protocol import Verdict
+from .settings import completion_request
+
+_CONTEXT = 24
+"""Characters around a box, blanks not counted, that make it a copy where they stand in the prompt as well."""
+
+_MORE_THAN_A_BOX = 8
+"""Characters of a reply beside its boxes; one with fewer may say by chance what the prompt says."""
+
+_MOST_BOXES = 100
+"""Boxes of a reply that are looked at, from its end."""
+
+_LAST_WORD = re.compile(r'(?!\s*[`"\'”’」》])[\W_]*\Z')
+
+
+class Copies:
+    """Tells what a reply says itself from what it repeats.
+
+    Args:
+        asked: what it replies to.
+        box: finds the boxes with a verdict.
+    """
+
+    def __init__(self, asked: Asked, box: re.Pattern[str]) -> None:
+        self._asked, self._box = asked, box
+
+    @cached_property
+    def _prompt(self) -> str:
+        return squeezed(self._asked.prompt)
+
+    def echoed_by(self, reply: str) -> bool:
+        """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
+        plain = squeezed(reply)
+        if len(self._box.sub('', plain)) < _MORE_THAN_A_BOX:
+            return False
+        return (
+            any(mark in plain for mark in self._asked.marks) or self._prompt in plain or plain in self._prompt
+        )
+
+    def last_own(self, reply: str) -> re.Match[str] | None:
+        """Return the last box of the reply that is a verdict of its own.
+
+        It is none inside a verbatim copy of the prompt: with `_CONTEXT` characters beside it that stand
+        beside such a box in the prompt. Where the question, the reference or the answer holds such a box, a
+        shorter quotation could carry it: there the box must be the last word of the reply.
+        """
+        boxes = list(self._box.finditer(reply))[-_MOST_BOXES:]
+        if self._box.search(self._asked.slots):
+            boxes = [box for box in boxes[-1:] if _LAST_WORD.match(reply, box.end())]
+        return next((box for box in reversed(boxes) if not self._is_copied(reply, box)), None)
+
+    def _is_copied(self, reply: str, box: re.Match[str]) -> bool:
+        # More than the context, for its blanks; not all of the reply, for each of its boxes.
+        reach = 4 * _CONTEXT
+        before = squeezed(reply[max(0, box.start() - reach) : box.start()])[-_CONTEXT:]
+        after = squeezed(reply[box.end() : box.end() + reach])[:_CONTEXT]
+        if len(before) + len(after) < _CONTEXT:
+            return False
+        said, half = squeezed(box[0]), _CONTEXT // 2
+        # One half of the context at least is on one side.
+        if before[-half:] + said not in self._prompt and said + after[:half] not in self._prompt:
+            return False
+        return any(
+            before[len(before) - share :] + said + after[: _CONTEXT - share] in self._prompt
+            for share in range(max(0, _CONTEXT - len(after)), len(before) + 1)
+        )
+
 
 WHOLE = frozenset({'stop', 'eos', 'eos_token', 'stop_sequence', 'end_turn'})
 """Finish reasons of a reply that came to its own end, in any case: `stop` of OpenAI's protocol (also vLLM,
@@ -142,7 +209,7 @@ def _not_whole(finish: str) -> str:
 
 
 def _behind_thoughts(text: str, slots: str) -> str | None:
-    """What follows the last end of a thought; None if another one begins there and does not end.
+    """Return what follows the last end of a thought; None if another one begins there and does not end.
 
     A tag in quotation marks is talked about. One that stands in the slots of the prompt may be quoted without
     them; it begins a thought only where the reply begins with it.
@@ -165,3 +232,33 @@ def _is_quoted(text: str, tag: re.Match[str]) -> bool:
 
 def _meaning(box: re.Match[str]) -> Verdict:
     return _MEANING[box['said'].casefold()]  # casefold: in any case, ſ is an s
+
+
+class Asking(NamedTuple):
+    """What all requests of a judge have in common.
+
+    Args:
+        model: the name that the servers know it by.
+        prompts: what they are asked with.
+        sampling: further fields of each request.
+        also_whole: see `asking.hear`.
+    """
+
+    model: str
+    prompts: Prompts
+    sampling: Mapping[str, Any]
+    also_whole: frozenset[str] = frozenset()
+
+    def asked(self, pair: Pair) -> Asked:
+        """Return the prompt for a pair with an answer."""
+        return self.prompts.asked(
+            pair.language, question=pair.question, reference=pair.reference, candidate=pair.answer
+        )
+
+    def request(self, asked: Asked) -> bytes:
+        """Return the body of the request."""
+        return completion_request(self.model, asked.prompt, self.sampling)
+
+    def hear(self, reply: Reply, asked: Asked) -> Heard:
+        """Return the verdict of the reply, or why there is none."""
+        return hear(reply, asked, self.also_whole)

@@ -1,19 +1,81 @@
-"""One request to an OpenAI-compatible server: its reply, or what went wrong and what that means."""
+"""One request to an OpenAI-compatible server: its reply, or what went wrong and how long to wait."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
+import re
+import threading
+import time
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import aiohttp
 from yarl import URL
 
-from ..keys import hidden
-from .waits import retry_after
+from ...keys import hidden
+
+
+class Clock(Protocol):
+    """The time that a client lives by; a test brings one that need not wait."""
+
+    def now(self) -> float:
+        """Return the seconds since some moment; they never go back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return that much later."""
+
+
+class WallClock:
+    """The real time."""
+
+    def now(self) -> float:
+        """Return the seconds of the monotonic clock."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without keeping anybody else from working."""
+        await asyncio.sleep(seconds)
+
+
+def backoff(failures: int, first: float, most: float) -> float:
+    """Return seconds to wait after so many failures in a row: `first` · 2^(failures − 1), never above `most`.
+
+    A random part of up to a half is taken off, lest those that failed together come back together.
+
+    >>> 4.0 <= backoff(4, first=1.0, most=60.0) <= 8.0
+    True
+    """
+    wait = min(most, first * 2.0 ** min(failures - 1, 60))
+    return wait * random.uniform(0.5, 1.0)
+
+
+def retry_after(header: str | None, now: float | None = None) -> float | None:
+    """Return seconds that a Retry-After header asks to wait; None where it is missing or makes no sense.
+
+    Args:
+        header: a number of seconds or an HTTP date.
+        now: the Unix time to count a date from; default: the machine's.
+
+    >>> retry_after('120'), retry_after('Fri, 31 Dec 1999 23:59:59 GMT', now=946684790.0), retry_after('soon')
+    (120.0, 9.0, None)
+    """
+    if header is None:
+        return None
+    if re.fullmatch(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*', header):
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return max(0.0, moment - (time.time() if now is None else now))
+
 
 _CONNECT_TIMEOUT = 15.0
 # Servers close a connection after some idle seconds (uvicorn: 5); to let go first avoids a race for it.
@@ -83,14 +145,14 @@ class Reply(NamedTuple):
     """Whether there was reasoning apart from the text."""
 
     def hiding(self, secret: str) -> Reply:
-        """Without the secret: some gateways send their errors, which may quote it, as replies."""
+        """Return it without the secret, which some gateways quote in errors that they send as replies."""
         texts = (self.text, self.finish, self.model, self.fingerprint)
         text, finish, model, fingerprint = (hidden(text, secret) for text in texts)
         return Reply(text, finish, model, fingerprint, self.thought)
 
 
 def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
-    """A session for many requests at once. Call it where an event loop runs.
+    """Open a session for many requests at once. Call it where an event loop runs.
 
     Args:
         timeout: seconds for one request.
@@ -155,7 +217,7 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def _unpacked(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
-    """The parts of a body, none of them above the limit by more than what came in one piece."""
+    """Yield the parts of a body, none of them above the limit by more than what came in one piece."""
     packing = response.headers.get('Content-Encoding', 'identity').strip().casefold()
     if packing in ('identity', ''):
         async for part in response.content.iter_any():
@@ -174,7 +236,7 @@ async def _unpacked(response: aiohttp.ClientResponse, limit: int) -> AsyncIterat
 
 
 def read_reply(content: bytes) -> Reply:
-    """The text of a chat completion.
+    """Return the text of a chat completion.
 
     Raises:
         Trouble: `content` is none.
@@ -196,7 +258,7 @@ def read_reply(content: bytes) -> Reply:
 
 
 def server_message(content: bytes) -> str:
-    """What the body of an error says, in the forms that servers use, else its beginning."""
+    """Return what the body of an error says, in the forms that servers use, else its beginning."""
     message: Any = content.decode('utf-8', 'replace')
     try:
         message = json.loads(message)
@@ -233,3 +295,42 @@ _KINDS = {
 
 def _kind(status: int) -> Kind:
     return _KINDS.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)
+
+
+T = TypeVar('T')
+
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run `work()` in an event loop and a thread of its own and wait for what it returns or raises.
+
+    So it can be called where an event loop runs already (a notebook, a server). If the wait is interrupted
+    (Ctrl-C), the work is cancelled, its cleaning up is awaited, and the interrupt goes on.
+    """
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+    outcome: Future[T] = Future()
+
+    async def supervised() -> T:
+        task = asyncio.current_task()
+        if task is not None:
+            started.set_result((asyncio.get_running_loop(), task))
+        return await work()
+
+    def target() -> None:
+        try:
+            outcome.set_result(asyncio.run(supervised()))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=target, name='judge', daemon=True)
+    thread.start()
+    try:
+        return outcome.result()
+    finally:
+        if not outcome.done():
+            _cancel(*started.result())
+        thread.join()
+
+
+def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: the work ended in this moment
+        loop.call_soon_threadsafe(task.cancel)

@@ -1,4 +1,4 @@
-r"""Pairs with known verdicts: easy ones, and wrong answers that tell the judge what to say.
+"""Pairs with known verdicts: easy ones, and wrong answers that tell the judge what to say.
 
 A judge that gets an easy pair wrong twice, or accepts one wrong answer because that says so, is no judge.
 """
@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
-from .asking import Asking
+from ..protocol import Pair, Verdict
+from ..store import verdict_key
+from .asking import Asking, Heard
 from .exchange import Reply
-from .protocol import Pair, Verdict
-from .reply import Heard
-from .served import UnfitJudge
-from .store import verdict_key
+from .servers import UnfitJudge
 from .traffic import Job
 
 _EXCERPT = 200
@@ -85,11 +84,11 @@ class Examination:
         self._asking, self._counts = asking, counts
 
     def jobs(self, canaries: Iterable[Canary]) -> Iterator[Job]:
-        """The requests for these."""
+        """Return the requests for these canaries."""
         return (Job(canary, self._asking.request(self._asking.asked(canary.pair))) for canary in canaries)
 
     def mixed_into(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """The jobs with a canary after the first 16 and then after every 256, each in its turn."""
+        """Return the jobs with a canary after the first 16 and then after every 256, each in its turn."""
         turn = cycle(CANARIES)
         for number, job in enumerate(jobs):
             if number % _EVERY == _FIRST:
@@ -115,7 +114,7 @@ class Examination:
         return True
 
     def abandoned(self, job: Job, reason: str) -> None:
-        """A filter may refuse an injected answer; an easy pair must be judged.
+        """Pass over an injected answer, which a filter may refuse; an easy pair must be judged.
 
         Raises:
             UnfitJudge: it was an easy one.

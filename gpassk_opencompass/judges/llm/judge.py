@@ -1,11 +1,12 @@
-"""An LLM behind OpenAI-compatible servers as a judge."""
+"""An LLM behind OpenAI-compatible servers as a judge, and what becomes of the replies of one run."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields
 from functools import partial
@@ -13,30 +14,24 @@ from inspect import signature
 from typing import Any
 
 from loguru import logger
+from tqdm import tqdm
 
-from .apart import run_apart
-from .asking import Asking
-from .candidate import Candidate, settle
-from .copies import Asked
-from .exchange import Reply
-from .hearing import Hearing, progress_bar
-from .limits import Limits
-from .prompts import Prompts, find_prompts
-from .protocol import Judgement, Pair, Verdict
+from ..prompts import Asked, Candidate, Prompts, find_prompts, settle
+from ..protocol import Judgement, Pair, Verdict
+from ..store import STORE_VARIABLE, VerdictStore, verdict_key
+from .asking import Asking, Heard, explained
+from .canaries import Canary, Examination
+from .exchange import Clock, Reply, run_apart
 from .reception import Reception
-from .reply import Heard
-from .request import MAX_TOKENS, api_key
-from .served import Served, UnfitJudge
-from .settings import llm_settings
-from .store import STORE_VARIABLE, VerdictStore, verdict_key
+from .servers import Served, UnfitJudge
+from .settings import MAX_TOKENS, Limits, api_key, llm_settings
 from .traffic import Job, Traffic
-from .waits import Clock
 
 _EXCERPT = 400
 _READ_BY = 2
 """The rules by which a reply becomes a verdict; one more wherever they change what a reply says."""
 _STATISTICS = dict.fromkeys(
-    (
+    [
         'pairs',
         'empty',
         'string',
@@ -51,9 +46,92 @@ _STATISTICS = dict.fromkeys(
         'canaries_right',
         'repeated',
         'unjudged',
-    ),
+    ],
     0,
 )
+_SHOWN_END = 200
+
+Bar = Any
+"""A tqdm bar, which has no types."""
+
+
+class Hearing:
+    """Takes the replies of one run.
+
+    Args:
+        hear: called with key and reply; what the reply says.
+        keep: called with key, verdict and reply for each verdict.
+        examination: hears what is said of canaries.
+        counts: `repeated` and `unjudged` are added to it.
+        bar: moved on with each pair that is done.
+    """
+
+    def __init__(
+        self,
+        hear: Callable[[str, Reply], Heard],
+        keep: Callable[[str, Verdict, Reply], None],
+        examination: Examination,
+        counts: Counter[str],
+        bar: Bar,
+    ) -> None:
+        self._hear, self._keep, self._examination = hear, keep, examination
+        self._counts, self._bar = counts, bar
+        self._correct = 0
+        self._shown: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        """Why a key has no verdict."""
+
+    def received(self, job: Job, reply: Reply) -> bool:
+        """Whether that settles it; False asks once more."""
+        if isinstance(job.item, Canary):
+            return self._examination.received(job, reply)
+        heard = self._hear(job.item, reply)
+        if heard.verdict is not None:
+            self._keep(job.item, heard.verdict, reply)
+            self._correct += heard.verdict is Verdict.CORRECT
+            self._move()
+        elif job.asked == 0:
+            self._counts['repeated'] += 1
+            return False
+        else:
+            self._without_verdict(job, reply, heard.reason)
+        return True
+
+    def abandoned(self, job: Job, reason: str) -> None:
+        """Leave the pair unjudged."""
+        if isinstance(job.item, Canary):
+            return self._examination.abandoned(job, reason)
+        self.reasons[job.item] = reason
+        self._counts['unjudged'] += 1
+        self._move()
+
+    def _without_verdict(self, job: Job, reply: Reply, reason: str) -> None:
+        if reason not in self._shown:
+            self._shown.add(reason)
+            why = explained(reason)
+            logger.warning(
+                f'a reply {why}, twice, so its answer stays unjudged; it ends {reply.text[-_SHOWN_END:]!r}'
+            )
+        self.abandoned(job, reason)
+
+    def _move(self) -> None:
+        self._bar.set_postfix_str(f'correct {self._correct}, unjudged {len(self.reasons)}', refresh=False)
+        self._bar.update()
+
+
+def progress_bar(total: int, hits: int, hidden: bool) -> Bar:
+    """Return a bar on stderr with rate and time left; in a log file it writes a line every half minute.
+
+    Args:
+        total: answers to ask for.
+        hits: answers whose verdicts were stored.
+        hidden: show nothing.
+    """
+    interval = 0.2 if sys.stderr.isatty() else 30.0
+    name = f'judging ({hits} hits)'
+    return tqdm(
+        total=total, desc=name, unit='answer', disable=hidden, mininterval=interval, dynamic_ncols=True
+    )
 
 
 class LLMJudge:
@@ -77,9 +155,9 @@ class LLMJudge:
         accept_equal: accept an answer equal to the reference without a call.
         longest: characters of an answer that are sent; of a longer one its beginning and its end.
         finish_reasons: what servers send as `finish_reason` of a whole reply, besides 'stop' and its like
-            (see `reply.WHOLE`); '' for one that sends none.
+            (see `asking.WHOLE`); '' for one that sends none.
         canaries: ask the pairs with known verdicts; a judge that fails them is refused.
-        concurrency, rate, timeout, attempts, total_time, patience: see `limits.Limits`.
+        concurrency, rate, timeout, attempts, total_time, patience: see `settings.Limits`.
         progress: show a progress bar on stderr.
         clock: the time to live by, for tests.
 
@@ -87,6 +165,8 @@ class LLMJudge:
         InputError: arguments that cannot be used.
         MissingExtraError: the protocol's prompts without OpenCompass.
     """
+
+    __module__ = 'gpassk_opencompass.judges.llm'  # the path that configs and their signatures have
 
     def __init__(
         self,
@@ -162,7 +242,7 @@ class LLMJudge:
         Limits(**{field.name: arguments[field.name] for field in fields(Limits)})
 
     def identity(self) -> dict[str, Any]:
-        """Model, prompts and their digest, sampling settings, and what is decided without asking.
+        """Return model, prompts and their digest, sampling settings, and what is decided without asking.
 
         Also what the servers say that they serve, once they were asked, as far as the name does not say it.
         """
@@ -177,7 +257,7 @@ class LLMJudge:
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """One judgement a pair, in the order of `pairs`.
+        """Return one judgement a pair, in the order of `pairs`.
 
         May be called where an event loop runs. Whatever stops it (Ctrl-C too), verdicts that came are kept.
 
@@ -194,7 +274,7 @@ class LLMJudge:
         return [judged[pair] for pair in pairs]
 
     def statistics(self) -> dict[str, int]:
-        """So far: pairs, how each different answer was settled, requests, and what went wrong."""
+        """Count so far: pairs, how each different answer was settled, requests, and what went wrong."""
         return {**_STATISTICS, **self._counts, 'damaged_lines': self._store.damaged}
 
     def close(self) -> None:
@@ -202,7 +282,7 @@ class LLMJudge:
         self._store.close()
 
     def _said_of(self, candidates: Mapping[Pair, Candidate]) -> dict[Pair, Judgement]:
-        """What the judge says of each: stored, or asked for now."""
+        """Return what the judge says of each: stored, or asked for now."""
         self._store.refresh()
         served = self._meet(list(candidates.values()))
         keys = {pair: self._key(served, ask) for pair, ask in candidates.items()}
@@ -215,7 +295,7 @@ class LLMJudge:
         return {pair: self._judgement(key, reasons) for pair, key in keys.items()}
 
     def _meet(self, asks: Sequence[Candidate]) -> Served:
-        """What the servers serve; where none answers and all is known, what they said in an earlier run."""
+        """Return what the servers serve; where none answers and all is known, what an earlier run heard."""
         if self._reception.served is None:
             key = api_key(self._api_key_env)
             if not run_apart(partial(self._reception.meet, key, wait=False)):
@@ -236,7 +316,7 @@ class LLMJudge:
         return met
 
     def _known_under(self, asks: Sequence[Candidate]) -> Served | None:
-        """What was served in the earlier run that judged all of these, if there is exactly one."""
+        """Return what was served in the earlier run that judged all of these, if there is exactly one."""
         whole = [
             served
             for served in self._reception.known_before()
@@ -248,7 +328,7 @@ class LLMJudge:
         return verdict_key(self._judge_of(served), ask.language, ask.question, ask.reference, ask.known_by)
 
     def _judge_of(self, served: Served) -> dict[str, Any]:
-        """What a verdict is kept under besides its texts."""
+        """Return what a verdict is kept under besides its texts."""
         return {**self._asked_as, 'served': served.told()}
 
     def _judgement(self, key: str, reasons: Mapping[str, str]) -> Judgement:

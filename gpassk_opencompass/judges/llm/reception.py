@@ -13,15 +13,14 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from ..errors import IncompleteError
+from ...errors import IncompleteError
+from ..store import VerdictStore, verdict_key
 from .asking import Asking
 from .canaries import DIGEST, EASY, INJECTED, Examination
-from .exchange import Kind, Reply, Trouble, exchange, open_session, read_body
-from .limits import Limits
-from .served import Served, UnfitJudge, served_of, told_by, told_in_list
-from .store import VerdictStore, verdict_key
+from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session, read_body
+from .servers import Served, UnfitJudge, served_of, told_by, told_in_list
+from .settings import Limits
 from .traffic import Job, Traffic, hopeless, refusal
-from .waits import Clock, WallClock, backoff
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _GRACE = 1.0
@@ -120,7 +119,7 @@ class Reception:
         return min(asked_for, default=backoff(rounds, _FIRST_WAIT, _LONGEST_WAIT))
 
     async def _meet_any(self, key: str) -> dict[URL, Trouble]:
-        """What went wrong with each server; nothing if one has answered.
+        """Return what went wrong with each server; nothing if one has answered.
 
         After the first, the others have as long again to answer, so that those who do are compared at once.
         """
