@@ -21,7 +21,7 @@ from judge_server import PROMPTS, JudgeServer
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.scoring import Samples, score
 
 DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'samples'
@@ -121,6 +121,21 @@ def test_responses_give_the_record_of_an_evaluation(tmp_path: Path) -> None:
     assert {name for name in wanted if block[name] != wanted[name]} == set()
     assert datetime.fromisoformat(block['run'].pop('created')).tzinfo is not None
     assert block['run'] == {'model': 'rows', 'dataset': 'samples', 'host': 'file'}
+
+
+def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
+    """As seen from the result, so that both can be moved together; blank lines count."""
+    file = tmp_path / 'data' / 'rows.jsonl'
+    file.parent.mkdir()
+    file.write_text('\n'.join(json.dumps(row) for row in ROWS).replace('\n', '\n\n'), encoding='utf-8')
+    out = tmp_path / 'out' / 'x.gpassk.json'
+    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
+    samples = read(out).samples
+    assert samples is not None
+    named = zip(samples.column('file') or (), samples.column('row') or (), strict=True)
+    assert [[file, row] for file, row in named] == [
+        ['../data/rows.jsonl', line] for line in (1, 3, 5) for _ in range(4)
+    ]
 
 
 def test_hedged_responses_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,11 @@ COLUMNS = (
     Column('seconds', 'double', 'From request to reply of this sample alone'),
     Column('response_characters', 'int64', 'Length of the response'),
     Column('file', 'label', 'The file with the response, as seen from the folder of the result'),
-    Column('row', 'int64', 'The row of that file: in predictions of OpenCompass its key'),
+    Column(
+        'row',
+        'int64',
+        'Where in that file: a line or number from 1, which may hold several responses; OpenCompass: its key',
+    ),
 )
 """The columns of a sample file, in their order."""
 

@@ -6,7 +6,6 @@ what is wrong with it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +29,7 @@ from ..scoring import Scored, score_samples
 from ..sweep.computed import fixed_seeds
 from .opencompass import EVALUATOR_CLASS, OldRun, read_questions
 from .opencompass_questions import Questions, questions_in
-from .scored import samples_of
+from .scored import samples_of, seen_from
 
 COPIES = 'NOT INDEPENDENT'
 """Begins what speaks against n samples being n samples; no judge can mend that."""
@@ -132,11 +131,7 @@ def rejudged(
     """
     run = read.run
     places = [place for one in read.questions.rows for place in one.places]
-    samples = replace(
-        samples_of(read.questions.rows),
-        file=[os.path.relpath(path, folder) for path, _ in places],
-        row=[row for _, row in places],
-    )
+    samples = replace(samples_of(read.questions.rows), **seen_from(folder, places))
     scored = score_samples(
         samples,
         judge,

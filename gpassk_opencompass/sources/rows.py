@@ -75,6 +75,8 @@ def _questions(
             question = parse(asked, row, names) if takes(asked) else None
         except InputError as error:
             raise InputError(f'{place.row(number)}: {error}') from error
+        if isinstance(question, Responded):
+            question = question._replace(places=((place.path, number),) * len(question.responses))
         if question is not None:
             yield question
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,8 +86,13 @@ class Scored:
             {**names, **({'settings': dict(self.run.settings)} if self.run.settings else {})},
             self.judged,
             self.run.record,
-            self.run.samples_for(folder) if self.run.samples_for else None,
+            self._known_samples(folder),
         )
+
+    def _known_samples(self, folder: Path) -> SampleColumns | None:
+        if self.judged:
+            return seen_from(folder, self.judged.places)
+        return self.run.samples_for(folder) if self.run.samples_for else None
 
     def remarks(self, record: Mapping[str, Any] | None) -> Sequence[str]:
         """Return what a reader should know before quoting a score; `record` saves trying references twice."""
@@ -158,6 +164,8 @@ class Judged:
     answers: list[FinalAnswer]
     responses: Sequence[str]
     generations: Sequence[Generation]
+    places: Sequence[tuple[Path, int]]
+    """See `Responded.places`; [] unless they are known of all."""
 
     def counts(self) -> dict[str, int]:
         """Count the responses without a box, without an answer, cut off, and hedged."""
@@ -208,7 +216,15 @@ def judged_by(judge: Judge, asked: Sequence[Responded]) -> Judged:
         verdicts = ''.join(next(symbols) for _ in one.responses)
         texts = tuple(next(given) for _ in one.responses)
         questions.append(Sampled(one.about, verdicts, texts, one.question, one.reference))
-    return Judged(questions, judge, judgements, answers, samples.response, samples.generation)
+    places = [place for one in asked for place in one.places]
+    known = places if len(places) == len(answers) else []
+    return Judged(questions, judge, judgements, answers, samples.response, samples.generation, known)
+
+
+def seen_from(folder: Path, places: Sequence[tuple[Path, int]]) -> dict[str, list[Any]]:
+    """Return the columns `file` and `row` of responses, for a sample file in a folder."""
+    names = {path: os.path.relpath(path, folder) for path in {path for path, _ in places}}
+    return {'file': [names[path] for path, _ in places], 'row': [row for _, row in places]}
 
 
 def with_own_verdicts(question: Responded) -> Sampled:

@@ -73,7 +73,7 @@ class Responded(NamedTuple):
     verdicts: str = ''
     """As in `Sampled`; '' where nobody judged."""
     places: tuple[tuple[Path, int], ...] = ()
-    """File and row of each response; () where a row has several."""
+    """File and row of each response, see `row` of `COLUMNS`; () where they are not known."""
 
 
 Question = Counted | Sampled | Responded

@@ -50,7 +50,7 @@ def result_record(
         judged: of responses: what became of each; then the record lacks nothing.
         read: the record from which the questions were read. Where they are all of its questions with all of
             their samples, what it says of the samples stands in the new one, too.
-        known: what is known of the samples of `read`.
+        known: more columns of the samples: of those of `read`, or of the responses.
     """
     columns = _columns(questions, measures.n, run.get('dataset', ''))
     created = datetime.now(timezone.utc).isoformat(timespec='microseconds')
@@ -59,7 +59,7 @@ def result_record(
         'versions': versions_with({}),
     }
     if judged is not None:
-        return _of_judged(judged, columns, measures, more)
+        return _of_judged(judged, columns, measures, known or {}, more)
     counts = np.array([_counts(question) for question in questions])
     undecided = _undecided(questions, measures.n, read['gpassk']) if read else None
     record = counts_record(columns, measures, counts[:, 0], counts[:, 1], judge, undecided, **more)
@@ -110,7 +110,11 @@ def _carry_over(read: Mapping[str, Any], record: dict[str, Any]) -> None:
 
 
 def _of_judged(
-    judged: Judged, columns: Questions, measures: Measures, more: Mapping[str, Any]
+    judged: Judged,
+    columns: Questions,
+    measures: Measures,
+    known: SampleColumns,
+    more: Mapping[str, Any],
 ) -> tuple[dict[str, Any], SampleColumns]:
     answers = [answer.text for answer in judged.answers]
     record = write_record(
@@ -124,7 +128,7 @@ def _of_judged(
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
     )
-    told = {'response_characters': [len(response) for response in judged.responses]}
+    told = {'response_characters': [len(response) for response in judged.responses], **known}
     generations = judged.generations
     return record, sample_columns(columns.uid, columns.rows, judged.judgements, answers, generations, told)
 

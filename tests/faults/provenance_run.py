@@ -195,7 +195,7 @@ class Run:
     def is_true(self, result: dict[str, Any]) -> bool:
         """Whether counts and metrics are those of what config and data say now."""
         details, metrics = result['details'], self.now.metrics(self.home)
-        counts = dict(zip(details['question'], details['c'], strict=True))
+        counts = dict(zip(details['question'], result['gpassk']['counts']['c'], strict=True))
         same = {name: abs(result.get(name, -1) - value) < 1e-6 for name, value in metrics.items()}
         return counts == self.now.counts(self.home) and all(same.values())
 

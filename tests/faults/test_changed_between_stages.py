@@ -156,7 +156,7 @@ def go_on(run: Run, only: bool) -> None:
 def outcome_of(run: Run, change: Change) -> Outcome:
     result = run.result()
     if result is not None:
-        return Outcome(RIGHT) if run.is_true(result) else Outcome(WRONG, str(result['details']['c']))
+        return Outcome(RIGHT) if run.is_true(result) else Outcome(WRONG, str(result['gpassk']['counts']['c']))
     told = [line for line in run.errors() if re.search(change.words, line)]
     if told:
         return Outcome(NEEDLESS if change.harmless else REFUSED, told[0])
@@ -216,7 +216,7 @@ def test_two_configs_started_in_one_second_do_not_mix(
         raise AssertionError('never in one second')
     result = first.result()
     true = [result is not None and run.is_true(result) for run in (first, second)]
-    assert result is None or any(true), result['details']['c']
+    assert result is None or any(true), result['gpassk']['counts']['c']
     for code, copy, is_its_own in zip(codes, copies, true, strict=True):
         assert (code == 0) == is_its_own
         assert code == 0 or re.search('Error: .*(random_seed|taken over)', copy.said)
