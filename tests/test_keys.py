@@ -14,7 +14,7 @@ from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
 from gpassk_opencompass import InputError
 from gpassk_opencompass.judges.llm.servers import endpoint, endpoints
 from gpassk_opencompass.judges.llm.settings import api_key
-from gpassk_opencompass.keys import hidden, read_key, without_user
+from gpassk_opencompass.keys import HiddenKey, hidden, read_key, without_user
 
 
 @pytest.mark.parametrize('way', quotations(''))
@@ -110,14 +110,8 @@ def test_the_users_of_many_addresses_are_found_in_time_that_grows_with_the_text(
     assert without_user('://' * 500_000) == '://' * 500_000
 
 
-@pytest.mark.filterwarnings('ignore')
 def test_a_log_has_no_key_in_messages_and_tracebacks(caplog: pytest.LogCaptureFixture) -> None:
     """Nor the user of an address."""
-    from hosts import import_plugin
-
-    import_plugin()
-    from gpassk_opencompass.plugin.models.hidden import HiddenKey
-
     logger = logging.getLogger('marked')
     logger.addFilter(HiddenKey(MODEL_KEY, JUDGE_KEY))
     with caplog.at_level('INFO', 'marked'):

@@ -12,10 +12,9 @@ from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST
 from opencompass.registry import MODELS
 
 from ...errors import InputError
-from ...keys import hidden, read_key
+from ...keys import HiddenKey, hidden, read_key
 from ...results.health import Generation
 from ..handover import SERVER_BITS, AskedOnce, GenerationsOfBatch, SeedsOfBatch
-from .hidden import HiddenKey
 from .refused import COUNT, SEED, key_from, refuse
 
 OPENAI_KEY = 'OPENAI_API_KEY'
