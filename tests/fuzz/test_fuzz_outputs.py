@@ -22,6 +22,7 @@ from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.scores import read_scores
 from gpassk_opencompass.report.tables import write_tables
 from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.record import data_of
 from gpassk_opencompass.tables import Table, one_line, read_csv_cell
 from gpassk_opencompass.unseen import escaped
 
@@ -62,11 +63,13 @@ def board_with(folder: Path, texts: dict[str, str]) -> list[Board]:
     details['question'] = [texts.get('question', 'q')] * 24
     details['reference'] = [texts.get('reference', '1')] * 24
     details['answers'] = [['1', texts.get('answer', '2'), '3', '4']] * 24
+    block['data'] = data_of(block['counts']['uid'], details['question'], details['reference'])
     path = folder / 'drawn.gpassk.json'
     path.write_text(json.dumps(record), encoding='utf-8')
     try:
         return boards([read(path)])[0]
     except ValueError:
+        assert texts, 'without odd texts the result is whole'
         return []
 
 
