@@ -129,9 +129,8 @@ def score_samples(
     answers = [final_answer(response) for response in samples.response]
     judgements = judge_rows(samples, answers, judge)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    counts = answer_counts(answers, judgements)
     texts = [answer.text for answer in answers]
-    scored = _scored(samples, questions, measures, judgements, texts, judge, versions, counts)
+    scored = _scored(samples, questions, measures, judgements, texts, judge, versions, answers)
     for note in undecided_notes(scored.record['gpassk']):
         logger.warning(f'{note}; `gpassk.bounds` has each score with all of them right')
     return scored
@@ -164,7 +163,7 @@ def score_judged(
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    return _scored(samples, questions, measures, judgements, answers, judge, versions, {})
+    return _scored(samples, questions, measures, judgements, answers, judge, versions, ())
 
 
 def _scored(
@@ -175,7 +174,7 @@ def _scored(
     answers: Sequence[str],
     judge: Judge,
     versions: Mapping[str, str] | None,
-    counts: Mapping[str, int],
+    found: Sequence[FinalAnswer],
 ) -> Scored:
     """Make the record and the columns of samples that were judged; warn where they look like copies."""
     replicas = describe_replicas(samples.response, questions.rows)
@@ -188,7 +187,8 @@ def _scored(
         answers,
         judge,
         samples.generation,
-        **counts,
+        [answer.cut_off for answer in found],
+        **(answer_counts(found, judgements) if found else {}),
         replicas=replicas,
         versions=versions_with(versions or {}),
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, product
 
+import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError, Samples, Verdict, score
 from gpassk_opencompass.judges import Judgement, Pair
-from gpassk_opencompass.results.health import answer_warnings
+from gpassk_opencompass.results.health import Generation, answer_warnings
 
 
 def make_samples(answers: Sequence[Sequence[str]], reference: str = '1') -> Samples:
@@ -126,6 +128,37 @@ def test_unboxed_empty_and_cut_off_responses_are_counted() -> None:
     tally = score(replace(samples, response=responses), equal_judge(), n=4, k=4)['gpassk']
     assert (tally['unboxed'], tally['truncated']) == (3, 1)
     assert tally['unanswered'] >= 1
+
+
+@pytest.mark.parametrize('told', [True, False])
+def test_the_scores_of_completed_samples_stand_in_the_details_alone(told: bool) -> None:
+    """By the engine's word or else by the text; against all draws of k from the samples that are left."""
+    answers = [['1', '1', '1', '0'], ['1', '0', '0', '0'], ['1', '1', '0', '0'], ['1', '1', '1', '1']]
+    cut = [(0, 3), (1, 0), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2)]
+    samples = make_samples(answers)
+    places = [(int(uid[1:]), replica) for uid, replica in zip(samples.uid, samples.replica, strict=True)]
+    if told:
+        samples = replace(
+            samples, generation=[Generation('length' if place in cut else 'stop') for place in places]
+        )
+    else:
+        texts = [
+            'hence \\boxed{0' if at in cut else text
+            for at, text in zip(places, samples.response, strict=True)
+        ]
+        samples = replace(samples, response=texts)
+    record = score(samples, equal_judge(), n=4, k=[2, 3], thresholds=[0.5, 1.0])
+    left = [[a == '1' for r, a in enumerate(one) if (q, r) not in cut] for q, one in enumerate(answers)]
+    completed = record['details'].pop('completed')
+    assert completed['samples'] == 9
+    assert completed['scores']['accuracy'] == pytest.approx(100 * np.mean([np.mean(one) for one in left]))
+    for k, threshold in product((2, 3), (0.5, 1.0)):
+        draws = [[sum(d) >= k * threshold for d in combinations(one, k)] for one in left if len(one) >= k]
+        key = f'G-Pass@{k}_{threshold}'
+        assert completed['questions'][key] == len(draws)
+        assert completed['scores'][key] == pytest.approx(100 * np.mean([np.mean(one) for one in draws]))
+    assert 'completed' not in json.dumps(record)
+    assert 'completed' not in score(make_samples(answers), equal_judge(), n=4, k=2)['details']
 
 
 def test_hedged_responses_are_counted_and_told() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import Metric, metric_means, metric_table
 from ..version import __version__
-from .health import Generation, totals_of
+from .health import CUT_OFF, Generation, totals_of
 
 SCHEMA = 2
 """Version of the record's layout; raised when a reader would have to change."""
@@ -111,6 +111,30 @@ class Measures:
         low, high = self(correct), self(correct + unjudged)
         return {key: [low[key], high[key]] for key in low}
 
+    def of_completed(self, correct: NDArray[np.bool_], whole: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the means in percent over the samples that were not cut off, each with its questions.
+
+        A question counts in a metric if at least k of its samples are whole: it is then a question with as
+        many samples as that. So other questions count than in the scores, most often the easier ones.
+
+        Args:
+            correct, whole: of each sample, shape (Q, n).
+        """
+        sizes, counts = whole.sum(1), (correct & whole).sum(1)
+        values: dict[str, list[float]] = {}
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            questions = counts[sizes == size]
+            ks = [k for k in self.ks if k <= size]
+            table = metric_table(size, ks, self.thresholds) if ks and self.n > 1 else {}
+            values.setdefault('accuracy', []).extend(questions / size)
+            for key in table.keys() - {Metric.mg_pass_at(1).name}:
+                values.setdefault(key, []).extend(table[key][questions])
+        return {
+            'samples': int(sizes.sum()),
+            'scores': {key: 100.0 * float(np.mean(ones)) for key, ones in sorted(values.items())},
+            'questions': {key: len(ones) for key, ones in sorted(values.items())},
+        }
+
     def settings(self) -> dict[str, Any]:
         """Return n, k and τ as they stand in a record."""
         return {'n': self.n, 'k': self.ks, 'thresholds': self.thresholds}
@@ -123,6 +147,7 @@ def write_record(
     answers: Sequence[str],
     judge: Judge,
     generations: Sequence[Generation] = (),
+    unfinished: Sequence[bool] = (),
     /,
     **more: Any,
 ) -> dict[str, Any]:
@@ -132,6 +157,8 @@ def write_record(
         judgements, answers: one a row.
         judge: who judged; asked for its identity and statistics.
         generations: one a row, or none at all: what the engine said of it.
+        unfinished: one a row, or none at all: whether the text looks cut off. It counts where the engine
+            does not say of all.
         more: further entries of the block `gpassk`.
     """
     from ..judges.self_test import self_test_block  # the rule judge: who only reads records needs none
@@ -158,6 +185,10 @@ def write_record(
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
     }
+    ends = [one.finish_reason for one in generations]
+    cut = np.array([end == CUT_OFF for end in ends] if ends and all(ends) else unfinished, dtype=bool)
+    if cut.any():
+        record['details']['completed'] = measures.of_completed(verdicts == '1', ~cut[rows])
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
 

@@ -54,6 +54,17 @@ def _written(*always: str, **more: Any) -> ConfigDict:
 _LETTERS: dict[str, Any] = {'min_length': 1, 'json_schema_extra': {'additionalProperties': False}}
 
 
+class Completed(BaseModel):
+    """The scores over the samples that were not cut off. They are of other questions than the scores of the
+    result, and never stand in for them."""
+
+    model_config = _written('samples', 'scores', 'questions')
+
+    samples: Whole = _about('How many were not cut off.')
+    scores: dict[str, Percent] = _about('Each metric over the questions with at least k such samples.')
+    questions: Tally = _about('How many questions those are, for each metric.')
+
+
 class Details(BaseModel):
     """Columns: one entry a question, in the order of gpassk.counts; in verdicts, judged_by and answers one a
     sample."""
@@ -75,6 +86,7 @@ class Details(BaseModel):
         'A letter a sample, explained by judges.'
     )
     judges: Letters = _about('Which check decided, or why none did.', **_LETTERS)
+    completed: Completed = _about('The scores over completed samples; only where some were cut off.')
 
 
 class OlderDetails(Details):

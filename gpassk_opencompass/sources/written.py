@@ -124,6 +124,7 @@ def _of_judged(
         answers,
         judged.judge,
         judged.generations,
+        [answer.cut_off for answer in judged.answers],
         **judged.counts(),
         replicas=describe_replicas(judged.responses, columns.rows),
         **more,
