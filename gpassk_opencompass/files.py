@@ -57,9 +57,10 @@ def put_aside(path: Path, moment: str) -> Path:
     The sample file beside a result goes with it.
     """
     samples = path.with_name(path.name.removesuffix('.json') + SAMPLES)
+    aside = path.rename(path.with_name(f'{path.name}.{moment}.aside'))
     if samples != path and samples.is_file():
         samples.rename(samples.with_name(f'{samples.name}.{moment}.aside'))
-    return path.rename(path.with_name(f'{path.name}.{moment}.aside'))
+    return aside
 
 
 def digest(content: bytes) -> str:

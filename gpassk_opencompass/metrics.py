@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -298,7 +299,7 @@ def metrics_of(
             Metric.mg_pass_at(k),
         )
     ]
-    repeated = [metric for metric in metrics if metrics.count(metric) > 1]
+    repeated = [metric for metric, times in Counter(metrics).items() if times > 1]
     if repeated:
         raise InputError(f'give each k and each threshold once: {repeated[0]} would be computed twice')
     return metrics

@@ -79,8 +79,8 @@ class Registry(Mapping[str, T], Generic[T]):
         module, _, attribute = place.partition(':')
         try:
             found: T = getattr(import_module(module), attribute)
-        except Exception as error:  # a module of another package may raise anything
-            reason = f'{type(error).__name__}: {error}'
+        except (Exception, SystemExit) as error:  # a module of another package may raise anything
+            reason = ' '.join(f'{type(error).__name__}: {error}'.split())
             raise InputError(f'{self._what} {name!r} ({place}) cannot be imported: {reason}') from error
         return found
 

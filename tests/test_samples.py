@@ -57,7 +57,7 @@ ROWS = [
         'open',
         'unjudged',
         'function',
-        None,
+        'function',
         None,
         None,
         None,

@@ -18,6 +18,7 @@ import pytest
 from damaged_records import good_record
 from judge_server import PROMPTS, JudgeServer
 
+from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
@@ -136,6 +137,33 @@ def test_each_sample_names_the_line_of_its_response(tmp_path: Path) -> None:
     assert [[file, row] for file, row in named] == [
         ['../data/rows.jsonl', line] for line in (1, 3, 5) for _ in range(4)
     ]
+
+
+def test_a_result_that_cannot_be_written_leaves_the_earlier_one_with_its_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample file takes its place after the JSON; nothing is left behind."""
+    file, out = write(tmp_path / 'rows.jsonl', ROWS), tmp_path / 'out' / 'x.json'
+    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
+    before = {path.name: path.read_bytes() for path in out.parent.iterdir()}
+
+    def full(*_: Any, **__: Any) -> None:
+        raise InputError('cannot write: No space left on device')
+
+    with monkeypatch.context() as patched:
+        patched.setattr('gpassk_opencompass.cli.score.write_file', full)
+        assert scored(file, *EXACT, '--k', '2', '--first', '3', '-o', str(out)) == 2
+    assert {path.name: path.read_bytes() for path in out.parent.iterdir()} == before
+    assert read(out).samples is not None
+
+
+def test_a_result_without_samples_keeps_none_of_an_earlier_one(tmp_path: Path) -> None:
+    """Who opens the sample file alone would take it for the new result's."""
+    out = tmp_path / 'out' / 'x.json'
+    assert scored(write(tmp_path / 'rows.jsonl', ROWS), *EXACT, '--k', '2', '-o', str(out)) == 0
+    assert [path.name for path in sorted(out.parent.iterdir())] == ['x.json', 'x.samples.parquet']
+    assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 2}]), '--k', '2', '-o', str(out)) == 0
+    assert [path.name for path in out.parent.iterdir()] == ['x.json']
 
 
 def test_hedged_responses_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from installed import install
+from loguru import logger
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.protocol import FunctionJudge
@@ -219,12 +220,21 @@ def test_rows_are_read_as_before_beside_another_source(quiz: Path, tmp_path: Pat
 
 
 def test_a_source_that_cannot_be_imported_is_named(installed: Path, tmp_path: Path) -> None:
-    """Whether its files are meant cannot be told then; a choice of another source still works."""
+    """It is passed over with a warning, and refused where it is asked for; also one that ends the process."""
     put_source(installed, 'broken', 'broken = no_such_package:Source')
+    put_source(installed, 'ending', 'ending = ending.source:Source', source='raise SystemExit(0)\n')
     file = tmp_path / 'counts.jsonl'
     file.write_text('{"n": 2, "c": 1}\n')
-    assert main(['score', str(file)]) == 2
+    told: list[str] = []
+    sink = logger.add(told.append, format='{message}')
+    assert main(['score', str(file)]) == 0
+    logger.remove(sink)
+    assert [line.split(' (')[0] for line in told] == [
+        "passed over: source 'broken'",
+        "passed over: source 'ending'",
+    ]
     assert main(['score', str(file), '--source', 'rows']) == 0
+    assert main(['score', str(file), '--source', 'ending']) == 2
 
 
 def test_old_predictions_of_opencompass_are_a_source(tmp_path: Path) -> None:

@@ -82,8 +82,6 @@ _ANSWER_WORD = re.compile(
 )
 _EXACT = re.compile(r'\\(?:sqrt|pi|frac|log|ln|sin|cos|tan)|[a-zA-Z]|\^|√|π')
 _DECIMAL = re.compile(r'[0-9]\.[0-9]')
-_UNIT_WORDS = 3
-
 _VALUE = (
     r'(?:\$|\\\(|\\boxed\{)?\s{0,3}(?:[a-zA-Z]\s{0,3}=\s{0,3})?'
     r'(?P<value>[-+−]?[0-9]+(?:[.,/][0-9]+)*|\\d?frac\{[0-9]+\}\{[0-9]+\}|[A-H](?![a-zA-Z_0-9]))'

@@ -231,7 +231,7 @@ def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
 def _score(request: ScoreRequest, run: Run, name: str) -> None:
     """Score one run: print its table, and write it."""
     from ..judges.build import build_judge
-    from ..results.samples import write_samples
+    from ..results.samples import write_result
     from ..sources.scored import score_run
     from ..sources.tables import described, scores_table
 
@@ -253,11 +253,14 @@ def _score(request: ScoreRequest, run: Run, name: str) -> None:
             record, samples = scored.record(request.names(run), request.labelled_by, target.parent)
         for text in scored.remarks(record):
             print(printable(text))
-    if target:
-        if record and samples:
-            write_samples(target, record, samples)
-        content = json.dumps(record, ensure_ascii=False, indent=1) + '\n'
-        write_file(target, content if record else scores_table(scored.lines).to_csv(), make_folder=True)
+    if target and record:
+        write_result(target, record, samples, lambda: _write_record(target, record))
+    elif target:
+        write_file(target, scores_table(scored.lines).to_csv(), make_folder=True)
+
+
+def _write_record(target: Path, record: Mapping[str, Any]) -> None:
+    write_file(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
 
 
 def _check_options(request: ScoreRequest, kind: str) -> None:

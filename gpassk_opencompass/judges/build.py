@@ -81,7 +81,7 @@ def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
     >>> with_store({'type': 'llm', 'model': 'm', 'urls': ['http://j']}, 'verdicts')['store']
     'verdicts'
     """
-    name = _own_name(config.get('type'))
+    name = _own_name_of_alias(config.get('type'))
     if name == 'llm':
         return {**config, 'store': config.get('store', folder)}
     if name != 'cascade':  # whatever stands in the config of another judge is its own affair
@@ -102,7 +102,7 @@ def own_name(kind: Any) -> str:
     return next((name for name, own in _OWN.items() if path in (name, own.replace(':', '.'))), '')
 
 
-def _own_name(kind: Any) -> str:
+def _own_name_of_alias(kind: Any) -> str:
     """Return what `own_name` does, also for the path of an alias, which is imported."""
     if isinstance(kind, str) and '.' in kind:
         with suppress(InputError):  # a path that leads nowhere is refused where the judge is checked

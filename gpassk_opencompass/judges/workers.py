@@ -230,7 +230,7 @@ def _decided(decide: Callable[[Any], bool], job: Any) -> Outcome:
         return Outcome.YES if decide(job) else Outcome.NO
     except MemoryError:
         return Outcome.MEMORY
-    except Exception:
+    except BaseException:  # SystemExit too: pebble would raise it in the holder
         return Outcome.CRASH
 
 

@@ -98,7 +98,7 @@ def sample_columns(
         'answer': answers,
         'verdict': [one.verdict.value for one in judgements],
         'decided_by': [one.origin or None for one in judgements],
-        'reason': [one.reason or None for one in judgements],
+        'reason': [one.reason or (one.origin if _is_open(one) else '') or None for one in judgements],
         'reply_key': [one.reply_key or None for one in judgements],
         **dict(zip(Generation._fields, zip(*generations, strict=True), strict=False)),
         **(told or {}),
@@ -109,6 +109,10 @@ def sample_columns(
         'replica': list(range(n)) * questions,
         **{name: [column[row] for row in order] for name, column in known.items()},
     }
+
+
+def _is_open(judgement: Judgement) -> bool:
+    return judgement.verdict is Verdict.UNJUDGED
 
 
 @dataclass(frozen=True)
@@ -183,19 +187,22 @@ def sample_file_of(result: Path) -> Path:
     return result.with_name(result.name.removesuffix('.json') + SAMPLES)
 
 
-def write_samples(result: Path, record: dict[str, Any], columns: SampleColumns) -> None:
+def write_samples(
+    result: Path, record: dict[str, Any], columns: SampleColumns, place: Path | None = None
+) -> None:
     """Write the sample file of a result and name it in the record, as `gpassk.sample_file`.
 
     Where that fails, the scores are worth more: a warning says why, and the record names no file.
 
     Args:
         result: the JSON file, which may be written later.
+        place: where the sample file is written, to be renamed by the caller; None: where it belongs.
     """
     path = sample_file_of(result)
     try:
-        content = to_parquet(columns)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content, path.with_name(f'.{path.name}.{os.getpid()}'))
+        content, target = to_parquet(columns), place or path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, content, path.with_name(f'.{path.name}.{os.getpid()}'))
     except Exception as error:  # whatever it is, hours of judging shall not be lost by it
         logger.warning(f'{path} was not written ({type(error).__name__}: {error}); the result has its scores')
         record['gpassk'].pop('sample_file', None)
@@ -205,6 +212,33 @@ def write_samples(result: Path, record: dict[str, Any], columns: SampleColumns) 
         'sha256': digest(content),
         'rows': len(columns['uid']),
     }
+
+
+def write_result(
+    result: Path,
+    record: dict[str, Any],
+    columns: SampleColumns | None,
+    write: Callable[[], None],
+) -> None:
+    """Write a result and its sample file so that a failure leaves an earlier result with its samples.
+
+    Args:
+        columns: None: there are no samples, and a sample file of an earlier result is removed.
+        write: writes the JSON file; it is called when the record names the sample file.
+    """
+    result = result.resolve()  # the samples lie beside the file, not beside a link to it
+    path = sample_file_of(result)
+    draft = path.with_name(f'.{path.name}.{os.getpid()}.new')
+    if columns is not None:
+        write_samples(result, record, columns, draft)
+    try:
+        write()
+        if 'sample_file' in record['gpassk']:
+            draft.replace(path)
+        else:
+            path.unlink(missing_ok=True)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def to_parquet(columns: SampleColumns) -> bytes:
@@ -250,13 +284,16 @@ def read_samples(path: Path, n: int) -> SampleTable:
 
     damaged = (OSError, ValueError, pyarrow.ArrowException)
     try:
-        layout = (parquet.read_schema(path).metadata or {}).get(b'gpassk.samples', b'').decode()
+        schema = parquet.read_schema(path)
+        layout = (schema.metadata or {}).get(b'gpassk.samples', b'').decode()
     except damaged as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     if layout != str(LAYOUT):
         raise InputError(f'{path} has layout {layout!r:.20}; this version reads {LAYOUT}')
 
     def load(name: str) -> list[Any] | None:
+        if name not in schema.names:  # a release with fewer columns wrote it
+            return None
         try:
             column = parquet.ParquetFile(path).read(columns=[name]).column(name).combine_chunks()
         except damaged as error:

@@ -96,7 +96,14 @@ class Scored:
 
     def remarks(self, record: Mapping[str, Any] | None) -> Sequence[str]:
         """Return what a reader should know before quoting a score; `record` saves trying references twice."""
-        return self.judged.remarks(record and record['gpassk']) if self.judged else self.run.remarks
+        if self.judged:
+            return self.judged.remarks(record and record['gpassk'])
+        known = self.run.record
+        if known is None or self.counts.samples == known['gpassk']['n'] * len(
+            known['gpassk']['counts']['uid']
+        ):
+            return self.run.remarks
+        return [f'of all samples of the result, not of this part: {remark}' for remark in self.run.remarks]
 
 
 def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge]) -> Scored:

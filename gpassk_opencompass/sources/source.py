@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from loguru import logger
+
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..registry import Registry
@@ -195,8 +197,13 @@ class Place:
 
     @cached_property
     def only(self) -> Row | None:
-        """Return the JSON object of a file that holds just one, else None; after it there are no `rows`."""
-        return self.first if self.first is not None and next(self._items, None) is None else None
+        """Return the JSON object of a file that holds just one, else None."""
+        if self.first is None:
+            return None
+        for second in self._items:
+            self._items = chain([second], self._items)
+            return None
+        return self.first
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Return the JSON objects of a file with their numbers, from 1; to be asked for once.
@@ -345,7 +352,7 @@ def detected(place: Place) -> str:
     """
     from ..results.read import is_named_as_result  # pydantic: who only asks for the names needs none
 
-    found = [name for name in SOURCES if name != ROWS and SOURCES[name]().recognises(place)]
+    found = [name for name in SOURCES if name != ROWS and _recognises(name, place)]
     if len(found) > 1:
         raise InputError(
             f'{place.name} looks like files of {" and of ".join(found)}; say which: --source {found[0]}'
@@ -357,3 +364,13 @@ def detected(place: Place) -> str:
             f'{place.name} is a folder; name one file (gpassk report reads whole folders of results)'
         )
     return 'result' if is_named_as_result(place.path) else ROWS
+
+
+def _recognises(name: str, place: Place) -> bool:
+    """Whether a source recognises a place; one that cannot be imported is told, and passed over."""
+    try:
+        source = SOURCES[name]()
+    except InputError as error:
+        logger.warning(f'passed over: {error}')
+        return False
+    return source.recognises(place)

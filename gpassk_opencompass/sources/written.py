@@ -107,6 +107,8 @@ def _carry_over(read: Mapping[str, Any], record: dict[str, Any]) -> None:
         new['provenance'] = {name: value for name, value in old['provenance'].items() if name != 'created'}
     details = mapping(read.get('details'))
     record['details'] |= {name: details[name] for name in _A_SAMPLE if name in details}
+    if 'completed' in details and all(old[name] == new[name] for name in ('k', 'thresholds')):
+        record['details']['completed'] = details['completed']
 
 
 def _of_judged(

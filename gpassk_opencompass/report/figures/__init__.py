@@ -111,10 +111,18 @@ def drawings(board: Board, names: Sequence[str] | None = None) -> Iterator[Drawi
         names: of `FIGURES`; None: all.
 
     Raises:
-        InputError: no such figure, or a drawing whose name is no name of a file.
+        InputError: no such figure, or a drawing whose name is no name of a file. Where all are drawn, one
+            that cannot be imported is left out.
     """
     for name in FIGURES if names is None else names:
-        for one in FIGURES[name](board):
+        try:
+            figure = FIGURES[name]
+        except InputError as error:
+            if names is not None:
+                raise
+            yield LeftOut(name, str(error))
+            continue
+        for one in figure(board):
             if not re.fullmatch(r'[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}', one.name):
                 raise InputError(
                     f'figure {name!r} ({FIGURES.place(name)}) calls a drawing {one.name!r}: expected '
