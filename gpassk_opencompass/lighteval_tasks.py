@@ -28,7 +28,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.lighteval_metric import g_pass_at_k_metric
 from gpassk_opencompass.lighteval_settings import LENGTH_VARIABLE, QUESTIONS_VARIABLE
 from gpassk_opencompass.naming.names import LiveMathBenchName
-from gpassk_opencompass.question_sets import LIVE_MATH_BENCH_HUB, LiveMathBenchRows, usable_benchmarks
+from gpassk_opencompass.question_sets import BENCHMARKS, LIVE_MATH_BENCH_HUB, LiveMathBenchRows
 from gpassk_opencompass.questions.benchmarks import benchmark_rows, live_math_bench_rows
 from gpassk_opencompass.questions.wording import asked
 from gpassk_opencompass.scoring import name_failing_references
@@ -154,7 +154,7 @@ def _live_math_bench_tasks(label: str, rows: LiveMathBenchRows) -> list[Lighteva
 
 
 def _tasks() -> Iterator[LightevalTaskConfig]:
-    for name, found in usable_benchmarks():
+    for name, found in BENCHMARKS.each():
         if isinstance(found, InputError):
             logger.warning(f'{found}; it is no task')
         elif isinstance(found, LiveMathBenchRows):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -175,41 +175,20 @@ _OWN = (
 )
 
 
-class Benchmarks(Registry[Benchmark]):
-    """The benchmarks by their names in a template.
-
-    Raises:
-        InputError: on access, as a `Registry`, and for an object of another package that is no benchmark or
-            whose label in lower case is not its name.
-    """
-
-    def __getitem__(self, name: str) -> Benchmark:
-        found = super().__getitem__(name)
-        if isinstance(found, LiveMathBenchRows) or (
-            isinstance(found, QuestionSet) and found.label.lower() == name
-        ):
-            return found
-        raise InputError(
-            f'benchmark {name!r} ({self.place(name)}) is {found!r:.80}; expected a QuestionSet '
-            'whose label, in lower case, is this name'
-        )
+def _is_benchmark(name: str, found: object) -> bool:
+    return isinstance(found, LiveMathBenchRows) or (
+        isinstance(found, QuestionSet) and found.label.lower() == name
+    )
 
 
-BENCHMARKS = Benchmarks(
+BENCHMARKS: Registry[Benchmark] = Registry(
     'gpassk_opencompass.benchmarks',
     'benchmark',
     {name: f'{__name__}:{name.upper().replace("-", "_")}' for name in _OWN},
+    _is_benchmark,
+    'a QuestionSet whose label, in lower case, is this name',
 )
 """Name in a template: the benchmark, also those of other packages."""
-
-
-def usable_benchmarks() -> Iterator[tuple[str, Benchmark | InputError]]:
-    """Yield the name of each benchmark, and the benchmark or why it cannot be used."""
-    for name in BENCHMARKS:
-        try:
-            yield name, BENCHMARKS[name]
-        except InputError as error:
-            yield name, error
 
 
 def live_math_bench_questions(version: str, splits: Iterable[str], languages: Iterable[str]) -> int | None:

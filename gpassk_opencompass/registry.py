@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import InputError
 
@@ -26,16 +26,27 @@ class Registry(Mapping[str, T], Generic[T]):
         group: of the entry points, such as 'gpassk_opencompass.judges'.
         what: one of them, for messages, such as 'judge'.
         own: those of this package: name → 'module:attribute'.
+        accepts: whether the object under a name is one.
+        expected: what `accepts` asks for, for messages.
 
     Raises:
         InputError: on access, for an unknown name, a name that two packages bring, or one whose object
-            cannot be imported.
+            cannot be imported or is none.
     """
 
-    def __init__(self, group: str, what: str, own: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        group: str,
+        what: str,
+        own: Mapping[str, str],
+        accepts: Callable[[str, Any], bool] = lambda name, found: True,
+        expected: str = '',
+    ) -> None:
         self.group = group
         self._what = what
         self._own = own
+        self._accepts = accepts
+        self._expected = expected
 
     def __getitem__(self, name: str) -> T:
         try:
@@ -46,7 +57,12 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InputError(
                 f'{self._what} {name!r} is brought by {" and by ".join(places)}: uninstall one of them'
             )
-        return self._imported(name, places[0])
+        found = self._imported(name, places[0])
+        if not self._accepts(name, found):
+            raise InputError(
+                f'{self._what} {name!r} ({places[0]}) is {found!r:.80}; expected {self._expected}'
+            )
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -57,6 +73,14 @@ class Registry(Mapping[str, T], Generic[T]):
     def __contains__(self, name: object) -> bool:
         """Return whether there is one of this name, without importing it."""
         return name in self._places
+
+    def each(self) -> Iterator[tuple[str, T | InputError]]:
+        """Yield each name with its object, or with the error that asking for it raises."""
+        for name in self:
+            try:
+                yield name, self[name]
+            except InputError as error:
+                yield name, error
 
     def place(self, name: str) -> str:
         """Return 'module:attribute' of a name, without importing it; '' for a name that is unknown."""

@@ -84,3 +84,16 @@ def test_a_package_that_is_found_twice_brings_its_names_once(
     for place in (folder, again):
         install(place, 'cosines', 'cosine = math:cos')
     assert functions()['cosine'](0) == 1  # type: ignore[operator]
+
+
+def test_each_has_the_object_or_why_it_cannot_be_had(folder: Path) -> None:
+    """None of them keeps the others from being found."""
+    install(folder, 'numbers', 'number = math:pi', 'root = cmath:sqrt')
+    registry: Registry[object] = Registry(
+        'test.functions', 'function', OWN, lambda _, found: callable(found), 'a function'
+    )
+    found = dict(registry.each())
+    errors = {name: str(one) for name, one in found.items() if isinstance(one, InputError)}
+    assert list(found) == [*OWN, 'number'] == list(errors)
+    assert errors['number'] == "function 'number' (math:pi) is 3.141592653589793; expected a function"
+    assert [name for name, one in functions().each() if not isinstance(one, InputError)] == ['number']

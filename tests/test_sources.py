@@ -237,6 +237,17 @@ def test_a_source_that_cannot_be_imported_is_named(installed: Path, tmp_path: Pa
     assert main(['score', str(file), '--source', 'ending']) == 2
 
 
+def test_a_source_that_is_no_class_is_named(
+    installed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the entry point leads to is told."""
+    put_source(installed, 'number', 'number = number.source:Source', source='Source = 5\n')
+    file = tmp_path / 'counts.jsonl'
+    file.write_text('{"n": 2, "c": 1}\n')
+    assert main(['score', str(file), '--source', 'number']) == 2
+    assert "source 'number' (number.source:Source) is 5; expected a class" in capsys.readouterr().err
+
+
 def test_old_predictions_of_opencompass_are_a_source(tmp_path: Path) -> None:
     """A work directory with two runs: the counts of `gpassk rejudge`, and what the engine told."""
     told = [{'finish_reason': 'length' if row % 4 else 'stop', 'output_tokens': row} for row in range(32)]

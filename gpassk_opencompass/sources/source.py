@@ -325,6 +325,8 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
         'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
     },
+    lambda _, found: callable(found),
+    'a class of a source',
 )
 """Name of a source → a class of it, built without arguments."""
 
@@ -352,7 +354,12 @@ def detected(place: Place) -> str:
     """
     from ..results.read import is_named_as_result  # pydantic: who only asks for the names needs none
 
-    found = [name for name in SOURCES if name != ROWS and _recognises(name, place)]
+    found = []
+    for name, source in SOURCES.each():
+        if isinstance(source, InputError):
+            logger.warning(f'passed over: {source}')
+        elif name != ROWS and source().recognises(place):
+            found.append(name)
     if len(found) > 1:
         raise InputError(
             f'{place.name} looks like files of {" and of ".join(found)}; say which: --source {found[0]}'
@@ -364,13 +371,3 @@ def detected(place: Place) -> str:
             f'{place.name} is a folder; name one file (gpassk report reads whole folders of results)'
         )
     return 'result' if is_named_as_result(place.path) else ROWS
-
-
-def _recognises(name: str, place: Place) -> bool:
-    """Whether a source recognises a place; one that cannot be imported is told, and passed over."""
-    try:
-        source = SOURCES[name]()
-    except InputError as error:
-        logger.warning(f'passed over: {error}')
-        return False
-    return source.recognises(place)

@@ -17,7 +17,6 @@ from ..question_sets import (
     LiveMathBenchRows,
     QuestionSet,
     live_math_bench_questions,
-    usable_benchmarks,
 )
 from .axes import Number, read_axis, read_words, unknown, words
 
@@ -159,7 +158,7 @@ def _live_math_bench_rows(variables: Mapping[str, Any]) -> Iterator[LiveMathBenc
         for line, given_words in (('dataset_splits', rows.splits), ('dataset_languages', rows.languages)):
             if not given_words:
                 versions = {
-                    found.version for _, found in usable_benchmarks() if isinstance(found, LiveMathBenchRows)
+                    found.version for _, found in BENCHMARKS.each() if isinstance(found, LiveMathBenchRows)
                 }
                 raise TemplateError(
                     f'{line} is missing: version {version!r} has no standard ones, only '

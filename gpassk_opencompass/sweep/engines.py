@@ -6,11 +6,11 @@ An engine refuses whatever its class would drop without a word, so that a name t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError, TemplateError
+from ..errors import TemplateError
 from ..naming.names import ModelName, Settings
 from ..registry import Registry
 from .axes import NOT_NEGATIVE, POSITIVE, Number, nearest
@@ -111,29 +111,10 @@ ENGINES: Registry[Engine] = Registry(
         'openai': f'{_SERVERS}:OPENAI',
         'lmdeploy_server': f'{_SERVERS}:LMDEPLOY_SERVER',
     },
+    lambda _, found: isinstance(found, Engine),
+    'an Engine',
 )
 """The values of a template's `engine`, also those of other packages."""
-
-
-def engine_of(name: str) -> Engine:
-    """Return the engine of this name.
-
-    Raises:
-        InputError: there is none, or what another package brings under the name is no `Engine`.
-    """
-    engine = ENGINES[name]
-    if not isinstance(engine, Engine):
-        raise InputError(f'engine {name!r} ({ENGINES.place(name)}) is {engine!r:.80}; expected an Engine')
-    return engine
-
-
-def usable_engines() -> Iterator[tuple[str, Engine]]:
-    """Yield name and engine of all that can be imported."""
-    for name in ENGINES:
-        try:
-            yield name, engine_of(name)
-        except InputError:
-            continue
 
 
 def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .axes import (
     with_lines,
 )
 from .benchmarks import BENCHMARK_LINES, TemplateBenchmark, read_benchmarks
-from .engines import DEFAULT_ENGINE, ENGINES, Engine, engine_of, model_config, usable_engines
+from .engines import DEFAULT_ENGINE, ENGINES, Engine, model_config
 from .models import Llm, read_llms, read_option
 
 DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
@@ -159,10 +159,14 @@ def _read_engine(variables: Mapping[str, Any]) -> Engine:
     name = variables.get('engine', DEFAULT_ENGINE)
     if not isinstance(name, str) or name not in ENGINES:
         raise unknown('engine', name, ENGINES)
-    engine = engine_of(name)
+    engine = ENGINES[name]
     for variable in variables:
         if variable not in VARIABLES and variable not in engine.options:
-            takers = [repr(other) for other, found in usable_engines() if variable in found.options]
+            takers = [
+                repr(other)
+                for other, found in ENGINES.each()
+                if isinstance(found, Engine) and variable in found.options
+            ]
             if takers:
                 raise TemplateError(
                     f'{variable} is for engine {" or ".join(takers)}; engine {name!r} would ignore it'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from .engines import Engine, engine_of
+from .engines import ENGINES, Engine
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -75,7 +75,7 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
     >>> [line for line in lines if 'org/m' in line or line.startswith('engine')]
     ["engine = 'vllm'", "    dict(path='org/m', tp=1, batch_size=64),"]
     """
-    chosen = engine_of(engine)
+    chosen = ENGINES[engine]
     starter, named = chosen.starter, list(models) or [chosen.starter.model]
     entries = ''.join(f'    dict(path={model!r}, {starter.fields}),\n' for model in named)
     parts = [

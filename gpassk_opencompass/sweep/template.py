@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import MissingExtraError, TemplateError
 from .axes import unknown, with_lines, words
 from .configs import check_size
-from .engines import usable_engines
+from .engines import ENGINES, Engine
 from .grid import VARIABLES
 
 KEY_FIELDS = words("""
@@ -212,7 +212,8 @@ def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _check_option(name: str) -> None:
-    options = {option for _, engine in usable_engines() for option in engine.options}
+    engines = [engine for _, engine in ENGINES.each() if isinstance(engine, Engine)]
+    options = {option for engine in engines for option in engine.options}
     if name not in options:
         raise unknown('variable of --override', name, {*VARIABLES, *options})
 

@@ -44,6 +44,8 @@ FIGURES: Registry[Figure] = Registry(
         'potential': f'{__name__}.greedy:potential',
         'gap': f'{__name__}.greedy:gap',
     },
+    lambda _, found: callable(found),
+    'a function of a board',
 )
 """Name → `Figure`, in the order in which they are drawn; other packages bring more as entry points."""
 
@@ -114,13 +116,10 @@ def drawings(board: Board, names: Sequence[str] | None = None) -> Iterator[Drawi
         InputError: no such figure, or a drawing whose name is no name of a file. Where all are drawn, one
             that cannot be imported is left out.
     """
-    for name in FIGURES if names is None else names:
-        try:
-            figure = FIGURES[name]
-        except InputError as error:
-            if names is not None:
-                raise
-            yield LeftOut(name, str(error))
+    chosen = FIGURES.each() if names is None else ((name, FIGURES[name]) for name in names)
+    for name, figure in chosen:
+        if isinstance(figure, InputError):
+            yield LeftOut(name, str(figure))
             continue
         for one in figure(board):
             if not re.fullmatch(r'[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}', one.name):
