@@ -157,6 +157,34 @@ def test_a_result_that_cannot_be_written_leaves_the_earlier_one_with_its_samples
     assert read(out).samples is not None
 
 
+@pytest.mark.parametrize('name', ['x', 'n' * 245])
+def test_a_sample_file_that_cannot_be_written_costs_no_result(tmp_path: Path, name: str) -> None:
+    """A folder is in its place, or its name is longer than any may be: the result names none."""
+    out = tmp_path / f'{name}.json'
+    if name == 'x':
+        (tmp_path / 'x.samples.parquet').mkdir()
+    assert scored(write(tmp_path / 'rows.jsonl', ROWS), *EXACT, '--k', '2', '-o', str(out)) == 0
+    assert 'sample_file' not in json.loads(out.read_text(encoding='utf-8'))['gpassk']
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith('.')]
+
+
+def test_a_result_below_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line; nothing is left behind."""
+    file = write(tmp_path / 'rows.jsonl', ROWS)
+    assert scored(file, *EXACT, '--k', '2', '-o', f'{file}/x.json') == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith('gpassk score: ')
+    assert [path.name for path in tmp_path.iterdir()] == ['rows.jsonl']
+
+
+def test_a_sample_file_keeps_its_permissions(tmp_path: Path) -> None:
+    """As the result does."""
+    file, out = write(tmp_path / 'rows.jsonl', ROWS), tmp_path / 'x.json'
+    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
+    out.with_name('x.samples.parquet').chmod(0o600)
+    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
+    assert out.with_name('x.samples.parquet').stat().st_mode & 0o777 == 0o600
+
+
 def test_a_result_without_samples_keeps_none_of_an_earlier_one(tmp_path: Path) -> None:
     """Who opens the sample file alone would take it for the new result's."""
     out = tmp_path / 'out' / 'x.json'

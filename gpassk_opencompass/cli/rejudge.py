@@ -154,7 +154,7 @@ def _each(
 def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
     """Judge a run and write its record."""
     from ..judges.build import build_judge
-    from ..results.samples import write_result
+    from ..results.samples import sample_file_beside
     from ..sources.rejudged import rejudged
 
     without = sum(not row.question for row in read.questions.rows)
@@ -171,13 +171,9 @@ def _judged(request: RejudgeRequest, read: Read) -> dict[str, Any]:
             read, judge, target.parent, request.k, request.threshold, request.unjudged_tolerance
         )
         _check_same_judge(target, judge.identity(), asked=True)
-    write_result(target, record, samples, lambda: _write_record(target, record))
-    return record
-
-
-def _write_record(target: Path, record: Mapping[str, Any]) -> None:
-    with opened(target, make_folder=True) as file:
+    with sample_file_beside(target, record, samples), opened(target, make_folder=True) as file:
         file.write(json.dumps(record, ensure_ascii=False, indent=1) + '\n')
+    return record
 
 
 def _check_places(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:

@@ -231,7 +231,7 @@ def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
 def _score(request: ScoreRequest, run: Run, name: str) -> None:
     """Score one run: print its table, and write it."""
     from ..judges.build import build_judge
-    from ..results.samples import write_result
+    from ..results.samples import sample_file_beside
     from ..sources.scored import score_run
     from ..sources.tables import described, scores_table
 
@@ -254,13 +254,10 @@ def _score(request: ScoreRequest, run: Run, name: str) -> None:
         for text in scored.remarks(record):
             print(printable(text))
     if target and record:
-        write_result(target, record, samples, lambda: _write_record(target, record))
+        with sample_file_beside(target, record, samples):
+            write_file(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
     elif target:
         write_file(target, scores_table(scored.lines).to_csv(), make_folder=True)
-
-
-def _write_record(target: Path, record: Mapping[str, Any]) -> None:
-    write_file(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
 
 
 def _check_options(request: ScoreRequest, kind: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -15,7 +16,7 @@ from loguru import logger
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import SAMPLES, digest, replace_file
+from ..files import SAMPLES, digest, keep_mode
 from ..judges.protocol import Judgement, Verdict
 from ..unseen import with_whole_characters
 from .health import UNKNOWN, Generation
@@ -98,7 +99,10 @@ def sample_columns(
         'answer': answers,
         'verdict': [one.verdict.value for one in judgements],
         'decided_by': [one.origin or None for one in judgements],
-        'reason': [one.reason or (one.origin if _is_open(one) else '') or None for one in judgements],
+        'reason': [
+            one.reason or (one.origin if one.verdict is Verdict.UNJUDGED else '') or None
+            for one in judgements
+        ],
         'reply_key': [one.reply_key or None for one in judgements],
         **dict(zip(Generation._fields, zip(*generations, strict=True), strict=False)),
         **(told or {}),
@@ -109,10 +113,6 @@ def sample_columns(
         'replica': list(range(n)) * questions,
         **{name: [column[row] for row in order] for name, column in known.items()},
     }
-
-
-def _is_open(judgement: Judgement) -> bool:
-    return judgement.verdict is Verdict.UNJUDGED
 
 
 @dataclass(frozen=True)
@@ -187,58 +187,61 @@ def sample_file_of(result: Path) -> Path:
     return result.with_name(result.name.removesuffix('.json') + SAMPLES)
 
 
-def write_samples(
-    result: Path, record: dict[str, Any], columns: SampleColumns, place: Path | None = None
-) -> None:
+def write_samples(result: Path, record: dict[str, Any], columns: SampleColumns) -> None:
     """Write the sample file of a result and name it in the record, as `gpassk.sample_file`.
 
     Where that fails, the scores are worth more: a warning says why, and the record names no file.
 
     Args:
         result: the JSON file, which may be written later.
-        place: where the sample file is written, to be renamed by the caller; None: where it belongs.
     """
-    path = sample_file_of(result)
-    try:
-        content, target = to_parquet(columns), place or path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(target, content, path.with_name(f'.{path.name}.{os.getpid()}'))
-    except Exception as error:  # whatever it is, hours of judging shall not be lost by it
-        logger.warning(f'{path} was not written ({type(error).__name__}: {error}); the result has its scores')
-        record['gpassk'].pop('sample_file', None)
-        return
-    record['gpassk']['sample_file'] = {
-        'name': path.name,
-        'sha256': digest(content),
-        'rows': len(columns['uid']),
-    }
+    with sample_file_beside(result, record, columns):
+        pass
 
 
-def write_result(
-    result: Path,
-    record: dict[str, Any],
-    columns: SampleColumns | None,
-    write: Callable[[], None],
-) -> None:
-    """Write a result and its sample file so that a failure leaves an earlier result with its samples.
+@contextmanager
+def sample_file_beside(result: Path, record: dict[str, Any], columns: SampleColumns | None) -> Iterator[None]:
+    """Name the sample file in the record, and have it take its place after the block has written the JSON.
+
+    If the block fails, an earlier result keeps its own. See `write_samples`.
 
     Args:
         columns: None: there are no samples, and a sample file of an earlier result is removed.
-        write: writes the JSON file; it is called when the record names the sample file.
     """
-    result = result.resolve()  # the samples lie beside the file, not beside a link to it
-    path = sample_file_of(result)
-    draft = path.with_name(f'.{path.name}.{os.getpid()}.new')
-    if columns is not None:
-        write_samples(result, record, columns, draft)
+    path = sample_file_of(result.resolve())  # beside the file, not beside a link to it
+    draft = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
-        write()
-        if 'sample_file' in record['gpassk']:
-            draft.replace(path)
-        else:
-            path.unlink(missing_ok=True)
+        if columns is not None:
+            with _warned_of(path, record):
+                record['gpassk']['sample_file'] = _drafted(path, draft, columns)
+        yield
+        with _warned_of(path, record):
+            if 'sample_file' in record['gpassk']:
+                draft.replace(path)
+            elif os.path.isfile(path):
+                path.unlink()
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # it is in its place, or never was
+            draft.unlink()
+
+
+@contextmanager
+def _warned_of(path: Path, record: dict[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+        logger.warning(f'{path} was not written ({type(error).__name__}: {error}); the result has its scores')
+        record['gpassk'].pop('sample_file', None)
+
+
+def _drafted(path: Path, draft: Path, columns: SampleColumns) -> dict[str, Any]:
+    content = to_parquet(columns)
+    if os.path.isdir(path):
+        raise IsADirectoryError(f'{path} is a folder')
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_bytes(content)
+    keep_mode(path, draft)
+    return {'name': path.name, 'sha256': digest(content), 'rows': len(columns['uid'])}
 
 
 def to_parquet(columns: SampleColumns) -> bytes:
