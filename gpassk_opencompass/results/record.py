@@ -80,22 +80,31 @@ class Measures:
         self.n = n
         self.ks = [k] if isinstance(k, int) else sorted(set(k))
         self.thresholds = [float(threshold) for threshold in thresholds]
-        self._table = metric_table(n, self.ks, thresholds)
+        self._table = self._table_of(n, self.ks, thresholds)
 
     def __call__(self, correct: NDArray[np.int64]) -> dict[str, float]:
         """Return the means over the questions, in percent, under the published keys.
 
-        With n = 1 only the accuracy means anything. mG-Pass@1 is left out: its published sum is empty,
-        and its 0 would read like a result.
+        With n = 1 there is the accuracy alone.
         """
         return {key: 100.0 * mean for key, mean in self.means(correct).items()}
 
     def means(self, correct: NDArray[np.int64]) -> dict[str, float]:
         """Return the means over the questions as fractions from 0 to 1."""
         means = {'accuracy': float(correct.mean()) / self.n}
-        if self.n > 1:
-            means |= metric_means(self._table, correct)
-        return {key: mean for key, mean in means.items() if key != Metric.mg_pass_at(1).name}
+        return means | metric_means(self._table, correct) if self._table else means
+
+    def _table_of(
+        self, n: int, ks: Sequence[int], thresholds: Sequence[float]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the metrics of a question with n samples; see `metric_table`.
+
+        Of a run with one sample a question there are none. mG-Pass@1 is left out: its published sum is
+        empty, and its 0 would read like a result.
+        """
+        table = metric_table(n, ks, thresholds)
+        table.pop(Metric.mg_pass_at(1).name, None)
+        return table if self.n > 1 else {}
 
     def by_group(self, correct: NDArray[np.int64], group: Sequence[str]) -> dict[str, float]:
         """Return the means in percent over the questions of each group, under `{group}/{key}`."""
@@ -124,11 +133,11 @@ class Measures:
         values: dict[str, list[float]] = {}
         for size in np.unique(sizes[sizes > 0]).tolist():
             questions = counts[sizes == size]
-            ks = [k for k in self.ks if k <= size]
-            table = metric_table(size, ks, self.thresholds) if ks and self.n > 1 else {}
             values.setdefault('accuracy', []).extend(questions / size)
-            for key in table.keys() - {Metric.mg_pass_at(1).name}:
-                values.setdefault(key, []).extend(table[key][questions])
+            ks = [k for k in self.ks if k <= size]
+            table = self._table_of(size, ks, self.thresholds) if ks else {}
+            for key, column in table.items():
+                values.setdefault(key, []).extend(column[questions])
         return {
             'samples': int(sizes.sum()),
             'scores': {key: 100.0 * float(np.mean(ones)) for key, ones in sorted(values.items())},
@@ -185,8 +194,9 @@ def write_record(
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
     }
-    ends = [one.finish_reason for one in generations]
-    cut = np.array([end == CUT_OFF for end in ends] if ends and all(ends) else unfinished, dtype=bool)
+    if record['gpassk'].get('truncated_by') == 'engine':
+        unfinished = [one.finish_reason == CUT_OFF for one in generations]
+    cut = np.array(unfinished, dtype=bool)
     if cut.any():
         record['details']['completed'] = measures.of_completed(verdicts == '1', ~cut[rows])
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
