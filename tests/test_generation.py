@@ -16,7 +16,7 @@ from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.check import check
-from gpassk_opencompass.results.health import Generation, answer_warnings, health_of, totals_of
+from gpassk_opencompass.results.health import STATES, Generation, answer_warnings, health_of, totals_of
 from gpassk_opencompass.scoring import Scored, score_judged, score_samples
 
 SAMPLES = Samples(
@@ -46,6 +46,8 @@ generations = st.builds(
     st.none() | st.integers(0, 2**53),
     st.none() | st.integers(0, 2**53),
     st.none() | st.floats(0, 1e9),
+    st.none() | st.integers(0, 2**53),
+    st.none() | st.sampled_from(list(STATES)),
 )
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists)
 
@@ -73,10 +75,11 @@ def test_a_file_gives_back_what_was_written(told: Generation) -> None:
 @given(st.dictionaries(st.sampled_from(Generation._fields) | st.text(), JSON) | JSON)
 def test_damage_is_not_known_and_no_error(told: Any) -> None:
     """Each field is of its kind or None, whatever a file or a server has in its place."""
-    reason, prompt, output, seconds = Generation.from_json(told)
+    reason, prompt, output, seconds, reasoning, state = Generation.from_json(told)
     assert reason is None or 0 < len(reason) <= 64
-    assert all(type(count) in (int, type(None)) for count in (prompt, output))
-    assert all(count is None or count >= 0 for count in (prompt, output, seconds))
+    assert all(type(count) in (int, type(None)) for count in (prompt, output, reasoning))
+    assert all(count is None or count >= 0 for count in (prompt, output, seconds, reasoning))
+    assert state is None or state in STATES
 
 
 def test_a_record_has_the_sums_and_each_sample() -> None:

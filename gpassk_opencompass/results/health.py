@@ -46,6 +46,23 @@ WORDS = {
 """What is counted of the samples -> how it is called for a reader."""
 
 
+STATES = {
+    'empty': 'are empty',
+    'thought only': 'are nothing but a thought',
+    'tool call': 'call a tool and answer nothing',
+    'refusal': 'are refusals of the model',
+    'filtered': 'were withheld by a filter',
+    'aborted': 'were broken off by the engine',
+    'no choice': 'came back from the server without a choice',
+    'too long': 'were not drawn: the prompt does not fit the context',
+    'refused': 'were not drawn: the server refuses the request',
+    'failed': 'were not drawn: no reply after all attempts',
+}
+"""State of a sample that is no usual response → what is said of several."""
+
+NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
+"""The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
+
 _LONGEST_REASON = 64
 _LARGEST = 2**53
 
@@ -57,19 +74,24 @@ class Generation(NamedTuple):
     prompt_tokens: of the prompt with its chat template, without padding.
     output_tokens: all that were generated: with the thinking, and with the token that ended it.
     seconds: from request to reply of this sample alone; None where a batch is answered at once.
+    reasoning_tokens: those of the thinking, which `output_tokens` counts too.
+    state: one of `STATES`; None for a usual response, also for one that was cut off.
     """
 
     finish_reason: str | None = None
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     seconds: float | None = None
+    reasoning_tokens: int | None = None
+    state: str | None = None
 
     @classmethod
     def from_json(cls, told: object) -> Generation:
         """Read what `as_json` wrote, or any engine said; what makes no sense is taken as not known.
 
         >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'})
-        Generation(finish_reason='stop', prompt_tokens=None, output_tokens=None, seconds=None)
+        Generation(finish_reason='stop', prompt_tokens=None, output_tokens=None, seconds=None, \
+reasoning_tokens=None, state=None)
         """
         fields = mapping(told)
         return cls(
@@ -77,6 +99,8 @@ class Generation(NamedTuple):
             _count(fields.get('prompt_tokens')),
             _count(fields.get('output_tokens')),
             _seconds(fields.get('seconds')),
+            _count(fields.get('reasoning_tokens')),
+            state if isinstance(state := fields.get('state'), str) and state in STATES else None,
         )
 
     def as_json(self) -> dict[str, Any]:

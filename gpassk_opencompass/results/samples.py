@@ -65,6 +65,8 @@ COLUMNS = (
     Column('prompt_tokens', 'int64', 'Tokens of the prompt'),
     Column('finish_reason', 'label', 'Why the engine ended it: `stop`, `length` (cut off), or its own word'),
     Column('seconds', 'double', 'From request to reply of this sample alone'),
+    Column('reasoning_tokens', 'int64', 'Tokens of the thinking alone'),
+    Column('state', 'label', 'What kind of response it is, where it is no usual one; null otherwise'),
     Column('response_characters', 'int64', 'Length of the response'),
     Column('file', 'label', 'The file with the response, as seen from the folder of the result'),
     Column(
