@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ...chat.completion import Reply, completion_request
 from ..prompts import Asked, Prompts, squeezed
 from ..protocol import Pair, Verdict
-from .exchange import Reply
-from .settings import completion_request
 
 _CONTEXT = 24
 """Characters around a box, blanks not counted, that make it a copy where they stand in the prompt as well."""
