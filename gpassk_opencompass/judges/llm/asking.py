@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...chat.completion import Reply, completion_request
+from ...chat.completion import ENDS, Reply, completion_request
 from ..prompts import Asked, Prompts, squeezed
 from ..protocol import Pair, Verdict
 
@@ -81,21 +81,7 @@ WHOLE = frozenset({'stop', 'eos', 'eos_token', 'stop_sequence', 'end_turn'})
 lmdeploy, SGLang, transformers, Gemini), and what others document for the same: `eos` (Together), `eos_token`
 and `stop_sequence` (TGI), `end_turn` (Anthropic)."""
 
-_REASONS = {
-    '': 'no finish reason',
-    'length': 'cut',
-    'max_tokens': 'cut',
-    'model_length': 'cut',
-    'max_length': 'cut',
-    'model_context_window_exceeded': 'cut',
-    'content_filter': 'filtered',
-    'safety': 'filtered',
-    'refusal': 'filtered',
-    'abort': 'aborted',
-    'cancelled': 'aborted',
-    'error': 'aborted',
-    'time_limit': 'aborted',
-}
+_REASONS = {'': 'no finish reason', **ENDS}
 _LONGEST_NAME = 40
 
 _EXPLAINED = {
