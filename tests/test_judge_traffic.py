@@ -16,6 +16,7 @@ from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, Skippi
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.chat.completion import Reply, read_reply
+from gpassk_opencompass.chat.exchange import Access
 from gpassk_opencompass.chat.limits import Limits
 from gpassk_opencompass.chat.routes import Route, endpoint, endpoints
 from gpassk_opencompass.chat.traffic import REFUSALS, Job, Traffic
@@ -36,7 +37,8 @@ class Run:
         self.reasons: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
         self._take = take
-        named = {name: settings.pop(name) for name in ('api_key', 'proven') if name in settings}
+        named = {name: settings.pop(name) for name in ('proven',) if name in settings}
+        named['access'] = Access((settings.pop('api_key', ''),))
         self._traffic = Traffic(
             endpoints(servers),
             Limits(**settings),
@@ -158,14 +160,14 @@ def test_retry_after_is_honoured_in_seconds(status: int) -> None:
 def test_retry_after_is_honoured_as_a_date() -> None:
     """An HTTP date means the same as the seconds until then."""
     now = 1_700_000_000.0
-    assert retry_after(formatdate(now + 90, usegmt=True), now) == 90.0
-    assert retry_after(formatdate(now - 90, usegmt=True), now) == 0.0
+    assert retry_after({'Retry-After': formatdate(now + 90, usegmt=True)}, now) == 90.0
+    assert retry_after({'Retry-After': formatdate(now - 90, usegmt=True)}, now) == 0.0
 
 
 @pytest.mark.parametrize('header', ['soon', '-1', 'nan', 'inf', '1e9', '', '٣', 'Fri, 99 Foo'])
 def test_a_senseless_retry_after_is_ignored(header: str) -> None:
     """As if it were not there."""
-    assert retry_after(header) is None
+    assert retry_after({'Retry-After': header}) is None
 
 
 def test_a_busy_server_is_given_less_at_once() -> None:
@@ -493,7 +495,7 @@ def test_no_thread_is_left_behind() -> None:
 
 def test_a_burst_of_refusals_is_one_reason_to_pause() -> None:
     """64 answers of 429 to requests sent together pause a server as one does; later ones for longer."""
-    route = Route(endpoint('http://judge:1'), concurrency=64)
+    route = Route(endpoint('http://judge:1'), Limits(concurrency=64))
     busy = Trouble(Kind.BUSY, 'HTTP 429')
     pauses = []
     for now in (0.0, 100.0, 200.0):

@@ -20,7 +20,7 @@ from judging_run import pairs_of
 
 from gpassk_opencompass import Judgement, Verdict
 from gpassk_opencompass.chat.completion import Reply
-from gpassk_opencompass.chat.exchange import LARGEST_REPLY, exchange, open_session
+from gpassk_opencompass.chat.exchange import LARGEST_REPLY, Access, exchange, open_session
 from gpassk_opencompass.chat.routes import endpoint
 from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.judges.llm import LLMJudge
@@ -81,7 +81,7 @@ def asked_of(act: Act | Streamed, timeout: float = 30.0) -> tuple[Reply | Troubl
     """What comes of one request, in how many seconds, and the most bytes held at a time."""
 
     async def ask(url: str) -> Reply:
-        async with open_session(timeout, '') as session:
+        async with open_session(timeout, Access()) as session:
             return await exchange(session, endpoint(url), BODY)
 
     outcome: Reply | Trouble
@@ -167,7 +167,7 @@ def test_nothing_packed_is_asked_for() -> None:
     with JudgeServer(lambda asked: 'fine') as server:
 
         async def ask() -> None:
-            async with open_session(30.0, '') as session:
+            async with open_session(30.0, Access()) as session:
                 await exchange(session, endpoint(server.url), BODY)
 
         asyncio.run(ask())
@@ -182,7 +182,7 @@ def test_an_endless_list_of_models_says_nothing() -> None:
             return await Streamed(endless).respond(request)
 
     async def look(url: str) -> Any:
-        async with open_session(30.0, '') as session:
+        async with open_session(30.0, Access()) as session:
             return await list_of_models(session, endpoint(url))
 
     with Listing(lambda asked: 'fine', models=[]) as server:

@@ -60,11 +60,19 @@ class Reply(NamedTuple):
     prompt_tokens: Any = None
     output_tokens: Any = None
     reasoning_tokens: Any = None
+    pause: float | None = None
+    """Seconds before the server takes another request; None where it asks for no pause."""
 
-    def hiding(self, secret: str) -> Reply:
-        """Return it without the secret, which some gateways quote in errors that they send as replies."""
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens of prompt and response; None where the server does not tell both."""
+        counts = (self.prompt_tokens, self.output_tokens)
+        return sum(counts) if all(type(count) is int and count >= 0 for count in counts) else None
+
+    def hiding(self, *secrets: str) -> Reply:
+        """Return it without the secrets, which some gateways quote in errors that they send as replies."""
         words = (name for name, part in self._asdict().items() if isinstance(part, str))
-        secretless: dict[str, Any] = {name: hidden(getattr(self, name), secret) for name in words}
+        secretless: dict[str, Any] = {name: hidden(getattr(self, name), *secrets) for name in words}
         return self._replace(**secretless)
 
 

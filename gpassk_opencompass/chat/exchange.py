@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from ssl import create_default_context
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
 
+from .allowance import pause_of
 from .completion import Reply, read_reply
 from .trouble import Kind, Trouble, kind_of, server_message
 from .waiting import retry_after
@@ -21,36 +25,81 @@ LARGEST_REPLY = 2**22
 """Bytes of a reply, as sent and unpacked; the longest that a judge has reason to send are a tenth of it."""
 
 _LARGEST_ERROR = 2**16
+_NO_QUOTA = b'insufficient_quota'  # OpenAI's code for an account without money: no waiting helps
 _WINDOW_BITS = {'gzip': 31, 'x-gzip': 31, 'deflate': 47}  # 47: zlib's own header, as the standard has it
 
 
-def open_session(timeout: float, api_key: str) -> aiohttp.ClientSession:
+@dataclass(frozen=True)
+class Access:
+    """How servers are reached.
+
+    Args:
+        keys: sent as bearer tokens, each in its turn; '' for none.
+        headers: further ones of each request.
+        proxy: the address of an HTTP proxy for all servers; '' for none.
+        environment: without `proxy`, take the proxies of the environment (HTTPS_PROXY, NO_PROXY, …).
+        verify: whether certificates are checked; a path: against the authorities in this file.
+    """
+
+    keys: tuple[str, ...] = ('',)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    proxy: str = ''
+    environment: bool = False
+    verify: bool | str = True
+
+    def proxy_for(self, url: URL) -> str | None:
+        """Return the proxy that requests to a server go through; None for none."""
+        if self.proxy or not self.environment or proxy_bypass(url.host or ''):
+            return self.proxy or None
+        found = getproxies()
+        return found.get(url.scheme) or found.get('all')
+
+    def hidden(self, trouble: Trouble) -> Trouble:
+        """Take the keys out of a message and return it."""
+        for key in self.keys:
+            trouble.hide(key)
+        return trouble
+
+
+def open_session(timeout: float, access: Access) -> aiohttp.ClientSession:
     """Open a session for many requests at once. Call it where an event loop runs.
 
     Args:
         timeout: seconds for one request.
-        api_key: sent as a bearer token unless ''.
+        access: its headers, and its first key, go with every request that brings none of its own.
     """
-    headers = {'Content-Type': 'application/json', 'Accept-Encoding': 'identity'}
-    if api_key:
-        headers['Authorization'] = f'Bearer {api_key}'
+    headers = {'Content-Type': 'application/json', 'Accept-Encoding': 'identity', **access.headers}
+    verify = create_default_context(cafile=access.verify) if isinstance(access.verify, str) else access.verify
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE, ssl=verify),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, _CONNECT_TIMEOUT)),
-        headers=headers,
+        headers={**headers, **bearer(access.keys[0])},
         auto_decompress=False,  # it would unpack a chunk of any size at once
     )
 
 
-async def exchange(session: aiohttp.ClientSession, url: URL, body: bytes) -> Reply:
+def bearer(key: str) -> dict[str, str]:
+    """Return the header that a key goes in; {} for ''."""
+    return {'Authorization': f'Bearer {key}'} if key else {}
+
+
+async def exchange(
+    session: aiohttp.ClientSession, url: URL, body: bytes, key: str = '', proxy: str | None = None
+) -> Reply:
     """Send `body` and read the reply.
 
+    Args:
+        key: in place of the session's.
+        proxy: the proxy to go through.
+
     Raises:
-        Trouble: there is none.
+        Trouble: there is no reply.
     """
     try:
-        async with session.post(url, data=body, allow_redirects=False) as response:
+        async with session.post(
+            url, data=body, allow_redirects=False, headers=bearer(key), proxy=proxy
+        ) as response:
             content = await read_body(response)
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
         # Only connecting has a time-out of its own; that of the whole request is an asyncio.TimeoutError.
@@ -60,9 +109,13 @@ async def exchange(session: aiohttp.ClientSession, url: URL, body: bytes) -> Rep
     except (aiohttp.ClientError, OSError) as error:
         raise Trouble(Kind.LOST, 'connection lost', str(error)) from error
     if response.status != 200:
-        wait = retry_after(response.headers.get('Retry-After'))
-        raise Trouble(kind_of(response.status), f'HTTP {response.status}', server_message(content), wait)
-    return read_reply(content)
+        wait = retry_after(response.headers)
+        said = server_message(content)
+        kind = Kind.SETTING if _NO_QUOTA in content else kind_of(response.status)
+        wait = pause_of(response.headers) if wait is None else wait
+        raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
+    reply = read_reply(content)
+    return reply._replace(pause=pause_of(response.headers, reply.tokens or 1))
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:

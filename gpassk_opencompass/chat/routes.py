@@ -9,6 +9,8 @@ from yarl import URL
 
 from ..errors import InputError
 from ..keys import without_user
+from .allowance import TokenBudget
+from .limits import Limits
 from .trouble import Kind, Trouble
 from .waiting import backoff
 
@@ -21,8 +23,12 @@ _SETS_ASIDE = frozenset({Kind.DOWN, Kind.LOST})
 _COMPLETIONS = '/chat/completions'
 
 
-def endpoint(address: str) -> URL:
+def endpoint(address: str, variable: str = 'api_key_env') -> URL:
     """Return where to send requests, from any of the usual forms of a server's address.
+
+    Args:
+        address: with or without `/v1` and what follows it.
+        variable: the setting that names the environment variable of a key, for the errors.
 
     Raises:
         InputError: no http(s) address, or one with a password or a query.
@@ -33,7 +39,7 @@ def endpoint(address: str) -> URL:
     if '@' in str(address):
         raise InputError(
             f'the url of {str(address).rpartition("@")[2]} holds a user or a password; leave them out and '
-            'name the environment variable with the key as api_key_env'
+            f'name the environment variable with the key as {variable}'
         )
     url = _parsed(address)
     if url is None or url.scheme not in ('http', 'https') or not url.host:
@@ -42,7 +48,7 @@ def endpoint(address: str) -> URL:
         # Not shown: what stands there is often a secret.
         raise InputError(
             f'the url of {url.host} holds a query or a fragment; leave it out and name the '
-            'environment variable with the key as api_key_env'
+            f'environment variable with the key as {variable}'
         )
     path = url.path.rstrip('/')
     if path.endswith(_COMPLETIONS):
@@ -50,8 +56,11 @@ def endpoint(address: str) -> URL:
     return url.with_path((path or '/v1') + _COMPLETIONS)
 
 
-def endpoints(addresses: str | Sequence[str]) -> list[URL]:
+def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[URL]:
     """Return the distinct endpoints of one address or several.
+
+    Args:
+        addresses, variable: see `endpoint`.
 
     Raises:
         InputError: there is none, or one that cannot be used.
@@ -62,8 +71,12 @@ def endpoints(addresses: str | Sequence[str]) -> list[URL]:
             f"urls = {without_user(repr(addresses))}: expected a list of addresses like ['http://host:port']"
         )
     if not given:
-        raise InputError('an LLM judge needs the url of at least one server, e.g. http://localhost:23333/v1')
-    return list(dict.fromkeys(endpoint(address) for address in given))
+        raise InputError('the url of at least one server is needed, e.g. http://localhost:23333/v1')
+    return list(dict.fromkeys(endpoint(address, variable) for address in given))
+
+
+Spent = list[float] | None
+"""What a request takes of a budget of tokens; None where there is no budget."""
 
 
 class Route:
@@ -74,22 +87,25 @@ class Route:
 
     Args:
         url: its endpoint.
-        concurrency: the largest window.
-        rate: requests a second, None for no limit.
+        limits: `concurrency` is the largest window; `rate` and `tokens_per_minute`.
+        key: the API key that goes with its requests, '' for none.
         known: whether it needs no greeting before it gets requests.
     """
 
-    def __init__(self, url: URL, concurrency: int, rate: float | None = None, known: bool = True) -> None:
+    def __init__(self, url: URL, limits: Limits, key: str = '', known: bool = True) -> None:
         self._known, self._greets, self._greeting = known, not known, False
+        self.key = key
         self.came_back = False
         """Whether it was set aside since it was greeted first."""
         self.url = url
-        self.window = self._concurrency = concurrency
-        self._interval = 1.0 / rate if rate else 0.0
+        self.window = self._concurrency = limits.concurrency
+        self._interval = 1.0 / limits.rate if limits.rate else 0.0
+        self._budget = TokenBudget(limits.tokens_per_minute) if limits.tokens_per_minute else None
+        self._paced_until = float('-inf')
+        self._paused_until = float('-inf')
         self.in_flight = 0
         self.failures = 0
         """In a row; a server that works has 0."""
-        self.resume_at = float('-inf')
         self._aside = False
         self._unreachable = False
         self._pauses = 0
@@ -109,6 +125,11 @@ class Route:
         """Whether no reply is to be hoped for: it is failing, or out of reach with nothing under way."""
         return self.failing or (self._unreachable and not self.in_flight)
 
+    @property
+    def resume_at(self) -> float:
+        """Return when it can be given the next request: it asked for a pause, or a limit is reached."""
+        return max(self._paced_until, self._paused_until)
+
     def is_free(self, now: float) -> bool:
         """Whether it can be given a request at this time."""
         return self._known and self.in_flight < self.window and self.resume_at <= now
@@ -120,17 +141,34 @@ class Route:
     def begin_greeting(self, now: float) -> None:
         """Note that the greeting is on its way; it counts as a request."""
         self._greeting = True
-        self.start(now)
+        self._go(now)
 
     def end_greeting(self, known: bool) -> None:
         """Say how it went, before `succeeded` or `failed`."""
         self._greeting, self._known = False, known
 
-    def start(self, now: float) -> None:
-        """Note that a request is on its way."""
+    def start(self, now: float, tokens: float = 0.0) -> Spent:
+        """Note that a request is on its way, of about so many tokens, and return what to settle."""
+        self._go(now)
+        if self._budget is None:
+            return None
+        spent = self._budget.spend(tokens, now)
+        self._paced_until = max(self._paced_until, now + self._budget.wait(tokens, now))
+        return spent
+
+    def _go(self, now: float) -> None:
         self.in_flight += 1
         if self._interval:
-            self.resume_at = max(now, self.resume_at) + self._interval
+            self._paced_until = max(now, self.resume_at) + self._interval
+
+    def settle(self, spent: Spent, tokens: float | None) -> None:
+        """Say how many tokens a request took; see `TokenBudget.settle`."""
+        if self._budget is not None and spent is not None:
+            self._budget.settle(spent, tokens)
+
+    def pause(self, until: float) -> None:
+        """Give it nothing until then."""
+        self._paused_until = max(self._paused_until, until)
 
     def succeeded(self) -> None:
         """Note that a reply came."""
@@ -151,18 +189,18 @@ class Route:
         if trouble.kind is Kind.BUSY:
             self._slow_down(trouble, now)
         elif trouble.wait is not None:
-            self._pause(now + trouble.wait)
+            self.pause(now + trouble.wait)
         elif self.failing and trouble.kind in _SETS_ASIDE:
             self._set_aside(trouble, now)
         elif not self._known:
-            self._pause(now + backoff(max(1, self.failures), _FIRST_PAUSE, _LONGEST_PAUSE))
+            self.pause(now + backoff(max(1, self.failures), _FIRST_PAUSE, _LONGEST_PAUSE))
 
     def _slow_down(self, trouble: Trouble, now: float) -> None:
-        if self.resume_at <= now:  # once for all that were on their way together
+        if self._paused_until <= now:  # once for all that were on their way together
             self.window = max(1, self.window // 2)
             self._pauses += 1
         pause = backoff(max(1, self._pauses), _FIRST_PAUSE, _LONGEST_PAUSE)
-        self._pause(now + (pause if trouble.wait is None else trouble.wait))
+        self.pause(now + (pause if trouble.wait is None else trouble.wait))
 
     def _set_aside(self, trouble: Trouble, now: float) -> None:
         if not self._aside:
@@ -170,13 +208,10 @@ class Route:
             self._known = not self._greets
             self.came_back = True  # perhaps with another model
             logger.warning(f'{self.url} is set aside and tried again later: {trouble}')
-        if self.resume_at <= now:  # once for all that were on their way together
+        if self._paused_until <= now:  # once for all that were on their way together
             self.window = 1
             self._pauses += 1
-            self._pause(now + backoff(self._pauses, _FIRST_PAUSE, _LONGEST_PAUSE))
-
-    def _pause(self, until: float) -> None:
-        self.resume_at = max(self.resume_at, until)
+            self.pause(now + backoff(self._pauses, _FIRST_PAUSE, _LONGEST_PAUSE))
 
 
 def _parsed(address: str) -> URL | None:

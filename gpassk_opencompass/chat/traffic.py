@@ -9,8 +9,9 @@ server may be greeted: what the caller wants to know of it is asked first.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,9 @@ from yarl import URL
 
 from ..errors import IncompleteError, InputError
 from .completion import Reply
-from .exchange import exchange, open_session
+from .exchange import Access, exchange, open_session
 from .limits import Limits
-from .routes import Route
+from .routes import Route, Spent
 from .trouble import Kind, Trouble
 from .waiting import Clock, WallClock, backoff
 
@@ -49,38 +50,60 @@ class Job:
     item: Any
     """Whatever the caller wants to recognise it by."""
     body: bytes
+    tokens: float = 0.0
+    """About as many as prompt and response may have, for a budget that has seen no reply yet."""
     asked: int = 0
     """Replies that the caller did not take."""
     since: float | None = None
     """When its first attempt started."""
     attempts: int = 0
     failures: int = 0
-    failure: str = ''
-    """Reason of the last one."""
+    trouble: Trouble | None = None
+    """The last one."""
+    seconds: float = 0.0
+    """From the last request to its reply."""
     url: str = ''
     """Where it was sent last."""
 
 
+Taken = tuple[Route, Job, Spent]
+"""A job, where it goes, and what it takes of a budget."""
+
 Received = Callable[[Job, Reply], bool]
-"""Takes a reply; says False to ask the same once more."""
+"""Takes a reply; says False to ask the same once more at once; raises Trouble if it is as good as none."""
 Abandoned = Callable[[Job, str], None]
 """Takes a job that was given up, and the reason in a few words."""
 Greet = Callable[[URL, bool], Awaitable[None]]
 """Gets to know a server, or one that is back after it was set aside; raises Trouble if it does not answer."""
 
 
+Advice = Callable[[Trouble], str]
+"""Says what to do where a server takes no request at all."""
+
+
+def check_settings(trouble: Trouble) -> str:
+    """Advise whoever has set a judge."""
+    return 'Check the model name, the address, the key (api_key_env), max_tokens and extra_body'
+
+
 class Traffic:
-    """The requests of one run.
+    """The requests of one run, or of several one after another: what was learnt of the servers is kept.
 
     Args:
         urls: endpoints, see `routes.endpoint`.
         limits: how hard to try.
         received, abandoned: called in the thread of the event loop, one of them in the end for each job.
-        api_key: sent to the servers, removed from their messages.
+        access: how the servers are reached; its keys are removed from their messages. With several keys,
+            each counts as a server of its own, and one that is turned away is given up while another is left.
         counts: `requests`, `replies` and `failures` are added to it.
         clock: the time to live by.
         proven: whether these settings had replies before, so that a refusal must be the request's own fault.
         greet: called with a server before it gets a job; what else it raises ends the run.
+        probe: makes of a job the body of one that any server takes which takes its settings. Asked once a
+            server refuses a job before it has replied to any: then either all settings are wrong, or the job.
+        texts: HTTP status → the text that stands for the reply of a request that fails with it.
+        advice: ends the error that a server refuses all.
+        kept: what there is of earlier replies when no server answers.
     """
 
     def __init__(
@@ -90,29 +113,41 @@ class Traffic:
         received: Received,
         abandoned: Abandoned,
         *,
-        api_key: str = '',
+        access: Access | None = None,
         counts: Counter[str] | None = None,
         clock: Clock | None = None,
         proven: bool = False,
         greet: Greet | None = None,
+        probe: Callable[[Job], bytes] | None = None,
+        texts: Mapping[int, str] | None = None,
+        advice: Advice = check_settings,
+        kept: str = KEPT,
     ) -> None:
-        self._greet = greet
-        self._routes = [Route(url, limits.concurrency, limits.rate, known=greet is None) for url in urls]
+        self._greet, self._probe, self._advice, self._kept = greet, probe, advice, kept
+        self._access = access or Access()
+        keys = self._access.keys
+        self._routes = [Route(url, limits, key, known=greet is None) for url in urls for key in keys]
+        self._proxies = {url: self._access.proxy_for(url) for url in urls}
         self._limits = limits
         self._received, self._abandoned = received, abandoned
-        self._api_key = api_key
+        self._texts = texts or {}
         self._counts = Counter() if counts is None else counts
         self._clock = clock or WallClock()
+        self._most_open = _OPEN_SHARE * limits.concurrency * len(self._routes)
+        self._proven = proven
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what belongs to one run and to its event loop."""
         self._retries: deque[Job] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
+        self._probing = asyncio.Lock()
         self._error: BaseException | None = None
         self._open = 0
-        self._most_open = _OPEN_SHARE * limits.concurrency * len(urls)
         self._drawn = False  # whether all jobs are
         self._refused = 0
         self._refusal: InputError | None = None
-        self._proven = proven
         self._last_reply = self._clock.now()
 
     async def run(self, jobs: Iterator[Job]) -> None:
@@ -122,8 +157,8 @@ class Traffic:
             InputError: the servers do not take requests like these (key, model name, address, settings).
             IncompleteError: no server answered for `patience` seconds.
         """
-        self._last_reply = self._clock.now()
-        async with open_session(self._limits.timeout, self._api_key) as session:
+        self._begin()
+        async with open_session(self._limits.timeout, self._access) as session:
             try:
                 await self._dispatch(session, jobs)
                 if self._refusal is not None and not self._proven:
@@ -136,20 +171,17 @@ class Traffic:
     async def _dispatch(self, session: aiohttp.ClientSession, jobs: Iterator[Job]) -> None:
         while self._open or not self._drawn:
             while taken := self._take(jobs):
-                self._spawn(self._work(session, jobs, *taken))
+                self._spawn(self._work(session, jobs, taken))
             if self._open or not self._drawn:
                 await self._change()
 
-    async def _work(
-        self, session: aiohttp.ClientSession, jobs: Iterator[Job], route: Route, job: Job
-    ) -> None:
+    async def _work(self, session: aiohttp.ClientSession, jobs: Iterator[Job], taken: Taken | None) -> None:
         """Serve this job and then the next at once, before other replies are looked at."""
-        taken: tuple[Route, Job] | None = (route, job)
         while taken:
             await self._serve(session, *taken)
             taken = self._take(jobs)
 
-    def _take(self, jobs: Iterator[Job]) -> tuple[Route, Job] | None:
+    def _take(self, jobs: Iterator[Job]) -> Taken | None:
         """Return a server that is free and what to send to it; None if there is not both, or no use in it."""
         now = self._clock.now()
         self._greet_strangers(now)
@@ -159,9 +191,9 @@ class Traffic:
             job.since = now if job.since is None else job.since
             if now - job.since <= self._limits.total_time:
                 route = min(free, key=lambda route: route.load)
-                route.start(now)
+                spent = route.start(now, job.tokens)
                 self._wake_for(route, now)
-                return route, job
+                return route, job, spent
             self._give_up(job)
         return None
 
@@ -219,23 +251,58 @@ class Traffic:
         while (left := moment - self._clock.now()) > 0:  # a timer may fire a little early
             await self._clock.sleep(left)
 
-    async def _serve(self, session: aiohttp.ClientSession, route: Route, job: Job) -> None:
+    async def _serve(self, session: aiohttp.ClientSession, route: Route, job: Job, spent: Spent) -> None:
         self._counts['requests'] += 1
         job.url = str(route.url)
+        start = time.perf_counter()
         try:
-            reply = await exchange(session, route.url, job.body)
+            reply = await self._exchange(session, route, job.body)
+            job.seconds = time.perf_counter() - start
         except Trouble as trouble:
-            trouble.hide(self._api_key)
+            route.settle(spent, None if trouble.kind is Kind.LOST else 0.0)
+            if trouble.kind is Kind.REFUSED:
+                await self._tell_apart(session, route, job)
             self._failed(route, job, trouble)
         else:
-            self._replied_to(route, job, reply.hiding(self._api_key))
+            route.settle(spent, reply.tokens)
+            self._replied_to(route, job, reply)
         if route.in_flight + 1 < route.window:  # free for more than the one that comes next
             self._changed.set()
+
+    async def _exchange(self, session: aiohttp.ClientSession, route: Route, body: bytes) -> Reply:
+        try:
+            reply = await exchange(session, route.url, body, route.key, self._proxies[route.url])
+        except Trouble as trouble:
+            if (text := self._texts.get(trouble.status or 0)) is not None:
+                return Reply(text)
+            raise self._access.hidden(trouble) from trouble.__cause__
+        return reply.hiding(*self._access.keys)
+
+    async def _tell_apart(self, session: aiohttp.ClientSession, route: Route, job: Job) -> None:
+        """Raise what ends the run if the server refuses the probe too; else the job is at fault."""
+        if self._probe is None:
+            return
+        async with self._probing:
+            if self._proven:
+                return
+            try:
+                await self._exchange(session, route, self._probe(job))
+                self._proven = True
+            except Trouble as trouble:
+                if trouble.kind in (Kind.SETTING, Kind.REFUSED):
+                    raise refusal(route.url, trouble, self._advice) from trouble
 
     def _replied_to(self, route: Route, job: Job, reply: Reply) -> None:
         self._counts['replies'] += 1
         self._answered(route)
-        if self._received(job, reply):
+        if reply.pause:
+            route.pause(self._clock.now() + reply.pause)
+        try:
+            taken = self._received(job, reply)
+        except Trouble as trouble:
+            self._again(job, trouble)
+            return
+        if taken:
             self._open -= 1
         else:
             job.asked += 1
@@ -247,11 +314,15 @@ class Traffic:
         route.succeeded()
 
     def _failed(self, route: Route, job: Job, trouble: Trouble) -> None:
+        self._no_reply(route, trouble)
+        self._again(job, trouble)
+
+    def _again(self, job: Job, trouble: Trouble) -> None:
+        """Have a job wait for another attempt, or give it up."""
         self._counts['failures'] += 1
         job.failures += 1
         job.attempts += trouble.kind in _COUNTED
-        job.failure = trouble.reason
-        self._no_reply(route, trouble)
+        job.trouble = trouble
         if trouble.kind is Kind.REFUSED or job.attempts >= self._limits.attempts:
             self._give_up(job)
         else:
@@ -272,16 +343,23 @@ class Traffic:
         self._retries.append(job)
 
     def _give_up(self, job: Job) -> None:
-        logger.warning(f'a request was given up after {job.failures} failures, the last: {job.failure}')
-        self._abandoned(job, job.failure or 'out of time')
+        logger.warning(f'a request was given up after {job.failures} failures, the last: {job.trouble}')
+        self._abandoned(job, job.trouble.reason if job.trouble else 'out of time')
         self._open -= 1
 
     def _check_settings(self, route: Route, trouble: Trouble, refused: bool) -> None:
         """Raise if a server takes no request at all; a single one may only be too long for it."""
-        self._refusal = refusal(route.url, trouble)
+        if trouble.kind is Kind.SETTING and self._has_other_key(route):
+            self._routes.remove(route)
+            logger.warning(f'one of the keys is used no more, {route.url} refuses it: {trouble}')
+            return
+        self._refusal = refusal(route.url, trouble, self._advice)
         self._refused += trouble.kind is Kind.REFUSED
         if refused or trouble.kind is Kind.SETTING or (self._refused >= REFUSALS and not self._proven):
             raise self._refusal
+
+    def _has_other_key(self, route: Route) -> bool:
+        return any(other.url == route.url and other.key != route.key for other in self._routes)
 
     def _check_hope(self, trouble: Trouble) -> None:
         silent = self._clock.now() - self._last_reply
@@ -299,15 +377,13 @@ class Traffic:
             raise self._hopeless(f'the next try would be due in {wait:.0f} s, last: {trouble}')
 
     def _hopeless(self, what: str) -> IncompleteError:
-        return hopeless([route.url for route in self._routes], what, self._limits.patience)
+        urls = list(dict.fromkeys(route.url for route in self._routes))
+        return hopeless(urls, what, self._limits.patience, self._kept)
 
 
-def refusal(url: URL, trouble: Trouble) -> InputError:
+def refusal(url: URL, trouble: Trouble, advice: Advice = check_settings) -> InputError:
     """Return the error that says: this server would take no request like these."""
-    return InputError(
-        f'{url} refuses: {trouble}. Check the model name, the address, the key (api_key_env), '
-        'max_tokens and extra_body'
-    )
+    return InputError(f'{url} refuses: {trouble}. {advice(trouble)}')
 
 
 def hopeless(urls: Sequence[URL], what: str, patience: float, kept: str = KEPT) -> IncompleteError:

@@ -36,13 +36,22 @@ class Trouble(Exception):
         reason: a few words, the same for all failures of a sort.
         message: what the server or the system said.
         wait: seconds that the server asked to wait.
+        status: of the HTTP reply, if there was one.
     """
 
-    def __init__(self, kind: Kind, reason: str, message: str = '', wait: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        reason: str,
+        message: str = '',
+        wait: float | None = None,
+        status: int | None = None,
+    ) -> None:
         self.kind = kind
         self.reason = reason
         self.message = message
         self.wait = wait
+        self.status = status
 
     def __str__(self) -> str:
         return f'{self.reason}: {self.message[:_LONGEST_MESSAGE]}' if self.message else self.reason

@@ -6,8 +6,11 @@ import asyncio
 import random
 import re
 import time
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Protocol
+
+_NUMBER = re.compile(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*')
 
 
 class Clock(Protocol):
@@ -44,19 +47,23 @@ def backoff(failures: int, first: float, most: float) -> float:
     return wait * random.uniform(0.5, 1.0)
 
 
-def retry_after(header: str | None, now: float | None = None) -> float | None:
-    """Return seconds that a Retry-After header asks to wait; None where it is missing or makes no sense.
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Return seconds that the headers of a reply ask to wait; None where they do not, or make no sense.
 
     Args:
-        header: a number of seconds or an HTTP date.
+        headers: `Retry-After` in them is a number of seconds or an HTTP date, `retry-after-ms` one of
+            milliseconds.
         now: the Unix time to count a date from; default: the machine's.
 
-    >>> retry_after('120'), retry_after('Fri, 31 Dec 1999 23:59:59 GMT', now=946684790.0), retry_after('soon')
-    (120.0, 9.0, None)
+    >>> retry_after({'Retry-After': '120'}), retry_after({'Retry-After': 'soon'}), retry_after({})
+    (120.0, None, None)
+    >>> retry_after({'Retry-After': 'Fri, 31 Dec 1999 23:59:59 GMT'}, now=946684790.0)
+    9.0
     """
-    if header is None:
-        return None
-    if re.fullmatch(r'\s*[0-9]{1,9}(?:\.[0-9]*)?\s*', header):
+    if _NUMBER.fullmatch(header := headers.get('retry-after-ms', '')):
+        return float(header) / 1000
+    header = headers.get('Retry-After', '')
+    if _NUMBER.fullmatch(header):
         return float(header)
     try:
         moment = parsedate_to_datetime(header).timestamp()

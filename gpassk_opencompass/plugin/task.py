@@ -25,12 +25,15 @@ OPERATIONAL = frozenset(
         # where and how fast a server is asked
         *(
             'openai_api_base',
+            'api_addr',
             'url',
             'base_url',
             'openai_proxy_url',
             'query_per_second',
             'rpm_verbose',
             'retry',
+            'patience',
+            'tokens_per_minute',
         ),
         *('timeout', 'max_workers', 'concurrency', 'verbose', 'status_code_mappings', 'http_client_cfg'),
         # over which devices a model is spread

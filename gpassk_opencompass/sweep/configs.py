@@ -126,7 +126,7 @@ _LENGTH = 16
 NOT_MODEL = words("""
     abbr api_addr key key_env openai_api_base
     batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
-    query_per_second retry run_cfg tensor_parallel_size timeout tp
+    patience query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
 """)
 """Fields of a model, at any depth, that do not change what is sampled.
 
@@ -135,7 +135,7 @@ First names and places, then how many requests at a time, on how many GPUs.
 
 NOT_DATASET = words("""
     abbr api_key_env store url urls
-    attempts concurrency patience progress rate total_time unjudged_tolerance workers
+    attempts concurrency patience progress rate tokens_per_minute total_time unjudged_tolerance workers
 """)
 """Fields of a data set and its judge, at any depth, that do not change a verdict.
 

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
+from ...chat.exchange import Access
 from ...chat.limits import Limits
 from ...chat.served import Served
 from ...chat.traffic import Job, Traffic
@@ -160,7 +161,8 @@ class LLMJudge:
         finish_reasons: what servers send as `finish_reason` of a whole reply, besides 'stop' and its like
             (see `asking.WHOLE`); '' for one that sends none.
         canaries: ask the pairs with known verdicts; a judge that fails them is refused.
-        concurrency, rate, timeout, attempts, total_time, patience: see `settings.Limits`.
+        concurrency, rate, timeout, attempts, total_time, patience, tokens_per_minute: see
+            `chat.limits.Limits`.
         progress: show a progress bar on stderr.
         clock: the time to live by, for tests.
 
@@ -192,6 +194,7 @@ class LLMJudge:
         attempts: int = 12,
         total_time: float = 1800.0,
         patience: float = 120.0,
+        tokens_per_minute: float | None = None,
         progress: bool = True,
         clock: Clock | None = None,
     ) -> None:
@@ -213,7 +216,7 @@ class LLMJudge:
         self._asking = Asking(model, find_prompts(prompts), sampling, also_whole)
         self._api_key_env = api_key_env
         self._accept_equal, self._longest, self._canaries = accept_equal, longest, canaries
-        self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience)
+        self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience, tokens_per_minute)
         self._progress, self._clock = progress, clock
         # All that may change what the model says of a candidate.
         self._asked_as = {
@@ -364,7 +367,7 @@ class LLMJudge:
                 self._limits,
                 received,
                 hearing.abandoned,
-                api_key=key,
+                access=Access((key,)),
                 counts=self._counts,
                 clock=self._clock,
                 proven=hits > 0,

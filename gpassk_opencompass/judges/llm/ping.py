@@ -15,7 +15,7 @@ from yarl import URL
 
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
-from ...chat.exchange import exchange, open_session
+from ...chat.exchange import Access, exchange, open_session
 from ...chat.limits import Limits
 from ...chat.routes import endpoints
 from ...chat.served import Served, list_of_models, told_by, told_in_list
@@ -154,7 +154,7 @@ def ping(
 
 
 async def _visit_all(visit: _Visit, urls: Sequence[URL]) -> list[Health]:
-    async with open_session(visit.timeout, visit.key) as session:
+    async with open_session(visit.timeout, Access((visit.key,))) as session:
         return list(await asyncio.gather(*(visit.examine(session, url) for url in urls)))
 
 

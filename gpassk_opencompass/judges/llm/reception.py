@@ -11,7 +11,7 @@ from typing import Any
 from yarl import URL
 
 from ...chat.completion import Reply
-from ...chat.exchange import exchange, open_session
+from ...chat.exchange import Access, exchange, open_session
 from ...chat.limits import Limits
 from ...chat.served import Served, list_of_models, served_of, told_by, told_in_list
 from ...chat.traffic import Job, Traffic, hopeless, refusal
@@ -180,7 +180,7 @@ class Reception:
             self._agreed = says
 
     async def _introduce(self, url: URL, key: str) -> None:
-        async with open_session(self._limits.timeout, key) as session:
+        async with open_session(self._limits.timeout, Access((key,))) as session:
             [job] = self.examination.jobs(EASY[:1])
             self._counts['requests'] += 1
             job.url = str(url)
@@ -205,7 +205,7 @@ class Reception:
             self._limits,
             self._received,
             self.examination.abandoned,
-            api_key=key,
+            access=Access((key,)),
             counts=self._counts,
             clock=self._clock,
             proven=True,
