@@ -96,11 +96,9 @@ def infer(engine: str, folder: Path, shards: int = 1, killed: bool = False, **sa
                 _break_second_batch(breaking, config['models'][0]['type'])
                 with pytest.raises(KeyboardInterrupt):
                     tasks[0].run()
-            _close(tasks)
             tasks = _tasks(config, folder / 'work', shards)
         for task in tasks:
             task.run()
-        _close(tasks)
     return Outcome(sent, _rows(folder / 'work'))
 
 
@@ -116,15 +114,6 @@ def _tasks(config: dict[str, Any], work: Path, shards: int) -> list[Any]:
     parts = partitioner.split_dataset(dataset) if shards > 1 else [dataset]
     model = ConfigDict(copy.deepcopy(config['models'][0]))
     return [task(ConfigDict(models=[model], datasets=[[part]], work_dir=str(work))) for part in parts]
-
-
-def _close(tasks: list[Any]) -> None:
-    """OpenCompass leaves the connections of its clients open to the end of the process."""
-    for task in tasks:
-        chatbot = getattr(task.model, 'chatbot', None)
-        client = getattr(task.model, 'openai_client', None) or getattr(chatbot, 'openai_client', None)
-        if client is not None:
-            client.close()
 
 
 def _break_second_batch(patch: pytest.MonkeyPatch, kind: str) -> None:

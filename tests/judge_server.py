@@ -85,6 +85,7 @@ class JudgeServer:
     Args:
         behave: called in the server's thread with each request; a string is a reply.
         models: the names that `/v1/models` lists, or their cards; None: there is no such address.
+        places: further addresses and the JSON that a GET of each gives.
         fit: judge canaries right and keep them from `behave` and `asked`, for a test to count its own pairs:
             always, never, or whenever it says so.
     """
@@ -94,7 +95,9 @@ class JudgeServer:
         behave: Callable[[Asked], Act],
         models: Sequence[str | dict[str, Any]] | None = None,
         fit: bool | Callable[[], bool] = True,
+        places: dict[str, Any] | None = None,
     ) -> None:
+        self._places = places or {}
         self._behave = behave
         self._models = models
         self._fit = fit if callable(fit) else lambda: fit
@@ -139,6 +142,8 @@ class JudgeServer:
         app.router.add_post('/v1/chat/completions', self._answer)
         if self._models is not None:
             app.router.add_get('/v1/models', self._list_models)
+        for place in self._places:
+            app.router.add_get(place, self._show)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.01)
         await self._runner.setup()
         await web.TCPSite(self._runner, '127.0.0.1', self.port).start()
@@ -156,6 +161,9 @@ class JudgeServer:
     async def _list_models(self, request: web.Request) -> web.StreamResponse:
         cards = [{'id': card} if isinstance(card, str) else card for card in self._models or ()]
         return web.json_response({'object': 'list', 'data': cards})
+
+    async def _show(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(self._places[request.path])
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

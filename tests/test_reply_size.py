@@ -137,7 +137,7 @@ def test_a_reply_that_trickles_ends_at_the_time_out() -> None:
 def test_an_honest_reply_is_read(packing: str, content: bytes) -> None:
     """Up to the limit, and packed by a server that packs without being asked to."""
     outcome, _, _ = asked_of(Streamed(sent(content), packing))
-    assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge')
+    assert outcome == Reply(r'\boxed{yes}', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
 
 
 @pytest.mark.parametrize(

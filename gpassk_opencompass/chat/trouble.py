@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import Enum, auto
 from typing import Any
 
 from ..keys import hidden
 
 _LONGEST_MESSAGE = 500
+
+ABOUT_LENGTH = re.compile(
+    r'context.?(length|window|size)|max_(model_len|(total_|completion_|new_)?tokens)|output tokens'
+    r'|(prompt|input|request)\b.{0,40}\b(too (long|large)|exceeds)',
+    re.IGNORECASE,
+)
+"""Found in what a server says of a request, prompt or response, that is too long for it."""
 
 
 class Kind(Enum):

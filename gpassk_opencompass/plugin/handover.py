@@ -84,11 +84,14 @@ class GenerationsOfBatch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._noted: list[Sequence[Generation]] = []
+        self.said = ''
+        """What a server said of the first prompt of the last call without a response; '' if all have one."""
 
-    def note(self, generations: Sequence[Generation]) -> None:
-        """Keep what is known of the responses of one call, in their order."""
+    def note(self, generations: Sequence[Generation], said: str = '') -> None:
+        """Keep what is known of the responses of one call, in their order, and `said`."""
         with self._lock:
             self._noted.append(list(generations))
+            self.said = said
 
     def take(self, count: int) -> Sequence[Generation]:
         """Return what was noted since the last time, of a batch of `count` prompts.
@@ -134,36 +137,3 @@ def length_of(whole: Any, name: str) -> int | None:
     """Return the length of an attribute; None where it is missing, as in other versions of an engine."""
     part = getattr(whole, name, None)
     return None if part is None else len(part)
-
-
-class AskedOnce:
-    """Stands where a model has its client of OpenAI, for one request, and keeps what the server told of it.
-
-    The client may try again by itself, and so may the model: what is kept is of the last reply.
-    """
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self.generation = Generation()
-        self.chat = self.completions = self
-
-    def create(self, **request: Any) -> Any:
-        """Ask for a chat completion as the client does."""
-        self.generation = Generation()
-        raw = self._client.chat.completions.with_raw_response.create(**request)
-        reply = raw.parse()
-        self.generation = _of_completion(reply, raw.elapsed.total_seconds())
-        return reply
-
-
-def _of_completion(reply: Any, seconds: float) -> Generation:
-    """Return what a chat completion tells; a gateway may send anything in its place."""
-    choices, usage = getattr(reply, 'choices', None), getattr(reply, 'usage', None)
-    return Generation.from_json(
-        {
-            'finish_reason': getattr(choices[0], 'finish_reason', None) if choices else None,
-            'prompt_tokens': getattr(usage, 'prompt_tokens', None),
-            'output_tokens': getattr(usage, 'completion_tokens', None),
-            'seconds': seconds,
-        }
-    )

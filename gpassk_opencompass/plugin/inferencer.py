@@ -23,6 +23,7 @@ from .handover import Answered, Sample
 from .predictions import Journal, write_seal
 from .provenance import claim, provenance_of
 from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .served import ServerNotes
 from .task import current_task, difference
 
 
@@ -61,6 +62,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         self._answered = Answered(getattr(self.model, 'generations', None))
+        if isinstance(notes := getattr(getattr(self.model, 'chats', None), 'notes', None), ServerNotes):
+            notes.keep_in(folder)
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
             with _any_response_written(self._answered.of_row):

