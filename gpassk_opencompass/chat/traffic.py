@@ -213,7 +213,10 @@ class Traffic:
             self._no_reply(route, trouble, refused=trouble.kind is Kind.REFUSED)
         else:
             route.end_greeting(known=True)
-            self._answered(route)
+            if self._probe is None:
+                self._answered(route)
+            else:  # that it answers shows nothing of what it makes of jobs
+                route.succeeded()
 
     def _ready_job(self, jobs: Iterator[Job]) -> Job | None:
         if self._retries:
@@ -296,7 +299,9 @@ class Traffic:
         self._counts['replies'] += 1
         self._answered(route)
         if reply.pause:
-            route.pause(self._clock.now() + reply.pause)
+            now = self._clock.now()
+            route.pause(now + reply.pause)
+            self._wake_for(route, now)
         try:
             taken = self._received(job, reply)
         except Trouble as trouble:
@@ -350,8 +355,9 @@ class Traffic:
     def _check_settings(self, route: Route, trouble: Trouble, refused: bool) -> None:
         """Raise if a server takes no request at all; a single one may only be too long for it."""
         if trouble.kind is Kind.SETTING and self._has_other_key(route):
-            self._routes.remove(route)
-            logger.warning(f'one of the keys is used no more, {route.url} refuses it: {trouble}')
+            if route in self._routes:
+                self._routes.remove(route)
+                logger.warning(f'one of the keys is used no more, {route.url} refuses it: {trouble}')
             return
         self._refusal = refusal(route.url, trouble, self._advice)
         self._refused += trouble.kind is Kind.REFUSED

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +114,8 @@ def test_a_batch_of_one_bad_sample_ends_nothing() -> None:
 def test_many_failures_of_many_kinds_lose_no_sample() -> None:
     """Half of all requests fail in some way before the server answers; every text is with its own prompt."""
     lock, seen = threading.Lock(), Counter[str]()
-    ways: list[Act] = [
-        Fail(429, headers={'Retry-After': '3'}),
-        Fail(503),
-        Fail(500),
-        Reset(),
-        Say('', 'abort'),
-    ]
+    busy = Fail(429, headers={'Retry-After': '3'})
+    ways: list[Act] = [busy, Fail(503), Fail(500), Reset(), Say('', 'abort')]
 
     def behave(asked: Asked) -> Act:
         with lock:
@@ -135,14 +131,19 @@ def test_many_failures_of_many_kinds_lose_no_sample() -> None:
 # settings that no request can have
 
 
+def says(status: int, message: str, **more: str) -> Fail:
+    return Fail(status, {'error': {'message': message, **more}})
+
+
+NO_MONEY = says(429, 'You exceeded your current quota', code='insufficient_quota')
 SETTINGS: dict[str, tuple[Fail, str]] = {
-    'wrong key': (Fail(401, {'error': {'message': 'Incorrect API key provided'}}), 'key_env'),
-    'unknown model': (Fail(404, {'error': {'message': 'The model `m` does not exist.'}}), '/v1/models'),
-    'no seed': (Fail(400, {'error': {'message': 'Unknown name "seed": Cannot find field.'}}), 'random_seeds = None'),
-    'no top_k': (Fail(400, {'error': {'message': "Unrecognized request argument: top_k"}}), 'top_ks'),
-    'max_out_len': (Fail(400, {'error': {'message': 'max_tokens is too large: 99999.'}}), 'max_out_lens'),
-    'no money': (Fail(429, {'error': {'message': 'You exceeded your current quota', 'code': 'insufficient_quota'}}), 'account'),
-}  # fmt: skip
+    'wrong key': (says(401, 'Incorrect API key provided'), 'key_env'),
+    'unknown model': (says(404, 'The model `m` does not exist.'), '/v1/models'),
+    'no seed': (says(400, 'Unknown name "seed": Cannot find field.'), 'random_seeds = None'),
+    'no top_k': (says(400, 'Unrecognized request argument: top_k'), 'top_ks'),
+    'max_out_len': (says(400, 'max_tokens is too large: 99999.'), 'max_out_lens'),
+    'no money': (NO_MONEY, 'account'),
+}
 
 
 @pytest.mark.parametrize('count', [1, 40])
@@ -224,7 +225,7 @@ def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
         url = f'http://127.0.0.1:{unused.getsockname()[1]}'
     clock = SkippingClock()
     asking = chats.Chats('m', endpoints(url), limits(), Access(), clock=clock)
-    with pytest.raises(IncompleteError, match='no server answers .*The samples so far are kept') as caught:
+    with pytest.raises(IncompleteError, match=r'no server answers .*The samples so far are kept') as caught:
         asking.ask(bodies(10), 16)
     assert '\n' not in str(caught.value)
     assert 540 <= clock.now() <= 660
@@ -263,7 +264,7 @@ def test_nothing_is_sent_while_a_server_says_that_nothing_is_left() -> None:
         return Limited('x')
 
     assert states(asked_of(behave, count=12, clock=clock, concurrency=1)) == [None] * 12
-    pauses = [later - earlier for earlier, later in zip(asked_at, asked_at[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(asked_at)]
     assert [pause >= 45.5 for pause in pauses] == [number % 4 == 2 for number in range(11)]
 
 
@@ -330,10 +331,11 @@ def test_other_weights_end_the_run(tmp_path: Path) -> None:
             asking = asker(*servers)
             asking.notes.keep_in(tmp_path)
             asking.ask(bodies(3), 16)
-    with known('1', root='/models/b') as servers, pytest.raises(IncompleteError, match="serves 'b'"):
+    with known('1', root='/models/b') as servers:
         asking = asker(*servers)
         asking.notes.keep_in(tmp_path)
-        asking.ask(bodies(3), 16)
+        with pytest.raises(IncompleteError, match="serves 'b'"):
+            asking.ask(bodies(3), 16)
     assert servers[0].asked == []
 
 
