@@ -203,6 +203,7 @@ class Traffic:
         for route in self._routes:
             if route.is_stranger(now):
                 route.begin_greeting(now)
+                self._wake_for(route, now)
                 self._spawn(self._greeting(self._greet, route))
 
     async def _greeting(self, greet: Greet, route: Route) -> None:

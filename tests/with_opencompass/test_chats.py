@@ -53,9 +53,11 @@ def echo(asked: Asked) -> Act:
     return f'to {asked.prompt}'
 
 
-def asked_of(behave: Callable[[Asked], Act], count: int = 6, **given: Any) -> list[tuple[str, Generation]]:
+def asked_of(
+    behave: Callable[[Asked], Act], count: int = 6, longest: int = 16, **given: Any
+) -> list[tuple[str, Generation]]:
     with JudgeServer(behave) as server:
-        answers, _ = asker(server, **given).ask(bodies(count), 16)
+        answers, _ = asker(server, **given).ask(bodies(count), longest)
     return list(answers)
 
 
@@ -269,7 +271,7 @@ def test_nothing_is_sent_while_a_server_says_that_nothing_is_left() -> None:
 
 
 def test_a_budget_of_tokens_holds_in_every_minute() -> None:
-    """Each reply takes 250 tokens; of 1,000 a minute that makes four, once the first have told."""
+    """Each reply takes 250 tokens, and 1,000 a minute are four; before the first, a guess counts."""
     clock, asked_at = SkippingClock(), []
     usage = {'usage': {'prompt_tokens': 50, 'completion_tokens': 200, 'total_tokens': 250}}
 
@@ -277,7 +279,7 @@ def test_a_budget_of_tokens_holds_in_every_minute() -> None:
         asked_at.append(clock.now())
         return Say('x', more=usage)
 
-    answers = asked_of(behave, count=20, clock=clock, tokens_per_minute=1000.0)
+    answers = asked_of(behave, count=20, longest=240, clock=clock, tokens_per_minute=1000.0)
     assert states(answers) == [None] * 20
     for start in asked_at:
         assert sum(start <= moment < start + 60 for moment in asked_at) <= 4
