@@ -151,7 +151,8 @@ ROOMS = {
     },
     'tables': {'tables', 'unseen'},
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'scoring': {'answers', 'errors', 'judges', 'metrics', 'results', 'replicas'},
+    'responses': {'answers', 'results'},
+    'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
     'report': {
         'errors',
@@ -178,6 +179,7 @@ ROOMS = {
         'questions',
         'registry',
         'replicas',
+        'responses',
         'results',
         'runs',
         'scoring',
