@@ -195,6 +195,7 @@ ROOMS = {
     'configs': {'configs'},
     'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
+        'answers',
         'chat',
         'errors',
         'files',
@@ -262,7 +263,6 @@ PACKAGES = {
     'matplotlib': {'report'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'mpmath': {'judges'},
-    'openai': {'plugin'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
     'pyarrow': {'results'},
@@ -272,7 +272,7 @@ PACKAGES = {
     'torch': {'demo', 'plugin'},
     'transformers': {'demo'},
     'vllm': {'plugin'},
-    'yarl': {'chat', 'judges'},
+    'yarl': {'chat', 'judges', 'plugin'},
 }
 """Who may import a host, an engine, or a package that a single room needs."""
 

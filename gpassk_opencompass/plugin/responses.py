@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..answers.thoughts import part
 from ..chat.completion import ENDS, Reply, reply_of
 from ..chat.trouble import Trouble
 from ..results.health import CUT_OFF, NOT_DRAWN, Generation
@@ -64,9 +65,7 @@ def state_of_text(text: str, finish_reason: str | None) -> str | None:
         return None
     if not text.strip():
         return 'empty'
-    _, closed, answer = text.rpartition(CLOSE)
-    unclosed = not closed and text.lstrip().startswith(OPEN)
-    return 'thought only' if unclosed or (closed and not answer.strip()) else None
+    return None if part(text).said.strip() else 'thought only'
 
 
 def _text_of(reply: Reply, think_tag: str) -> str:
