@@ -197,6 +197,15 @@ class Result:
         return dict(_packages(self.judge))
 
     @property
+    def engine(self) -> str:
+        """Return the packages of the engine with their versions; '' where the record does not tell them.
+
+        A server's packages are told only as far as it tells them itself.
+        """
+        versions = mapping(mapping(self.block.get('provenance')).get('versions'))
+        return ', '.join(f'{name} {number}' for name, number in sorted(versions.items()))
+
+    @property
     def whole_name(self) -> str:
         """Return the model's path or name on the hub, if a result of another host tells it; else ''."""
         return str(mapping(self.block.get('run')).get('path', ''))

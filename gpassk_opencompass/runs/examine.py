@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import mapping, read_json
 from ..judges.build import own_name
+from ..results.health import reservations
 from ..results.read import read, result_of
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
@@ -183,7 +184,7 @@ def _sampling_of(run: Planned, time_dir: TimeDir, kept: list[str]) -> str | None
 
 
 def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Change) -> tuple[State, str]:
-    """Return that a result is complete, or what speaks against that.
+    """Return that a result is complete, with what has to be known of it, or what speaks against that.
 
     What the result says of itself goes before what the configs say: a directory can be resumed with a
     changed config, which leaves a finished result as it is.
@@ -205,12 +206,12 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     for name, (had, has) in _facts(block, wanted, time_dir).items():
         if None not in (had, has) and had != has:
             return State.STALE, f'{name} = {had} in the result, {has} in the config'
-    return _unless_changed(change)
+    return _unless_changed(change, '; '.join(reservations(block)))
 
 
-def _unless_changed(change: Change) -> tuple[State, str]:
+def _unless_changed(change: Change, remark: str = '') -> tuple[State, str]:
     changed = change.sampling or change.evaluation
-    return (State.STALE, changed) if changed else (State.COMPLETE, '')
+    return (State.STALE, changed) if changed else (State.COMPLETE, remark)
 
 
 def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
