@@ -107,7 +107,8 @@ ROOMS = {
     'version': set(),
     'times': set(),
     'keys': {'errors'},
-    'judges': {'answers', 'errors', 'judges', 'keys', 'registry'},
+    'chat': {'chat', 'errors', 'keys'},
+    'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
     'agreement': {
         'agreement',
@@ -194,6 +195,7 @@ ROOMS = {
     'configs': {'configs'},
     'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
+        'chat',
         'errors',
         'files',
         'judges',
@@ -227,6 +229,7 @@ ROOMS = {
         'answers',
         'arguments',
         'audit',
+        'chat',
         'cli',
         'errors',
         'files',
@@ -249,7 +252,7 @@ ROOMS = {
 """Which room may import which; arrows go one way."""
 
 PACKAGES = {
-    'aiohttp': {'judges'},
+    'aiohttp': {'chat', 'judges'},
     'datasets': {'plugin', 'questions'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
@@ -269,7 +272,7 @@ PACKAGES = {
     'torch': {'demo', 'plugin'},
     'transformers': {'demo'},
     'vllm': {'plugin'},
-    'yarl': {'judges'},
+    'yarl': {'chat', 'judges'},
 }
 """Who may import a host, an engine, or a package that a single room needs."""
 

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...answers.thoughts import part
+from ...chat.completion import ENDS, Reply, completion_request
 from ..prompts import Asked, Prompts, squeezed
 from ..protocol import Pair, Verdict
-from .exchange import Reply
-from .settings import completion_request
 
 _CONTEXT = 24
 """Characters around a box, blanks not counted, that make it a copy where they stand in the prompt as well."""
@@ -83,21 +82,7 @@ WHOLE = frozenset({'stop', 'eos', 'eos_token', 'stop_sequence', 'end_turn'})
 lmdeploy, SGLang, transformers, Gemini), and what others document for the same: `eos` (Together), `eos_token`
 and `stop_sequence` (TGI), `end_turn` (Anthropic)."""
 
-_REASONS = {
-    '': 'no finish reason',
-    'length': 'cut',
-    'max_tokens': 'cut',
-    'model_length': 'cut',
-    'max_length': 'cut',
-    'model_context_window_exceeded': 'cut',
-    'content_filter': 'filtered',
-    'safety': 'filtered',
-    'refusal': 'filtered',
-    'abort': 'aborted',
-    'cancelled': 'aborted',
-    'error': 'aborted',
-    'time_limit': 'aborted',
-}
+_REASONS = {'': 'no finish reason', **ENDS}
 _LONGEST_NAME = 40
 
 _EXPLAINED = {
