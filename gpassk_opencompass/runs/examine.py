@@ -15,6 +15,7 @@ from ..results.read import read, result_of
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use
+from .log_errors import error_in, last_said
 from .plan import Planned
 from .state import Excerpt, Finding, State, merged
 from .work_dir import (
@@ -33,8 +34,6 @@ from .work_dir import (
 
 LOG_LINES = 40
 """Lines of a log that are worth showing."""
-
-_TRACEBACK = 'Traceback (most recent call last):'
 
 _JUDGES_WITHIN = ('first', 'second')
 """Fields of a cascade, in its config and in its identity, that are judges themselves."""
@@ -282,7 +281,7 @@ def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Fa
         return _shown(work_dir, logs, start.code)
     for log in logs:
         lines = last_lines(log)
-        error = _error_in(lines)
+        error = error_in(lines)
         if error:
             return Failure(error, (_end_of(log, lines),))
     return None
@@ -293,11 +292,11 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
     own = work_dir / LOG
     said = last_lines(own)
     tasks = [(log, lines) for log in sorted(logs, key=changed_at, reverse=True) if (lines := last_lines(log))]
-    log, lines = next(((log, lines) for log, lines in tasks if _error_in(lines)), (own, said))
-    text = _error_in(lines)
+    log, lines = next(((log, lines) for log, lines in tasks if error_in(lines)), (own, said))
+    text = error_in(lines)
     if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
         log, lines = tasks[0]
-        text = f'{lines[-1].strip()} (end of {log.name}, which has no traceback)'
+        text = f'{last_said(lines) or "nothing"} (end of {log.name}, which has no traceback)'
     errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
     more = (_end_of(own, errors[-2:]),) if errors and log != own else ()
     return Failure(text or _ended_with(code, said), (_end_of(log, lines), *more))
@@ -306,18 +305,8 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
 def _ended_with(code: int, said: Sequence[str]) -> str:
     if code == 0:
         return 'no task left a result'
-    return f'opencompass ended with code {code}' + (f': {said[-1].strip()}' if said else '')
+    return f'opencompass ended with code {code}' + (f': {last}' if (last := last_said(said)) else '')
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:
     return Excerpt(log, tuple(lines[-LOG_LINES:]))
-
-
-def _error_in(lines: Sequence[str]) -> str:
-    """Return the line with the exception of the last traceback; '' without one, and for a Ctrl-C."""
-    places = [place for place, line in enumerate(lines) if line == _TRACEBACK]
-    if not places:
-        return ''
-    after = (line for line in lines[places[-1] + 1 :] if not line.startswith(' '))
-    error = next(after, '')
-    return '' if error.startswith('KeyboardInterrupt') else error
