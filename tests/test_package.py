@@ -204,6 +204,7 @@ ROOMS = {
         'plugin',
         'question_sets',
         'questions',
+        'responses',
         'results',
         'report',
         'scoring',
