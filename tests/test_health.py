@@ -212,6 +212,10 @@ def test_copies_are_marked_in_every_table(
     scores = list(csv.DictReader((report / 'scores.csv').read_text().splitlines()))
     assert {one['engine'] for one in scores if one['run'] == WELL} == {'torch 2.13.0, vllm 0.32.0'}
     assert {one['engine'] for one in scores if one['run'] == ILL} == {''}
+    result = read(path)
+    servers = [{'engine': 'vllm', 'version': '0.32.0'}, {'model': 'm'}, {'version': '7'}, 'damaged']
+    result.block['provenance'] = {'versions': {}, 'servers': [*servers, servers[0]]}
+    assert result.engine == 'vllm 0.32.0, 7'
     [latex] = (report / 'tables').glob('MATH500-L5.tex')
     assert 'the samples are copies' in latex.read_text()
     assert main(['compare', str(outputs)]) == 0

@@ -200,10 +200,14 @@ class Result:
     def engine(self) -> str:
         """Return the packages of the engine with their versions; '' where the record does not tell them.
 
-        A server's packages are told only as far as it tells them itself.
+        Of servers it is what they say of themselves.
         """
-        versions = mapping(mapping(self.block.get('provenance')).get('versions'))
-        return ', '.join(f'{name} {number}' for name, number in sorted(versions.items()))
+        told = mapping(self.block.get('provenance'))
+        packages = [f'{name} {number}' for name, number in sorted(mapping(told.get('versions')).items())]
+        servers = told.get('servers')
+        for one in map(mapping, servers if isinstance(servers, list) else ()):
+            packages.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
+        return ', '.join(dict.fromkeys(filter(None, packages)))
 
     @property
     def whole_name(self) -> str:
