@@ -153,7 +153,8 @@ ROOMS = {
     },
     'tables': {'tables', 'unseen'},
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'scoring': {'answers', 'errors', 'judges', 'metrics', 'results', 'replicas'},
+    'responses': {'answers', 'results'},
+    'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
     'report': {
         'errors',
@@ -180,6 +181,7 @@ ROOMS = {
         'questions',
         'registry',
         'replicas',
+        'responses',
         'results',
         'runs',
         'scoring',

@@ -63,8 +63,9 @@ class Reply(NamedTuple):
 
     def hiding(self, secret: str) -> Reply:
         """Return it without the secret, which some gateways quote in errors that they send as replies."""
-        words = {name: part for name, part in self._asdict().items() if isinstance(part, str)}
-        return self._replace(**{name: hidden(part, secret) for name, part in words.items()})
+        words = (name for name, part in self._asdict().items() if isinstance(part, str))
+        secretless: dict[str, Any] = {name: hidden(getattr(self, name), secret) for name in words}
+        return self._replace(**secretless)
 
 
 def read_reply(content: bytes) -> Reply:

@@ -89,7 +89,8 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
         notes = Notes(notes_beside(told.predictions))
         answers = Collector(self._api, notes, self._patience, self._say, told.check).answers(requests)
         responses = [_response(answer) for answer in answers]
-        self.generations.note([generation for _, generation in responses])
+        said = next((answer.said for answer in answers if answer.said), '')
+        self.generations.note([generation for _, generation in responses], said)
         return [text for text, _ in responses]
 
     def body_of(self, messages: list[dict[str, str]], max_out_len: int, seed: int | None) -> dict[str, Any]:
