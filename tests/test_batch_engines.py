@@ -10,6 +10,7 @@ from sweeping import expanded
 
 from gpassk_opencompass import TemplateError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.sweep.configs import signature
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.starter import starter_template
 
@@ -142,3 +143,21 @@ def test_init_writes_it(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert f'engine = {engine!r}' in text
     assert 'random_seeds = None' in text
     assert ('The API takes no seeds' in text) == (engine == 'anthropic_batch')
+
+
+@pytest.mark.parametrize('engine', ENGINES)
+def test_how_long_to_wait_and_where_changes_no_run(engine: str) -> None:
+    """A run goes on with another interval, patience, address or size of batch."""
+    (config,) = expand(lines(engine)).values()
+    where = {'openai_batch': 'openai_api_base', 'anthropic_batch': 'base_url'}[engine]
+    operation = {
+        'poll': 5,
+        'patience': 60,
+        'retry': 0,
+        'timeout': 9,
+        'key_env': 'OTHER_KEY',
+        where: 'http://a',
+    }
+    (other,) = expand(lines(engine, llm_infos=[{'path': 'm', 'batch_size': 9}], **operation)).values()
+    assert other['models'] != config['models']
+    assert signature(dict(other)) == signature(dict(config))

@@ -35,6 +35,7 @@ def template(engine: str, server: BatchServer, data: Path) -> str:
             f"engine, key_env, llm_infos = {engine!r}, 'IMITATED_KEY', ['claude-or-gpt']",
             'poll, patience, retry = 0.05, 60, 1',
             'temperatures, max_out_lens, greedy = [1.0], [64], False',
+            'unjudged_tolerance = 0.05',
             f'k_lists, n = [[2, 4]], {N}',
             f"dataset_path, dataset_splits, dataset_languages = {str(data)!r}, ['AMC'], ['en']",
             *(line.format(url=server.url) for line in LINES[engine]),
@@ -172,6 +173,28 @@ def test_samples_without_a_response_do_not_end_a_run(engine: str, forks: Forks, 
     assert len(states) == 24
     assert set(states) == {None, 'too long'}
     assert 'prompt is too long: 9 tokens > 8 maximum' in said
+    assert run.correct() == [*EXPECTED[:5], EXPECTED[5] - 1]
+
+
+def test_a_run_that_ends_for_too_many_refusals_keeps_what_was_paid_for(forks: Forks, tmp_path: Path) -> None:
+    """It says what the server said; once that is mended, -r asks for the refused ones alone."""
+
+    def half(name: str, body: dict[str, Any]) -> Outcome:
+        if question_in(body) % 2:
+            return Erred(403, 'billing_hard_limit_reached', 'Billing hard limit has been reached')
+        return right(name, body)
+
+    with BatchServer(half, looks=1) as server:
+        run = Run(forks, tmp_path, 'openai_batch', server)
+        copy = run.start()
+        copy.wait()
+        assert '12 no usual response (12 refused) of 24 samples' in copy.said
+        assert 'Billing hard limit has been reached' in copy.said
+        server.model = right
+        run.resume()
+        sizes = [len(batch.requests) for batch in server.submitted]
+    assert sizes == [24, 12]
+    assert run.correct() == EXPECTED
 
 
 def test_shards_are_a_batch_each(forks: Forks, tmp_path: Path) -> None:
