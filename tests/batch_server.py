@@ -412,7 +412,8 @@ class _Anthropic:
     def answer(
         self, method: str, path: str, query: dict[str, str], headers: Any, content: bytes
     ) -> tuple[int, Any]:
-        if headers.get('x-api-key') != KEY:
+        # Clients since 2026-10 send the key as OpenAI's do.
+        if KEY not in (headers.get('x-api-key'), headers.get('Authorization', '').removeprefix('Bearer ')):
             return _problem(401, 'authentication_error', 'invalid x-api-key')
         if headers.get('anthropic-version') not in VERSIONS:
             return _problem(400, 'invalid_request_error', 'anthropic-version: header is required')

@@ -56,7 +56,8 @@ class AnthropicBatches:
 
     def __init__(self, key: str, base_url: str | None = None, timeout: float = 600.0) -> None:
         self._key, self._timeout = key, timeout
-        self._batches = f'{(base_url or API).rstrip("/")}/v1/messages/batches'
+        self._base = (base_url or API).rstrip('/')
+        self._batches = f'{self._base}/v1/messages/batches'
         self._opener = build_opener(_Unmoved())
 
     def line(self, request: Request) -> bytes:
@@ -135,7 +136,7 @@ class AnthropicBatches:
         return found
 
     def _fetch(self, address: str, body: bytes | None = None) -> bytes:
-        if not address.startswith(self._batches.partition('/v1/')[0]):
+        if not address.startswith(f'{self._base}/'):
             raise InputError(
                 f'{self.name} names results at another host, {without_user(address)}: not fetched'
             )

@@ -172,7 +172,9 @@ class Collector:
                 lost = lost or error.unknown
                 raise
             self._notes.submitted(mark, batch)
-            self._say(f'submitted batch {batch}: {len(ids):,} requests', 'info')
+            # Whoever is stopped by a signal has no time to say it then.
+            left = f'it goes on at {self._api.name} if this task is stopped, and -r collects it'
+            self._say(f'submitted batch {batch}: {len(ids):,} requests; {left}', 'info')
             return [_Open(batch, mark, ids, sure=True)]
 
         return self._patiently(submit)

@@ -443,3 +443,14 @@ def test_notes_hold_no_key(make: Make) -> None:
     setting.texts(2)
     assert KEY not in setting.notes.read_text()
     assert all(isinstance(json.loads(line), dict) for line in setting.notes.read_text().splitlines())
+
+
+@pytest.mark.parametrize('address', ['http://127.0.0.1.example/results', 'http://elsewhere/v1/results'])
+def test_the_key_goes_to_no_other_host(address: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anthropic names where the results are; a gateway in between might name anything."""
+    setting = make('anthropic', looks=0)
+    api = setting.api()
+    found = api._object
+    monkeypatch.setattr(api, '_object', lambda *asked: {**found(*asked), 'results_url': address})
+    with pytest.raises(InputError, match='at another host'):
+        setting.collector(api).answers(requests(1))
