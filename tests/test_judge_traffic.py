@@ -471,8 +471,9 @@ def test_a_reply_without_text_is_an_empty_reply() -> None:
     """A model may put all it says elsewhere; that is a reply without a verdict, not a failure."""
     import json
 
-    assert read_reply(json.dumps(completion(None)).encode()) == Reply('', 'stop', 'judge')
-    assert read_reply(json.dumps(completion('x', 'length')).encode()) == Reply('x', 'length', 'judge')
+    empty, cut = read_reply(json.dumps(completion(None)).encode()), completion('x', 'length')
+    assert empty == Reply('', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
+    assert read_reply(json.dumps(cut).encode()) == empty._replace(text='x', finish='length')
     with pytest.raises(Trouble, match='malformed'):
         read_reply(b'[' * 100_000)
 

@@ -152,7 +152,8 @@ ROOMS = {
     },
     'tables': {'tables', 'unseen'},
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'scoring': {'answers', 'errors', 'judges', 'metrics', 'results', 'replicas'},
+    'responses': {'answers', 'results'},
+    'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
     'report': {
         'errors',
@@ -179,6 +180,7 @@ ROOMS = {
         'questions',
         'registry',
         'replicas',
+        'responses',
         'results',
         'runs',
         'scoring',
