@@ -5,8 +5,8 @@
 
 Both ways draw n = 48 samples a question in one run, with the same model, settings and judge: each sample
 from its own seed, and every request initialised with the same one, as the published templates have it
-(`random_seed=42` in every GenerationConfig). About a minute on a CPU with transformers. With a real vLLM, in the
-environment of `make test-engines`, the model has longer attention heads, which changes none of its logits.
+(`random_seed=42` in every GenerationConfig). About a minute on a CPU with transformers. With a real vLLM, in
+the environment of `make test-engines`, attention heads are longer, which changes none of the logits.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ VLLM_ON_CPU = {
     'OMP_NUM_THREADS': '1',
     'HF_HUB_OFFLINE': '1',
     'VLLM_NO_USAGE_STATS': '1',
+    'VLLM_LOGGING_LEVEL': 'ERROR',
     'DO_NOT_TRACK': '1',
 }
 """One GiB for keys and values, one thread, one process, nothing from the network."""

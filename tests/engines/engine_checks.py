@@ -28,13 +28,13 @@ DRAWS = 1000
 """First tokens per setting that are compared with the exact distribution."""
 
 FALSE_ALARM = 1e-4
-"""Below this p value a distribution is another one than transformers'; ten thousand tests fail once by chance."""
+"""Below this p value a distribution is another one than transformers'; one test in 10,000 is wrong."""
 
 TOLD_APART = 1e-9
 """With at most this p value the draws must contradict the distribution without the setting."""
 
 SAME_TEXTS = 0.95
-"""Least share of texts that another batch size or order leaves as they are; it may change last bits of logits."""
+"""Least share of texts that a rerun, another batch size or order leaves as they are: last bits may change."""
 
 
 class Drawn(NamedTuple):

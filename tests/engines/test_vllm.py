@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hosts import import_plugin
 
 from benchmarks.fixed_seed import VLLM_ON_CPU
 
 if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
 
-from engine_checks import CHECKS, CONTEXT, Engine, Finding
+import_plugin()
+from engine_checks import CHECKS, CONTEXT, Engine, Finding  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 

@@ -61,7 +61,7 @@ def vllm_serve(
         )
     try:
         url = f'http://127.0.0.1:{port}'
-        _wait(process, url, log, time.monotonic() + seconds)
+        wait_until_healthy(process, url, log, time.monotonic() + seconds)
         yield url
     finally:
         process.terminate()
@@ -80,7 +80,8 @@ def free_port() -> int:
     return port
 
 
-def _wait(process: subprocess.Popen[bytes], url: str, log: Path, deadline: float) -> None:
+def wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path, deadline: float) -> None:
+    """Return once the server answers; AssertionError with the end of its log if it ends or takes too long."""
     while time.monotonic() < deadline and process.poll() is None:
         if _is_healthy(url):
             return
