@@ -155,7 +155,7 @@ def each_setting_arrives(engine: Engine) -> list[Finding]:
         'temperature': {'temperature': 1.5 * base},
         'top_k': {'temperature': base, 'top_k': 3},
         'top_p': {'temperature': base, 'top_p': 0.6},
-        'repetition_penalty': {'temperature': base, 'repetition_penalty': 2.0},
+        'repetition_penalty': {'temperature': base, 'repetition_penalty': 0.8},
     }
     plain = first_texts(engine.path, {'temperature': base})
     found = [_compared('no other setting', engine, {'temperature': base}, None)]

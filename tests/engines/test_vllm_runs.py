@@ -56,7 +56,7 @@ def test_a_killed_run_draws_what_a_whole_one_does(padded: Path, tmp_path: Path) 
         folder.mkdir()
         text = TEMPLATE.format(model=str(padded), batch=batch, n=N, data=str(data))
         (folder / 'template.py').write_text(text)
-        _gpassk(folder, 'expand', 'template.py', '-o', 'configs').wait()
+        _gpassk(folder, 'expand', 'template.py', '--output_dir', 'configs').wait()
         commands[name] = folder
     killed = _gpassk(commands['killed'], 'run', 'configs', '-w', 'work')
     _wait_for_rows(commands['killed'] / 'work', killed)

