@@ -226,6 +226,7 @@ ROOMS = {
         'arguments',
         'audit',
         'cli',
+        'demo',
         'errors',
         'files',
         'judge_errors',
@@ -249,6 +250,7 @@ ROOMS = {
 PACKAGES = {
     'aiohttp': {'judges'},
     'datasets': {'plugin', 'questions'},
+    'gguf': {'demo'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
