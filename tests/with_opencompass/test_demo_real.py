@@ -25,6 +25,11 @@ def port() -> str:
         return str(free.getsockname()[1])
 
 
+def sampled(out: Path) -> dict[Path, int]:
+    """The files of responses, and when each was written."""
+    return {path: path.stat().st_mtime_ns for path in out.glob('*/*/predictions/*/*.json')}
+
+
 def test_a_served_model_is_sampled_judged_and_refused_as_judge(
     tmp_path: Path, port: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -40,19 +45,19 @@ def test_a_served_model_is_sampled_judged_and_refused_as_judge(
 
     assert main(['demo', '--real', '-w', str(out), '--port', port]) == 0
     said, errors = capfd.readouterr()
-    assert said.index('1 runs: 1 complete') < said.index('| model') < said.index('Refused, as it should be')
+    assert said.index('2 runs: 2 complete') < said.index('| model') < said.index('Refused, as it should be')
     assert 'is not fit to judge' in errors
     assert (out / 'report' / 'index.html').is_file()
-    assert len((out / 'table.csv').read_text().splitlines()) == 2
+    assert len((out / 'table.csv').read_text().splitlines()) == 3  # with the greedy run
     pairs = [json.loads(line) for line in (out / 'judge' / 'pairs.jsonl').read_text().splitlines()]
     assert {pair['label'] for pair in pairs} == {True, False}
     assert all((pair['answer'] == pair['reference'].strip('$')) == pair['label'] for pair in pairs)
 
-    [predictions] = out.glob('*/*/predictions/*/*.json')
-    before = predictions.stat().st_mtime_ns
+    before = sampled(out)
+    assert len(before) == 2
     assert main(['demo', '--real', '-w', str(out), '--port', port]) == 0
     assert 'already complete' in capfd.readouterr().out
-    assert [path.stat().st_mtime_ns for path in out.glob('*/*/predictions/*/*.json')] == [before]
+    assert sampled(out) == before
 
 
 def test_a_port_that_is_taken_is_one_line(
