@@ -15,14 +15,18 @@ import numpy as np
 from loguru import logger
 from numpy.typing import NDArray
 
-from .answers import FinalAnswer, final_answer, hedges, normal_form
+from .answers import hedges, normal_form
 from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
+from .responses import Response, read_responses
 from .results.health import Generation, self_test_notes, undecided_notes
 from .results.record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .results.samples import SampleColumns, sample_columns
+
+NOT_DRAWN = 'not drawn'
+"""Origin of the judgement on a sample without a response of the model; the reason is its state."""
 
 _OPTIONAL = ('generation', 'seed', 'file', 'row')
 """Columns of samples that may be empty."""
@@ -126,11 +130,12 @@ def score_samples(
     """Return the record of `score`, and what is known of each sample; arguments and errors are its own."""
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
-    answers = [final_answer(response) for response in samples.response]
-    judgements = judge_rows(samples, answers, judge)
+    responses = read_responses(samples.response, samples.generation)
+    judgements = judge_rows(samples, responses, judge)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    texts = [answer.text for answer in answers]
-    scored = _scored(samples, questions, measures, judgements, texts, judge, versions, answers)
+    texts = [response.answer.text for response in responses]
+    counts = answer_counts(responses, judgements)
+    scored = _scored(samples, questions, measures, responses, judgements, texts, judge, versions, counts)
     for note in undecided_notes(scored.record['gpassk']):
         logger.warning(f'{note}; `gpassk.bounds` has each score with all of them right')
     return scored
@@ -162,41 +167,46 @@ def score_judged(
         raise InputError(f'samples, judgements and answers need one entry a row, got lengths {lengths}')
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
+    responses = read_responses(samples.response, samples.generation)
+    judgements = [_judged_if_drawn(*one) for one in zip(responses, judgements, strict=True)]
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
-    return _scored(samples, questions, measures, judgements, answers, judge, versions, ())
+    return _scored(samples, questions, measures, responses, judgements, answers, judge, versions, {})
 
 
 def _scored(
     samples: Samples,
     questions: Questions,
     measures: Measures,
+    responses: Sequence[Response],
     judgements: Sequence[Judgement],
     answers: Sequence[str],
     judge: Judge,
     versions: Mapping[str, str] | None,
-    found: Sequence[FinalAnswer],
+    counts: Mapping[str, int],
 ) -> Scored:
     """Make the record and the columns of samples that were judged; warn where they look like copies."""
     replicas = describe_replicas(samples.response, questions.rows)
     for warning in replicas['warnings']:
         logger.warning(warning)
+    generations = [response.generation for response in responses]
     record = write_record(
         questions,
         measures,
         judgements,
         answers,
         judge,
-        samples.generation,
-        [answer.cut_off for answer in found],
-        **(answer_counts(found, judgements) if found else {}),
+        generations,
+        [response.answer.cut_off for response in responses] if counts else (),
+        **counts,
         replicas=replicas,
         versions=versions_with(versions or {}),
     )
     told = {
         'response_characters': [len(response) for response in samples.response],
+        'reasoning_characters': [response.reasoning_characters for response in responses],
         **{name: getattr(samples, name) for name in ('seed', 'file', 'row')},
     }
-    columns = sample_columns(questions.uid, questions.rows, judgements, answers, samples.generation, told)
+    columns = sample_columns(questions.uid, questions.rows, judgements, answers, generations, told)
     return Scored(record, columns)
 
 
@@ -223,47 +233,56 @@ def _name_once(uids: Sequence[str], questions: Sequence[str], references: Sequen
         logger.warning(f'{note}; a cascade asks its second judge about those')
 
 
-def answer_counts(answers: Sequence[FinalAnswer], judgements: Sequence[Judgement]) -> dict[str, int]:
-    """Count responses without a box, without an answer, cut off, and hedged; for the block `gpassk`."""
+def answer_counts(responses: Sequence[Response], judgements: Sequence[Judgement]) -> dict[str, int]:
+    """Count responses without a box, without an answer, and hedged; for the block `gpassk`."""
+    answers = [response.answer for response in responses if response.drawn]
     return {
         'unboxed': sum(not answer.boxed for answer in answers),
         'unanswered': sum(not answer.text for answer in answers),
-        'truncated': sum(answer.cut_off for answer in answers),
         'hedged': sum(judgement.origin == HEDGED.origin for judgement in judgements),
     }
 
 
-def judge_rows(samples: Samples, answers: Sequence[FinalAnswer], judge: Judge) -> list[Judgement]:
+def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) -> list[Judgement]:
     """Return one judgement a row; each distinct (question, reference, answer) is judged once.
 
     Answers that are equal in normal form are one. The shortest spelling stands for all of them, so that
     the pair does not depend on which replica came first. Of an answer that states more values than its
-    reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'.
+    reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'. Neither is
+    one asked of a sample that was not drawn: it is unjudged, and its state is the reason.
     """
-    keys = [_pair_key(samples, row, answer) for row, answer in enumerate(answers)]
+    keys = [_pair_key(samples, row, response) for row, response in enumerate(responses)]
     pairs: dict[tuple[str, ...], Pair] = {}
-    for row, (key, answer) in enumerate(zip(keys, answers, strict=True)):
+    for row, (key, response) in enumerate(zip(keys, responses, strict=True)):
         if key is None:
             continue
-        known = pairs.get(key)
+        answer, known = response.answer, pairs.get(key)
         if known is None or (len(answer.text), answer.text) < (len(known.answer), known.answer):
             pairs[key] = Pair(
                 samples.question[row],
                 samples.reference[row],
                 answer.text,
                 samples.language[row],
-                '' if answer.text else samples.response[row][-TAIL_LENGTH:],
+                '' if answer.text else response.said[-TAIL_LENGTH:],
             )
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    return [HEDGED if key is None else judged[key] for key in keys]
+    verdicts = [HEDGED if key is None else judged[key] for key in keys]
+    return [_judged_if_drawn(*one) for one in zip(responses, verdicts, strict=True)]
 
 
-def _pair_key(samples: Samples, row: int, answer: FinalAnswer) -> tuple[str, ...] | None:
+def _judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
+    if response.drawn:
+        return judgement
+    return Judgement(Verdict.UNJUDGED, NOT_DRAWN, response.generation.state or '')
+
+
+def _pair_key(samples: Samples, row: int, response: Response) -> tuple[str, ...] | None:
     """Return what makes two rows one pair; None where nothing has to be asked."""
-    if hedges(answer, samples.reference[row]):
+    answer = response.answer
+    if not response.drawn or hedges(answer, samples.reference[row]):
         return None
-    given = normal_form(answer.text) if answer.text else '\0' + samples.response[row][-TAIL_LENGTH:]
+    given = normal_form(answer.text) if answer.text else '\0' + response.said[-TAIL_LENGTH:]
     return samples.question[row], samples.reference[row], samples.language[row], given
 
 

@@ -141,12 +141,19 @@ def test_no_answer_is_no_answer(response: str) -> None:
         (r'<think>\boxed{3}?</think> The answer is 4.', FinalAnswer('4', boxed=False, cut_off=False)),
         (r'\boxed{3}?</think> So \boxed{4}.', FinalAnswer('4', boxed=True, cut_off=False)),
         (r'a</think>\boxed{1}<think>b</think> \boxed{3}', FinalAnswer('3', boxed=True, cut_off=False)),
-        (r'<think>\boxed{3}</think> I am done.', FinalAnswer('3', boxed=True, cut_off=False)),
-        (r'<think>\boxed{3}, but wait', FinalAnswer('3', boxed=True, cut_off=True)),
+        (r'<think>\boxed{3}</think> I am done.', FinalAnswer('', boxed=False, cut_off=False)),
+        (r'<think>\boxed{3}, but wait', FinalAnswer('', boxed=False, cut_off=True)),
+        (r'[THINK]\boxed{3}[/THINK]\boxed{4}', FinalAnswer('4', boxed=True, cut_off=False)),
+        (r'◁think▷\boxed{3}', FinalAnswer('', boxed=False, cut_off=True)),
+        (
+            r'<|channel|>analysis<|message|>\boxed{3}<|channel|>final<|message|>\boxed{4}',
+            FinalAnswer('4', boxed=True, cut_off=False),
+        ),
+        (r'A tag like "<think>" means nothing: \boxed{4}', FinalAnswer('4', boxed=True, cut_off=False)),
     ],
 )  # fmt: skip
-def test_thinking_counts_only_if_nothing_after_it_does(response: str, expected: FinalAnswer) -> None:
-    """What comes before the last `</think>` is a last resort."""
+def test_what_is_thought_is_no_answer(response: str, expected: FinalAnswer) -> None:
+    """Only what follows the thought counts, and one without an end is a response that was cut off."""
     assert final_answer(response) == expected
 
 

@@ -12,8 +12,7 @@ from judging_run import pairs_of
 
 from gpassk_opencompass import InputError, Pair, Verdict
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.canaries import CANARIES, EASY, INJECTED
-from gpassk_opencompass.judges.llm.servers import UnfitJudge
+from gpassk_opencompass.judges.llm.canaries import CANARIES, EASY, INJECTED, UnfitJudge
 from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 RUN = 300

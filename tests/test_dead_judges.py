@@ -95,7 +95,7 @@ def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
         config = config_of(tmp_path, [first.url, second.url])
         seconds = run_until_all_are_dead(config, out, first, second)
         [log] = out.glob('*/logs/eval/*/*.out')
-        assert 'IncompleteError: no judge server answers' in log.read_text()
+        assert 'IncompleteError: no server answers' in log.read_text()
         assert all(f'{url}/v1/chat/completions' in log.read_text() for url in (first.url, second.url))
         assert seconds < PATIENCE + BUSY
         assert results_of(out) == []

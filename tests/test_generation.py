@@ -16,7 +16,15 @@ from gpassk_opencompass import InputError, Samples, score
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.check import check
-from gpassk_opencompass.results.health import STATES, Generation, answer_warnings, health_of, totals_of
+from gpassk_opencompass.results.health import (
+    NOT_DRAWN,
+    STATES,
+    Generation,
+    answer_warnings,
+    cut_off,
+    health_of,
+    totals_of,
+)
 from gpassk_opencompass.scoring import Scored, score_judged, score_samples
 
 SAMPLES = Samples(
@@ -112,7 +120,8 @@ def test_a_sum_without_one_of_its_samples_is_none() -> None:
     block = record['gpassk']
     assert not {'prompt_tokens', 'output_tokens', 'seconds'} & set(block)
     assert block['finish_reasons'] == {'stop': 3, 'length': 2, 'unknown': 1}
-    assert (block['truncated'], block['truncated_by']) == (1, 'text')
+    assert (block['truncated'], block['truncated_by']) == (2, 'both')
+    assert block['truncated_known'] == {'engine': 5, 'text': 1}
     assert samples['output_tokens'] == [100, 300, 500, 200, 400, None]
     check('record', record)
 
@@ -153,14 +162,34 @@ def test_one_entry_a_row_or_none_at_all() -> None:
 def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
     """Beside exact arithmetic; seconds to the millisecond."""
     totals = totals_of(told)
-    for name in ('prompt_tokens', 'output_tokens', 'seconds'):
-        values = [getattr(one, name) for one in told]
-        if None in values or not any(map(any, told)):
+    drawn = [one for one in told if one.state not in NOT_DRAWN]
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+        if any(getattr(one, name) is None for one in drawn) or not drawn:
             assert name not in totals
         else:
-            assert abs(totals[name] - sum(map(Fraction, values))) <= Fraction(1, 1000)
-    reasons = [one.finish_reason for one in told]
-    assert ('truncated' in totals) == (None not in reasons)
+            exact = sum(Fraction(getattr(one, name) or 0) for one in told)
+            assert abs(totals[name] - exact) <= Fraction(1, 1000)
+    assert sum(totals['states'].values()) == sum(one.state is not None for one in told)
+    known = [one.finish_reason is not None or one.state in NOT_DRAWN for one in told]
+    assert bool(cut_off(told, [])[1]) == all(known)
+
+
+@given(st.lists(st.tuples(generations, st.booleans()), min_size=1))
+def test_a_text_is_looked_at_only_where_the_engine_says_nothing(pairs: list[tuple[Generation, bool]]) -> None:
+    """Sample by sample, and the record says of how many each is known."""
+    told, looks = [one for one, _ in pairs], [looks for _, looks in pairs]
+    cut, said = cut_off(told, looks)
+    for (one, looks_cut), is_cut in zip(pairs, cut, strict=True):
+        if one.state in NOT_DRAWN:
+            assert not is_cut
+        elif one.finish_reason is not None:
+            assert is_cut == (one.finish_reason == 'length')
+        else:
+            assert is_cut == looks_cut
+    by_text = sum(one.finish_reason is None and one.state not in NOT_DRAWN for one in told)
+    assert said['truncated'] == sum(cut)
+    assert said['truncated_known'] == {'engine': len(pairs) - by_text, 'text': by_text}
+    assert said['truncated_by'] == ('engine' if not by_text else 'text' if by_text == len(pairs) else 'both')
 
 
 @pytest.mark.parametrize(
@@ -188,9 +217,9 @@ def test_columns_that_do_not_fit_are_refused(damage: Any, said: str) -> None:
         check('record', record)
 
 
-def test_who_says_cut_off_is_one_of_two() -> None:
+def test_who_says_cut_off_is_one_of_three() -> None:
     """Anything else is named with what is allowed."""
     record = record_of(TOLD)
     record['gpassk']['truncated_by'] = 'me'
-    with pytest.raises(InputError, match=r"truncated_by = 'me'; expected 'engine' or 'text'"):
+    with pytest.raises(InputError, match=r"truncated_by = 'me'; expected 'engine', 'text' or 'both'"):
         check('record', record)

@@ -136,15 +136,15 @@ def test_what_is_not_known_does_not_pass(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize('text', ['truncated', 'cut>5%', 'truncated>5', 'truncated>500%', 'truncated<5%', ''])
 def test_what_is_no_gate_is_refused(text: str) -> None:
     """With the names that there are."""
-    with pytest.raises(InputError, match='truncated, unanswered, unjudged, copies'):
+    with pytest.raises(InputError, match='truncated, unanswered, unjudged, unusual, copies'):
         Gate.parse(text)
 
 
 def test_limits_are_shares_that_must_be_exceeded() -> None:
     """5 % cut off and 1 % without an answer are still no mark; what is not known is none."""
-    assert Health(1000, 50, 10, 0, 0, None).mark == ''
-    assert Health(1000, 51, 10, 0, 0, None).mark == '5.1 % cut off'
-    assert Health(1000, 50, 11, 0, 0, None).mark == '1.1 % without an answer'
+    assert Health(1000, 50, 10, 0, 0, 0, None).mark == ''
+    assert Health(1000, 51, 10, 0, 0, 0, None).mark == '5.1 % cut off'
+    assert Health(1000, 50, 11, 0, 0, 0, None).mark == '1.1 % without an answer'
     assert health_of(block(THIRDS, 4)).mark == ''
     assert health_of(block(THIRDS, 4)).line == 'unjudged 0.0 %'
 

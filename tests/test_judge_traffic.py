@@ -15,18 +15,12 @@ import pytest
 from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock, completion
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.judges.llm.exchange import (
-    Kind,
-    Reply,
-    Trouble,
-    WallClock,
-    backoff,
-    read_reply,
-    retry_after,
-)
-from gpassk_opencompass.judges.llm.servers import Route, endpoint, endpoints
-from gpassk_opencompass.judges.llm.settings import Limits
-from gpassk_opencompass.judges.llm.traffic import REFUSALS, Job, Traffic
+from gpassk_opencompass.chat.completion import Reply, read_reply
+from gpassk_opencompass.chat.limits import Limits
+from gpassk_opencompass.chat.routes import Route, endpoint, endpoints
+from gpassk_opencompass.chat.traffic import REFUSALS, Job, Traffic
+from gpassk_opencompass.chat.trouble import Kind, Trouble
+from gpassk_opencompass.chat.waiting import WallClock, backoff, retry_after
 
 pytestmark = pytest.mark.slow
 
@@ -328,7 +322,7 @@ def test_a_run_without_any_server_ends_in_time() -> None:
     """After the patience and the pause that is under way then (30 s at most), with addresses and advice."""
     urls = [dead_url(), dead_url()]
     all_dead = Run(urls, 100, lambda reply: True, patience=120.0)
-    with pytest.raises(IncompleteError, match='no judge server answers') as caught:
+    with pytest.raises(IncompleteError, match='no server answers') as caught:
         all_dead()
     assert 60.0 < all_dead.clock.now() <= 120.0 + 30.0
     assert all(url in str(caught.value) for url in urls)
@@ -339,7 +333,7 @@ def test_a_run_without_any_server_ends_in_time() -> None:
 def test_a_few_requests_without_any_server_end_in_time_too(count: int, servers: int) -> None:
     """However few requests there are to fail, and however many servers to try them at."""
     few = Run([dead_url() for _ in range(servers)], count, lambda reply: True, patience=60.0, attempts=1000)
-    with pytest.raises(IncompleteError, match='no judge server answers'):
+    with pytest.raises(IncompleteError, match='no server answers'):
         few()
     assert few.clock.now() <= 60.0 + 8.0
 
@@ -477,8 +471,9 @@ def test_a_reply_without_text_is_an_empty_reply() -> None:
     """A model may put all it says elsewhere; that is a reply without a verdict, not a failure."""
     import json
 
-    assert read_reply(json.dumps(completion(None)).encode()) == Reply('', 'stop', 'judge')
-    assert read_reply(json.dumps(completion('x', 'length')).encode()) == Reply('x', 'length', 'judge')
+    empty, cut = read_reply(json.dumps(completion(None)).encode()), completion('x', 'length')
+    assert empty == Reply('', 'stop', 'judge', prompt_tokens=1, output_tokens=1)
+    assert read_reply(json.dumps(cut).encode()) == empty._replace(text='x', finish='length')
     with pytest.raises(Trouble, match='malformed'):
         read_reply(b'[' * 100_000)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from marked_keys import JUDGE_KEY, MODEL_KEY, NEEDLES, quotations, told
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.judges.llm.servers import endpoint, endpoints
+from gpassk_opencompass.chat.routes import endpoint, endpoints
 from gpassk_opencompass.judges.llm.settings import api_key
 from gpassk_opencompass.keys import HiddenKey, hidden, read_key, without_user
 

@@ -35,9 +35,9 @@ from judging_run import CONCURRENCY, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
+from gpassk_opencompass.chat.completion import read_reply
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.llm.canaries import CANARIES
-from gpassk_opencompass.judges.llm.exchange import read_reply
 from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore
 

@@ -107,7 +107,8 @@ ROOMS = {
     'version': set(),
     'times': set(),
     'keys': {'errors'},
-    'judges': {'answers', 'errors', 'judges', 'keys', 'registry'},
+    'chat': {'chat', 'errors', 'keys'},
+    'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
     'agreement': {
         'agreement',
@@ -151,7 +152,8 @@ ROOMS = {
     },
     'tables': {'tables', 'unseen'},
     'uncertainty': {'arguments', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'scoring': {'answers', 'errors', 'judges', 'metrics', 'results', 'replicas'},
+    'responses': {'answers', 'results'},
+    'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
     'report': {
         'errors',
@@ -178,6 +180,7 @@ ROOMS = {
         'questions',
         'registry',
         'replicas',
+        'responses',
         'results',
         'runs',
         'scoring',
@@ -192,6 +195,7 @@ ROOMS = {
     'configs': {'configs'},
     'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
+        'chat',
         'errors',
         'files',
         'judges',
@@ -225,6 +229,7 @@ ROOMS = {
         'answers',
         'arguments',
         'audit',
+        'chat',
         'cli',
         'demo',
         'errors',
@@ -248,7 +253,7 @@ ROOMS = {
 """Which room may import which; arrows go one way."""
 
 PACKAGES = {
-    'aiohttp': {'judges'},
+    'aiohttp': {'chat', 'judges'},
     'datasets': {'plugin', 'questions'},
     'gguf': {'demo'},
     'jinja2': {'report'},
@@ -269,7 +274,7 @@ PACKAGES = {
     'torch': {'demo', 'plugin'},
     'transformers': {'demo'},
     'vllm': {'plugin'},
-    'yarl': {'judges'},
+    'yarl': {'chat', 'judges'},
 }
 """Who may import a host, an engine, or a package that a single room needs."""
 

@@ -19,10 +19,12 @@ from judge_server import PROMPTS, Act, Asked, JudgeServer, SkippingClock, comple
 from judging_run import pairs_of
 
 from gpassk_opencompass import Judgement, Verdict
+from gpassk_opencompass.chat.completion import Reply
+from gpassk_opencompass.chat.exchange import LARGEST_REPLY, exchange, open_session
+from gpassk_opencompass.chat.routes import endpoint
+from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.exchange import LARGEST_REPLY, Kind, Reply, Trouble, exchange, open_session
 from gpassk_opencompass.judges.llm.reception import list_of_models
-from gpassk_opencompass.judges.llm.servers import endpoint
 
 BLANKS = b' ' * 2**16
 BODY = json.dumps({'messages': [{'role': 'user', 'content': 'hi'}]}).encode()

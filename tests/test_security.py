@@ -25,10 +25,10 @@ from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
 from gpassk_opencompass import GPassKError, InputError
+from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.exchange import Kind, Trouble
 from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.store import VerdictStore
 from gpassk_opencompass.naming.names import ModelName, Settings, clean

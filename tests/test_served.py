@@ -14,8 +14,9 @@ from judging_run import pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, Pair, Verdict
+from gpassk_opencompass.chat.served import Served, told_in_list
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.servers import Served, UnfitJudge, told_in_list
+from gpassk_opencompass.judges.llm.canaries import UnfitJudge
 from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
@@ -188,7 +189,7 @@ def test_two_models_in_the_store_need_a_server_to_choose(tmp_path: Path) -> None
     for card in (ROOT_A, ROOT_B):
         with served(Model(), card) as server:
             judged(tmp_path, server)
-    with pytest.raises(IncompleteError, match='no judge server answers'):
+    with pytest.raises(IncompleteError, match='no server answers'):
         judged(tmp_path, server, patience=5.0)
 
 

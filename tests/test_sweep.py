@@ -10,6 +10,7 @@ from loguru import logger
 from sweeping import BASE, NAME, dataset_of, dump, expanded, model_of
 
 from gpassk_opencompass.sweep import DatasetName, LiveMathBenchName, RunName
+from gpassk_opencompass.sweep.configs import signature
 
 
 def test_a_huggingface_config_in_full(tmp_path: Path) -> None:
@@ -223,6 +224,19 @@ def test_the_evaluator_gets_what_the_template_says(tmp_path: Path) -> None:
         'thresholds': [0.0, 1.0],
         'unjudged_tolerance': 0.05,
     }
+
+
+def test_the_inferencer_gets_the_share_that_may_fail(tmp_path: Path) -> None:
+    """With another one the samples are the same, and so is the signature by which a run is found again."""
+    (tmp_path / 'b').mkdir()
+    plain, other = expanded(tmp_path, BASE), expanded(tmp_path / 'b', BASE + 'most_failed = 0.5\n')
+    assert 'most_failed' not in dataset_of(plain)['infer_cfg']['inferencer']
+    assert dataset_of(other)['infer_cfg']['inferencer'] == {
+        **dataset_of(plain)['infer_cfg']['inferencer'],
+        'most_failed': 0.5,
+    }
+    assert signature(plain[NAME]) == signature(other[NAME])
+    assert dump(tmp_path, BASE + 'most_failed = 10\n') == 2
 
 
 def test_the_evaluator_gets_the_judge_of_the_template(tmp_path: Path) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from .answer_equality import Answered, compare_answers, letters_of, options_of
 from .expression_equality import RULES
 from .expressions import as_tree
-from .final import FinalAnswer, final_answer, hedges
+from .final import FinalAnswer, answer_of, final_answer, hedges
 from .mutations import mutants_of
 from .normal import ascii_latex, join_thousands, normal_form
+from .thoughts import Parted, part
 
 __all__ = [
     'RULES',
     'Answered',
     'FinalAnswer',
+    'Parted',
+    'answer_of',
     'as_tree',
     'ascii_latex',
     'compare_answers',
@@ -23,4 +26,5 @@ __all__ = [
     'mutants_of',
     'normal_form',
     'options_of',
+    'part',
 ]

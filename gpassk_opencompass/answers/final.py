@@ -2,8 +2,8 @@ r"""The final answer of a response.
 
 A response states its answer in a box (`\boxed{…}`, `\fbox{…}`) or in words ("the answer is …", "答案是…").
 The last box wins, unless a later statement takes it back; without a box, the last spoken form; otherwise
-there is no answer. Several that differ are no choice: see `hedges`. Whatever a model writes up to `</think>`
-counts only if nothing after it holds an answer. All of it takes time linear in the response.
+there is no answer. Several that differ are no choice: see `hedges`. What a model thinks aloud (`thoughts`) is
+no answer: only what follows the thought can be one. All of it takes time linear in the response.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .candidates import (
     repeats,
     values_of,
 )
+from .thoughts import Parted, part
 
 _SPOKEN = re.compile(
     r'(?i:\banswers?)'
@@ -189,8 +190,6 @@ def _contradicts(stated: str, boxed: list[str]) -> bool:
     return not (_DECIMAL.search(stated) and _EXACT.search(whole))
 
 
-_THOUGHT = ('<think>', '</think>')
-
 # A text without an answer that stops after one of these was not finished.
 _UNFINISHED = re.compile(r'[A-Za-z\u4e00-\u9fff,，、;；:：=+\-*/^_<(\[{（\\]$')
 
@@ -227,6 +226,7 @@ def final_answer(response: str) -> FinalAnswer:
     - Without a box, what follows the last "the answer is", "Answer:", "答案是", "最终答案", … up to the end
       of the sentence, without its math delimiters.
     - If the last box never closes, the last one that does is taken, then a spoken form.
+    - Only what follows a thought is looked at; a response whose thought has no end has no answer.
 
     >>> final_answer(r'So $x = \boxed{\frac{1}{2}}$, as claimed.')
     FinalAnswer(text='\\frac{1}{2}', boxed=True, cut_off=False, hedged=False)
@@ -237,11 +237,15 @@ def final_answer(response: str) -> FinalAnswer:
     >>> final_answer(r'Therefore the result is \boxed{12').cut_off
     True
     """
-    thought, closed, reply = response.rpartition(_THOUGHT[1])
-    found = _search(reply)
-    cut_off = found.open_box or _THOUGHT[0] in reply or (not found.answers and _unfinished(reply))
-    if closed and not found.answers:
-        found = _search(thought)
+    return answer_of(part(response))
+
+
+def answer_of(response: Parted) -> FinalAnswer:
+    """Return the final answer of a response that was taken apart; see `final_answer`."""
+    if response.open:
+        return FinalAnswer('', False, True)
+    found = _search(response.said)
+    cut_off = found.open_box or (not found.answers and _unfinished(response.said))
     return FinalAnswer(', '.join(found.answers), found.boxed, cut_off, _several(found))
 
 

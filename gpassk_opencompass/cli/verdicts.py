@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from ..judges.llm.servers import served_of
+from ..chat.served import served_of
 from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..results.health import Generation
@@ -84,11 +84,23 @@ class GenerationsOfBatch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._noted: list[Sequence[Generation]] = []
+        self._said = ''
 
-    def note(self, generations: Sequence[Generation]) -> None:
-        """Keep what is known of the responses of one call, in their order."""
+    def note(self, generations: Sequence[Generation], said: str = '') -> None:
+        """Keep what is known of the responses of one call, in their order.
+
+        Args:
+            said: what the engine said of the first that is no usual response, such as a server's error.
+        """
         with self._lock:
             self._noted.append(list(generations))
+            self._said = self._said or said
+
+    def take_said(self) -> str:
+        """Return what the engine said of the first that is no usual response; '' if nothing."""
+        with self._lock:
+            said, self._said = self._said, ''
+        return said
 
     def take(self, count: int) -> Sequence[Generation]:
         """Return what was noted since the last time, of a batch of `count` prompts.
@@ -107,9 +119,14 @@ class Answered:
     Args:
         noted: of the model; anything but `GenerationsOfBatch` tells nothing: a model of one's own may have
             something else under this name.
+        seen: is given what was told of each batch, and what the engine said, before its first row is written;
+            an error that it raises ends the run.
     """
 
-    def __init__(self, noted: Any) -> None:
+    def __init__(
+        self, noted: Any, seen: Callable[[Sequence[Generation], str], object] = lambda told, said: None
+    ) -> None:
+        self._seen = seen
         self._noted = noted if isinstance(noted, GenerationsOfBatch) else GenerationsOfBatch()
         self._batch = range(0)
         self._told: Sequence[Generation] | None = []
@@ -120,13 +137,14 @@ class Answered:
 
     def begin(self, count: int) -> None:
         """Go on to the next batch, of `count` rows."""
-        self._noted.take(count)  # of a batch that failed
+        self._noted.take(count), self._noted.take_said()  # of a batch that failed
         self._batch, self._told = range(self._batch.stop, self._batch.stop + count), None
 
     def of_row(self, row: int) -> Generation:
         """Return what was said of a row of the batch, which must have been generated."""
         if self._told is None:
             self._told = self._noted.take(len(self._batch))
+            self._seen(self._told, self._noted.take_said())
         return self._told[self._batch.index(row)] if self._told and row in self._batch else Generation()
 
 

@@ -24,6 +24,7 @@ from .predictions import Journal, write_seal
 from .provenance import claim, provenance_of
 from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .task import current_task, difference
+from .unusual import MOST_FAILED, UnusualSamples, check_most_failed
 
 
 @ICL_INFERENCERS.register_module()
@@ -38,7 +39,20 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
     with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
     goes on, and the predictions appear in one step (see `Journal`).
+
+    Args:
+        most_failed: the share of the samples of a shard that may be no usual response, see
+            `results.health.STATES`; above it, and above 8, the run ends before the rows of that batch are
+            written.
+        arguments, more: as for `GenInferencer`.
+
+    Raises:
+        InputError: `most_failed` is no share.
     """
+
+    def __init__(self, *arguments: Any, most_failed: float = MOST_FAILED, **more: Any) -> None:
+        self._most_failed = check_most_failed(most_failed)
+        super().__init__(*arguments, **more)
 
     def inference(
         self,
@@ -60,13 +74,16 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         settings = claim(folder, provenance_of(task, self.model)).digest(inference)
         drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
-        self._answered = Answered(getattr(self.model, 'generations', None))
         result: list[Any] = []  # what is returned nobody reads
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
+            size, earlier = len(self._samples), self._journal.states()
+            unusual = UnusualSamples(predictions.stem, size, self._most_failed, earlier)
+            self._answered = Answered(getattr(self.model, 'generations', None), unusual.add)
             with _any_response_written(self._answered.of_row):
                 result = super().inference(
                     retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
                 )
+            unusual.report()
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         return result
 

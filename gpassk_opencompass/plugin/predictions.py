@@ -92,6 +92,15 @@ class Journal:
             whole.rename(self.draft)
         return whole is not None
 
+    def states(self) -> list[str]:
+        """Return the states of the finished samples that are no usual response."""
+        if not self._finished.exists():
+            return []
+        with self._finished.open('rb') as file:  # most lines say nothing of it, and need not be read
+            rows = [mapping(parse_json(line)) for line in file if b'"state"' in line]
+        told = [Generation.from_json(row.get('generation')) for row in rows]
+        return [one.state for one in told if one.state]
+
     def check(self) -> None:
         """Go on only with a shard that is still one's own; what is finished by now gets a checksum.
 

@@ -42,6 +42,8 @@ OPERATIONAL = frozenset(
             'num_gpus',
             'device_map',
         ),
+        # when a run ends
+        'most_failed',
         *('gpu_memory_utilization', 'cache_max_entry_count', 'max_batch_size', 'max_num_seqs', 'swap_space'),
     }
 )

@@ -70,6 +70,8 @@ class Score:
     unjudged: int
     truncated: int | None
     unanswered: int | None
+    unusual: int | None
+    """Samples that are no usual response: empty, a refusal, never drawn, …"""
     copies: int | None
     output_tokens: int | None
     """Sum over all samples of the run; None where no engine counted."""
@@ -210,6 +212,7 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'unjudged': result.unjudged,
         'truncated': result.health.truncated,
         'unanswered': result.health.unanswered,
+        'unusual': result.health.unusual,
         'copies': result.health.copies,
         'output_tokens': result.health.output_tokens,
         'health': result.health.mark,

@@ -31,8 +31,11 @@ _SUSPECT = {
 
 _MOST_NAMED = 5
 
-_CUT_OFF = 'were cut off: max_out_len is short'
-"""Where an engine says so."""
+_CUT_OFF = {
+    'engine': 'were cut off: max_out_len is short',
+    'both': 'were cut off, or look so where the engine says nothing: max_out_len is short',
+}
+"""Where an engine says so, of all or of some."""
 
 LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
 """Share of samples above which a run is marked beside its score."""
@@ -41,6 +44,7 @@ WORDS = {
     'truncated': 'cut off',
     'unanswered': 'without an answer',
     'unjudged': 'unjudged',
+    'unusual': 'no usual response',
     'copies': 'copies',
 }
 """What is counted of the samples -> how it is called for a reader."""
@@ -111,30 +115,54 @@ reasoning_tokens=None, state=None)
 def totals_of(generations: Sequence[Generation]) -> dict[str, Any]:
     """Return what a run cost and how its samples ended, for the block `gpassk`.
 
-    A sum is there only if it is known for every sample, and so is how many were cut off.
+    A sum is there only if it is known for every sample; a sample that was not drawn adds nothing.
 
-    >>> totals_of([Generation('stop', 9, 20), Generation('length', 9, 50)])
-    {'prompt_tokens': 18, 'output_tokens': 70, 'finish_reasons': {'stop': 1, 'length': 1}, \
-'truncated': 1, 'truncated_by': 'engine'}
+    >>> totals_of([Generation('stop', 9, 20), Generation('length', 9, 50), Generation(state='failed')])
+    {'states': {'failed': 1}, 'prompt_tokens': 18, 'output_tokens': 70, 'finish_reasons': {'stop': 1, \
+'length': 1, 'unknown': 1}}
     >>> totals_of([Generation('stop', 9, 20), Generation()])
-    {'finish_reasons': {'stop': 1, 'unknown': 1}}
+    {'states': {}, 'finish_reasons': {'stop': 1, 'unknown': 1}}
     """
-    if not any(map(any, generations)):
+    if not generations:
         return {}
-    totals: dict[str, Any] = {
-        name: sum(values)
-        for name in ('prompt_tokens', 'output_tokens')
-        if None not in (values := [getattr(one, name) for one in generations])
-    }
-    seconds = [one.seconds for one in generations if one.seconds is not None]
-    if len(seconds) == len(generations):
-        totals['seconds'] = round(fsum(seconds), 3)
-    reasons = Counter(one.finish_reason or UNKNOWN for one in generations)
+    totals: dict[str, Any] = {'states': dict(Counter(one.state for one in generations if one.state))}
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+        told = [getattr(one, name) for one in generations if one.state not in NOT_DRAWN]
+        if told and None not in told:
+            more = [getattr(one, name) or 0 for one in generations if one.state in NOT_DRAWN]
+            totals[name] = round(fsum([*told, *more]), 3) if name == 'seconds' else sum([*told, *more])
     if any(one.finish_reason for one in generations):
-        totals['finish_reasons'] = dict(reasons)
-    if all(one.finish_reason for one in generations):
-        totals |= {'truncated': reasons[CUT_OFF], 'truncated_by': 'engine'}
+        totals['finish_reasons'] = dict(Counter(one.finish_reason or UNKNOWN for one in generations))
     return totals
+
+
+def cut_off(generations: Sequence[Generation], looks: Sequence[bool]) -> tuple[list[bool], dict[str, Any]]:
+    """Say which responses were cut off: by the engine's word, where it says nothing by the look of the text.
+
+    Args:
+        generations: one a sample, or none at all.
+        looks: whether the text of each looks cut off; none at all if nobody looked.
+
+    Returns:
+        Of each sample whether it was cut off, and how many were, for the block `gpassk`; ([], {}) where
+        that is not known of all.
+
+    >>> cut_off([Generation('length'), Generation(), Generation('stop')], [False, True, True])
+    ([True, True, False], {'truncated': 2, 'truncated_by': 'both', 'truncated_known': {'engine': 2, \
+'text': 1}})
+    """
+    told = generations or [Generation()] * len(looks)
+    by_engine = [bool(one.finish_reason) or one.state in NOT_DRAWN for one in told]
+    if not told or not (looks or all(by_engine)):
+        return [], {}
+    cut = [
+        one.finish_reason == CUT_OFF and one.state not in NOT_DRAWN if known else looks[place]
+        for place, (one, known) in enumerate(zip(told, by_engine, strict=True))
+    ]
+    known = {'engine': sum(by_engine), 'text': len(told) - sum(by_engine)}
+    who = [name for name, count in known.items() if count]
+    by = who[0] if len(who) == 1 else 'both'
+    return cut, {'truncated': sum(cut), 'truncated_by': by, 'truncated_known': known}
 
 
 class Health(NamedTuple):
@@ -143,6 +171,7 @@ class Health(NamedTuple):
     truncated: cut off before their end.
     unanswered: without a final answer.
     unjudged: without a verdict; they count as incorrect.
+    unusual: in one of the `STATES`: empty, a refusal, never drawn, …
     copies: repeat a long response of another replica word for word.
     output_tokens: of all samples together.
     """
@@ -151,6 +180,7 @@ class Health(NamedTuple):
     truncated: int | None
     unanswered: int | None
     unjudged: int
+    unusual: int | None
     copies: int | None
     output_tokens: int | None
 
@@ -163,7 +193,7 @@ class Health(NamedTuple):
     def mark(self) -> str:
         """Return what is said beside the score of a run above one of the `LIMITS`, else ''.
 
-        >>> Health(240, 212, 235, 0, 0, None).mark
+        >>> Health(240, 212, 235, 0, 0, 0, None).mark
         '88.3 % cut off, 97.9 % without an answer'
         """
         shares = {what: self.share(what) for what in LIMITS}
@@ -188,9 +218,9 @@ class Health(NamedTuple):
     def line(self) -> str:
         """Return all that is known in one line.
 
-        >>> Health(240, 12, 0, 0, 0, 48_000).line
-        'cut off 5.0 %, without an answer 0.0 %, unjudged 0.0 %, copies 0.0 %, output tokens a response 200, \
-in all 48,000'
+        >>> Health(240, 12, 0, 0, 3, 0, 48_000).line
+        'cut off 5.0 %, without an answer 0.0 %, unjudged 0.0 %, no usual response 1.2 %, copies 0.0 %, \
+output tokens a response 200, in all 48,000'
         """
         return ', '.join(f'{name} {text}' for name, text in self.cells.items() if text != '–')
 
@@ -203,6 +233,7 @@ def health_of(block: Mapping[str, Any]) -> Health:
         truncated=block.get('truncated'),
         unanswered=block.get('unanswered'),
         unjudged=block.get('unjudged', sum(counts.get('unjudged', ()))),
+        unusual=None if (states := block.get('states')) is None else sum(states.values()),
         copies=mapping(block.get('replicas')).get('long_repeats'),
         output_tokens=block.get('output_tokens'),
     )
@@ -268,12 +299,19 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
     if not isinstance(samples, int):
         return []
     counts = {name: block.get(name) for name in _SUSPECT}
-    known = {'truncated': _CUT_OFF} if block.get('truncated_by') == 'engine' else {}
-    return [
-        f'{count} of {samples} responses {(_SUSPECT | known)[name]}'
+    by = block.get('truncated_by')
+    known = {'truncated': _CUT_OFF[by]} if isinstance(by, str) and by in _CUT_OFF else {}
+    said = [
+        (f'{count} of {samples} responses {(_SUSPECT | known)[name]}', count)
         for name, count in counts.items()
-        if isinstance(count, int) and count > NOTEWORTHY * samples
     ]
+    states = mapping(block.get('states'))
+    said += [
+        (f'{states[name]} of {samples} samples {words}', states[name])
+        for name, words in STATES.items()
+        if name in states
+    ]
+    return [text for text, count in said if isinstance(count, int) and count > NOTEWORTHY * samples]
 
 
 def self_test_notes(block: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import Metric, metric_means, metric_table
 from ..version import __version__
-from .health import CUT_OFF, Generation, totals_of
+from .health import Generation, cut_off, totals_of
 
 SCHEMA = 2
 """Version of the record's layout; raised when a reader would have to change."""
@@ -166,14 +166,14 @@ def write_record(
         judgements, answers: one a row.
         judge: who judged; asked for its identity and statistics.
         generations: one a row, or none at all: what the engine said of it.
-        unfinished: one a row, or none at all: whether the text looks cut off. It counts where the engine
-            does not say of all.
+        unfinished: one a row, or none at all: whether the text looks cut off. It counts of those of which
+            the engine says nothing.
         more: further entries of the block `gpassk`.
     """
     from ..judges.self_test import self_test_block  # the rule judge: who only reads records needs none
 
     rows = questions.rows
-    guessed = {'truncated_by': 'text'} if 'truncated' in more else {}
+    cut, truncated = cut_off(generations, unfinished)
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
     undecided = np.array([judgement.undecided for judgement in judgements])[rows].sum(1)
     record = counts_record(
@@ -187,18 +187,16 @@ def write_record(
         undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
         **self_test_block(judge, questions.uid, questions.question, questions.reference),
-        **{**more, **guessed, **totals_of(generations)},
+        **{**more, **truncated, **totals_of(generations)},
     )
     record['details'] |= {
         'answers': [[answers[row] for row in question] for question in rows],
         'verdicts': [''.join(question) for question in verdicts],
         **_deciders(judgements, rows),
     }
-    if record['gpassk'].get('truncated_by') == 'engine':
-        unfinished = [one.finish_reason == CUT_OFF for one in generations]
-    cut = np.array(unfinished, dtype=bool)
-    if cut.any():
-        record['details']['completed'] = measures.of_completed(verdicts == '1', ~cut[rows])
+    if any(cut):
+        whole = ~np.array(cut)[rows]
+        record['details']['completed'] = measures.of_completed(verdicts == '1', whole)
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 LAYOUT = 1
 """Version of the columns of a sample file; raised when a reader would have to change."""
 
-TOLD = ('output_tokens', 'prompt_tokens', 'reply_key', 'response_characters')
+TOLD = (
+    *('output_tokens', 'prompt_tokens', 'reply_key', 'response_characters', 'reasoning_characters'),
+    *('reasoning_tokens', 'state'),
+)
 """Columns that Lighteval's rows have too, an entry a sample; those of which nothing is known are left out."""
 
 WORDS = {symbol: verdict.value for verdict, symbol in SYMBOLS.items()}
@@ -68,6 +71,7 @@ COLUMNS = (
     Column('reasoning_tokens', 'int64', 'Tokens of the thinking alone'),
     Column('state', 'label', 'What kind of response it is, where it is no usual one; null otherwise'),
     Column('response_characters', 'int64', 'Length of the response'),
+    Column('reasoning_characters', 'int64', 'Length of the thought in its text; null where there is none'),
     Column('file', 'label', 'The file with the response, as seen from the folder of the result'),
     Column(
         'row',

@@ -102,6 +102,11 @@ class OlderDetails(Details):
     output_tokens: _WholesOfEach = _about('Generated tokens of the n samples.')
     prompt_tokens: _WholesOfEach = _about('Tokens of the prompts of the n samples.')
     response_characters: _WholesOfEach = _about('Lengths of the n responses.')
+    reasoning_characters: _WholesOfEach = _about('Lengths of their thoughts.')
+    reasoning_tokens: _WholesOfEach = _about('Tokens of the thoughts of the n samples.')
+    state: Annotated[list[list[str | None]], Field(min_length=1)] = _about(
+        'What kind of response each is, where it is no usual one.'
+    )
     reply_key: Annotated[list[list[str | None]], Field(min_length=1)] = _about('Keys of a verdict store.')
 
 
@@ -252,12 +257,16 @@ class Block(BaseModel):
     unboxed: Whole = _about('Responses without a boxed answer.')
     unanswered: Whole = _about('Responses without a final answer.')
     truncated: Whole = _about('Responses that were cut off.')
-    truncated_by: Literal['engine', 'text'] = _about(
-        'Who says that they were cut off: the engine of each, or else the look of the text.'
+    truncated_by: Literal['engine', 'text', 'both'] = _about(
+        'Who says that they were cut off: the engine of each, the look of the text, or of some this, of some '
+        'that.'
     )
+    truncated_known: Tally = _about('Of how many samples the engine says it, and of how many the text.')
+    states: Tally = _about('Samples that are no usual response, by what they are; empty if there are none.')
     finish_reasons: Tally = _about('Samples by why the engine ended them; unknown where it did not say.')
     prompt_tokens: Whole = _about('Of all prompts together, each as often as it was sent.')
     output_tokens: Whole = _about('Of all responses together.')
+    reasoning_tokens: Whole = _about('Of all thoughts together; output_tokens counts them, too.')
     seconds: Annotated[float, Field(ge=0)] = _about('From request to reply, of all samples together.')
     hedged: Whole = _about('Responses that state more answers than are asked for; they count as incorrect.')
     self_test: SelfTest = _about('References of which the rule judge accepts a wrong answer.')

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..answers import FinalAnswer, final_answer
+from ..answers import final_answer
 from ..errors import InputError
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..judges.self_test import self_test_block
-from ..results.health import Generation, Health, remarks_of, totals_of
+from ..responses import Response, read_responses
+from ..results.health import Generation, Health, cut_off, remarks_of, totals_of
 from ..results.record import SYMBOLS, Measures, undecided_reasons
 from ..results.samples import SampleColumns
 from ..scoring import Samples, answer_counts, judge_rows
@@ -168,15 +169,25 @@ class Judged:
     questions: list[Sampled]
     judge: Judge
     judgements: list[Judgement]
-    answers: list[FinalAnswer]
-    responses: Sequence[str]
-    generations: Sequence[Generation]
+    responses: list[Response]
+    texts: Sequence[str]
+    """Of the responses, as they are."""
     places: Sequence[tuple[Path, int]]
     """See `Responded.places`; [] unless they are known of all."""
 
     def counts(self) -> dict[str, int]:
-        """Count the responses without a box, without an answer, cut off, and hedged."""
-        return answer_counts(self.answers, self.judgements)
+        """Count the responses without a box, without an answer, and hedged."""
+        return answer_counts(self.responses, self.judgements)
+
+    @property
+    def generations(self) -> list[Generation]:
+        """Return what is known of how each response came to its end."""
+        return [response.generation for response in self.responses]
+
+    @property
+    def looks(self) -> list[bool]:
+        """Return whether the text of each response looks cut off."""
+        return [response.answer.cut_off for response in self.responses]
 
     def remarks(self, block: Mapping[str, Any] | None = None) -> list[str]:
         """Return what a reader should know of responses and judge before quoting a score.
@@ -184,15 +195,16 @@ class Judged:
         Args:
             block: `gpassk` of the record that was made of them, so that references are not tried twice.
         """
-        known = {**self.counts(), **totals_of(self.generations)}
-        unjudged = sum(judgement.verdict is Verdict.UNJUDGED for judgement in self.judgements)
+        generations = self.generations
+        known = {**self.counts(), **cut_off(generations, self.looks)[1], **totals_of(generations)}
         health = Health(
-            len(self.responses),
-            known['truncated'],
-            known['unanswered'],
-            unjudged,
-            None,
-            known.get('output_tokens'),
+            samples=len(self.responses),
+            truncated=known['truncated'],
+            unanswered=known['unanswered'],
+            unjudged=sum(judgement.verdict is Verdict.UNJUDGED for judgement in self.judgements),
+            unusual=sum(known['states'].values()),
+            copies=None,
+            output_tokens=known.get('output_tokens'),
         )
         reasons = undecided_reasons(self.judgements)
         told = block or {
@@ -214,18 +226,18 @@ class Judged:
 def judged_by(judge: Judge, asked: Sequence[Responded]) -> Judged:
     """Return the questions with the judge's verdicts; each different final answer is judged once."""
     samples = samples_of(asked)
-    answers = [final_answer(response) for response in samples.response]
-    judgements = judge_rows(samples, answers, judge)
+    responses = read_responses(samples.response, samples.generation)
+    judgements = judge_rows(samples, responses, judge)
     symbols = iter(SYMBOLS[judgement.verdict] for judgement in judgements)
-    given = iter(answer.text for answer in answers)
+    given = iter(response.answer.text for response in responses)
     questions = []
     for one in asked:
         verdicts = ''.join(next(symbols) for _ in one.responses)
         texts = tuple(next(given) for _ in one.responses)
         questions.append(Sampled(one.about, verdicts, texts, one.question, one.reference))
     places = [place for one in asked for place in one.places]
-    known = places if len(places) == len(answers) else []
-    return Judged(questions, judge, judgements, answers, samples.response, samples.generation, known)
+    known = places if len(places) == len(responses) else []
+    return Judged(questions, judge, judgements, responses, samples.response, known)
 
 
 def seen_from(folder: Path, places: Sequence[tuple[Path, int]]) -> dict[str, list[Any]]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _OF_SAMPLES = (
     *('unjudged_reasons', 'undecided_reasons', 'origins', 'hedged', 'unboxed', 'unanswered'),
-    *('truncated', 'truncated_by', 'finish_reasons', 'prompt_tokens', 'output_tokens', 'seconds'),
+    *('truncated', 'truncated_by', 'truncated_known', 'states', 'finish_reasons'),
+    *('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'),
     *('replicas', 'self_test', 'judge'),
 )
 """Entries of `gpassk` that hold for the same samples with the same verdicts, whatever k and τ."""
@@ -118,21 +119,25 @@ def _of_judged(
     known: SampleColumns,
     more: Mapping[str, Any],
 ) -> tuple[dict[str, Any], SampleColumns]:
-    answers = [answer.text for answer in judged.answers]
+    answers = [response.answer.text for response in judged.responses]
+    generations = judged.generations
     record = write_record(
         columns,
         measures,
         judged.judgements,
         answers,
         judged.judge,
-        judged.generations,
-        [answer.cut_off for answer in judged.answers],
+        generations,
+        judged.looks,
         **judged.counts(),
-        replicas=describe_replicas(judged.responses, columns.rows),
+        replicas=describe_replicas(judged.texts, columns.rows),
         **more,
     )
-    told = {'response_characters': [len(response) for response in judged.responses], **known}
-    generations = judged.generations
+    told: SampleColumns = {
+        'response_characters': [len(text) for text in judged.texts],
+        'reasoning_characters': [response.reasoning_characters for response in judged.responses],
+        **known,
+    }
     return record, sample_columns(columns.uid, columns.rows, judged.judgements, answers, generations, told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError, TemplateError
@@ -25,7 +25,7 @@ ANY_VERSION = LIVE_MATH_BENCH.lower()
 
 BENCHMARK_LINES = words("""
     benchmarks version dataset_path dataset_revision dataset_splits dataset_languages cot
-    eval_urls eval_model_name thresholds judge unjudged_tolerance
+    eval_urls eval_model_name thresholds judge unjudged_tolerance most_failed
 """)
 """Lines of a template that this module reads."""
 
@@ -49,6 +49,7 @@ class TemplateBenchmark:
         rows: the arguments of that class that say which questions.
         cot: whether the prompts ask for step-by-step reasoning.
         evaluator: arguments of `GPassKEvaluator`.
+        inferencer: arguments of `SeededGenInferencer`.
     """
 
     key: str
@@ -58,6 +59,7 @@ class TemplateBenchmark:
     rows: Mapping[str, Any]
     cot: bool
     evaluator: Mapping[str, Any]
+    inferencer: Mapping[str, Any] = field(default_factory=dict)
 
     def name(self, ks: tuple[int, ...], n: int) -> DatasetName:
         """Return the name with these k and n."""
@@ -79,7 +81,11 @@ class TemplateBenchmark:
                     'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
                 },
                 'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
-                'inferencer': {'type': 'gpassk_opencompass.SeededGenInferencer', 'max_out_len': max_out_len},
+                'inferencer': {
+                    'type': 'gpassk_opencompass.SeededGenInferencer',
+                    'max_out_len': max_out_len,
+                    **self.inferencer,
+                },
             },
             'eval_cfg': {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', **self.evaluator}},
         }
@@ -102,8 +108,11 @@ def read_benchmarks(variables: Mapping[str, Any]) -> tuple[TemplateBenchmark, ..
     paths = _read_paths(variables, keys)
     revisions = _read_revisions(variables)
     evaluator = _read_evaluator(variables)
+    inferencer = {}
+    if 'most_failed' in variables:
+        inferencer['most_failed'] = SHARE.read(variables['most_failed'], 'most_failed')
     benchmarks = tuple(
-        TemplateBenchmark(key, *fields, cot, evaluator)
+        TemplateBenchmark(key, *fields, cot, evaluator, inferencer)
         for key in keys
         for fields in _questions_of(key, _path(paths, key), _path(revisions, key), variables)
     )

@@ -135,7 +135,7 @@ First names and places, then how many requests at a time, on how many GPUs.
 
 NOT_DATASET = words("""
     abbr api_key_env store url urls
-    attempts concurrency patience progress rate total_time unjudged_tolerance workers
+    attempts concurrency most_failed patience progress rate total_time unjudged_tolerance workers
 """)
 """Fields of a data set and its judge, at any depth, that do not change a verdict.
 

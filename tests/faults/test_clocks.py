@@ -15,8 +15,8 @@ from judging import judge_with
 from judging_run import pairs_of
 
 from gpassk_opencompass import times
+from gpassk_opencompass.chat.waiting import WallClock
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.llm.exchange import WallClock
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
 pytestmark = pytest.mark.e2e

@@ -283,7 +283,7 @@ def test_servers_that_are_down_stop_the_run_with_a_message() -> None:
     """After the patience given."""
     with JudgeServer(lambda asked: Fail(503)) as server:
         metric = metric_of(**llm(server, patience=0.2, attempts=1))
-        with pytest.raises((IncompleteError, InputError), match=r'no judge server answers|stayed unjudged'):
+        with pytest.raises((IncompleteError, InputError), match=r'no server answers|stayed unjudged'):
             judged(metric, DOCS, RESPONSES)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ...answers.thoughts import part
+from ...chat.completion import ENDS, Reply, completion_request
 from ..prompts import Asked, Prompts, squeezed
 from ..protocol import Pair, Verdict
-from .exchange import Reply
-from .settings import completion_request
 
 _CONTEXT = 24
 """Characters around a box, blanks not counted, that make it a copy where they stand in the prompt as well."""
@@ -82,21 +82,7 @@ WHOLE = frozenset({'stop', 'eos', 'eos_token', 'stop_sequence', 'end_turn'})
 lmdeploy, SGLang, transformers, Gemini), and what others document for the same: `eos` (Together), `eos_token`
 and `stop_sequence` (TGI), `end_turn` (Anthropic)."""
 
-_REASONS = {
-    '': 'no finish reason',
-    'length': 'cut',
-    'max_tokens': 'cut',
-    'model_length': 'cut',
-    'max_length': 'cut',
-    'model_context_window_exceeded': 'cut',
-    'content_filter': 'filtered',
-    'safety': 'filtered',
-    'refusal': 'filtered',
-    'abort': 'aborted',
-    'cancelled': 'aborted',
-    'error': 'aborted',
-    'time_limit': 'aborted',
-}
+_REASONS = {'': 'no finish reason', **ENDS}
 _LONGEST_NAME = 40
 
 _EXPLAINED = {
@@ -125,18 +111,6 @@ _MEANING = {
     'no': Verdict.INCORRECT,
     '否': Verdict.INCORRECT,
 }
-
-# How models mark what they think aloud: DeepSeek, Qwen and most others, Seed-OSS; Magistral; OpenThinker;
-# Kimi; gpt-oss, whose thought ends where another channel begins.
-_TAG = re.compile(
-    r'<(?P<end>/?)(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>'
-    r'|\[(?P<end2>/?)think\]'
-    r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
-    r'|◁(?P<end4>/?)think▷'
-    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))',
-    re.IGNORECASE,
-)
-_QUOTES = frozenset('`"\'“”‘’「」')
 
 
 class Heard(NamedTuple):
@@ -209,25 +183,9 @@ def _not_whole(finish: str) -> str:
 
 
 def _behind_thoughts(text: str, slots: str) -> str | None:
-    """Return what follows the last end of a thought; None if another one begins there and does not end.
-
-    A tag in quotation marks is talked about. One that stands in the slots of the prompt may be quoted without
-    them; it begins a thought only where the reply begins with it.
-    """
-    start, opened = 0, False
-    for tag in _TAG.finditer(text):
-        if _is_quoted(text, tag):
-            continue
-        if any(tag.groups()):
-            start, opened = tag.end(), False
-        else:
-            opened = opened or not text[start : tag.start()].strip() or tag[0] not in slots
-    return None if opened else text[start:]
-
-
-def _is_quoted(text: str, tag: re.Match[str]) -> bool:
-    before, after = text[tag.start() - 1 : tag.start()], text[tag.end() : tag.end() + 1]
-    return before in _QUOTES and after in _QUOTES
+    """Return what follows the last end of a thought; None if another one begins there and does not end."""
+    parted = part(text, slots)
+    return None if parted.open else parted.said
 
 
 def _meaning(box: re.Match[str]) -> Verdict:

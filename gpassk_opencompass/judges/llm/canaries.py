@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
+from ...chat.completion import Reply
+from ...chat.traffic import Job
+from ...errors import InputError
 from ..protocol import Pair, Verdict
 from ..store import verdict_key
 from .asking import Asking, Heard
-from .exchange import Reply
-from .servers import UnfitJudge
-from .traffic import Job
 
 _EXCERPT = 200
 _FIRST, _EVERY = 16, 256
@@ -24,6 +24,10 @@ _WAYS_OUT = (
     'No result is written. `gpassk judge-ping` shows all such pairs and what to do; canaries=False judges '
     'without them, and the result says so'
 )
+
+
+class UnfitJudge(InputError):
+    """A judge whose verdicts cannot be used: it fails pairs with known verdicts, or is not one judge."""
 
 
 class Canary(NamedTuple):

@@ -16,16 +16,19 @@ from typing import Any
 from loguru import logger
 from tqdm import tqdm
 
+from ...chat.apart import run_apart
+from ...chat.completion import Reply
+from ...chat.limits import Limits
+from ...chat.served import Served
+from ...chat.traffic import Job, Traffic
+from ...chat.waiting import Clock
 from ..prompts import Asked, Candidate, Prompts, find_prompts, settle
 from ..protocol import Judgement, Pair, Verdict
 from ..store import STORE_VARIABLE, VerdictStore, verdict_key
 from .asking import Asking, Heard, explained
-from .canaries import Canary, Examination
-from .exchange import Clock, Reply, run_apart
+from .canaries import Canary, Examination, UnfitJudge
 from .reception import Reception
-from .servers import Served, UnfitJudge
-from .settings import MAX_TOKENS, Limits, api_key, llm_settings
-from .traffic import Job, Traffic
+from .settings import MAX_TOKENS, api_key, llm_settings
 
 _EXCERPT = 400
 _READ_BY = 2

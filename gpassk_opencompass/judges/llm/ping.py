@@ -13,16 +13,21 @@ from typing import Any, NamedTuple
 import aiohttp
 from yarl import URL
 
+from ...chat.apart import run_apart
+from ...chat.completion import Reply
+from ...chat.exchange import exchange, open_session
+from ...chat.limits import Limits
+from ...chat.routes import endpoints
+from ...chat.served import Served, list_of_models, told_by, told_in_list
+from ...chat.trouble import Kind, Trouble
+from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import InputError
 from ...keys import hidden
 from ..prompts import Prompts, find_prompts
 from ..protocol import Verdict
 from .asking import Asking, Heard, explained
 from .canaries import CANARIES, Canary
-from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session, run_apart
-from .reception import list_of_models
-from .servers import Served, endpoints, told_by, told_in_list
-from .settings import MAX_TOKENS, Limits, api_key, sampling_fields, whole_reasons
+from .settings import MAX_TOKENS, api_key, sampling_fields, whole_reasons
 
 ATTEMPTS = 3
 """For each pair. Only what failed quickly is tried again: to wait for a dead server once is enough."""

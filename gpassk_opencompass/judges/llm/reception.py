@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-import aiohttp
 from yarl import URL
 
+from ...chat.completion import Reply
+from ...chat.exchange import exchange, open_session
+from ...chat.limits import Limits
+from ...chat.served import Served, list_of_models, served_of, told_by, told_in_list
+from ...chat.traffic import Job, Traffic, hopeless, refusal
+from ...chat.trouble import Kind, Trouble
+from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import IncompleteError
 from ..store import VerdictStore, verdict_key
 from .asking import Asking
-from .canaries import DIGEST, EASY, INJECTED, Examination
-from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session, read_body
-from .servers import Served, UnfitJudge, served_of, told_by, told_in_list
-from .settings import Limits
-from .traffic import Job, Traffic, hopeless, refusal
+from .canaries import DIGEST, EASY, INJECTED, Examination, UnfitJudge
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _GRACE = 1.0
@@ -239,14 +239,3 @@ class Reception:
             passed = 'passed' if self._canaries else 'not asked'
             served = self.served.told() if self.served else {}
             self._store.note(key, {'judge': self._about, 'served': served, 'canaries': passed})
-
-
-async def list_of_models(session: aiohttp.ClientSession, url: URL) -> Any:
-    """Return what a server's `GET /v1/models` says; None where there is no such thing."""
-    address = url.parent.parent / 'models'
-    timeout = aiohttp.ClientTimeout(total=_LIST_TIMEOUT)
-    with suppress(aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError, RecursionError, Trouble):
-        async with session.get(address, allow_redirects=False, timeout=timeout) as response:
-            if response.status == 200:
-                return json.loads(await read_body(response))
-    return None

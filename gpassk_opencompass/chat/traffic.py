@@ -1,4 +1,4 @@
-"""Many requests over all servers of a judge at once, until each has a reply or is given up.
+"""Many requests over several servers at once, until each has a reply or is given up.
 
 A request goes to the least loaded server that can take it. One that fails waits a little and comes before the
 fresh ones, at whichever server is free then. A server that fails again and again is set aside and tried with
@@ -18,10 +18,13 @@ import aiohttp
 from loguru import logger
 from yarl import URL
 
-from ...errors import IncompleteError, InputError
-from .exchange import Clock, Kind, Reply, Trouble, WallClock, backoff, exchange, open_session
-from .servers import Route
-from .settings import Limits
+from ..errors import IncompleteError, InputError
+from .completion import Reply
+from .exchange import exchange, open_session
+from .limits import Limits
+from .routes import Route
+from .trouble import Kind, Trouble
+from .waiting import Clock, WallClock, backoff
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
@@ -32,6 +35,9 @@ _OPEN_SHARE = 4
 
 REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
+
+KEPT = 'verdicts'
+"""What a run without servers has of earlier replies, in the words of its error."""
 
 _COUNTED = frozenset({Kind.LOST, Kind.BROKEN})
 
@@ -67,7 +73,7 @@ class Traffic:
     """The requests of one run.
 
     Args:
-        urls: endpoints, see `servers.endpoint`.
+        urls: endpoints, see `routes.endpoint`.
         limits: how hard to try.
         received, abandoned: called in the thread of the event loop, one of them in the end for each job.
         api_key: sent to the servers, removed from their messages.
@@ -304,9 +310,9 @@ def refusal(url: URL, trouble: Trouble) -> InputError:
     )
 
 
-def hopeless(urls: Sequence[URL], what: str, patience: float) -> IncompleteError:
+def hopeless(urls: Sequence[URL], what: str, patience: float, kept: str = KEPT) -> IncompleteError:
     """Return the error that says: none of these servers answers, and `what` happened last."""
     return IncompleteError(
-        f'no judge server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. The '
-        'verdicts so far are kept: start the servers and run the same command again to ask for the rest.'
+        f'no server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. The {kept} so '
+        'far are kept: start the servers and run the same command again to ask for the rest.'
     )

@@ -1,0 +1,129 @@
+"""A chat completion: the body that asks for one, and what stands in the one that comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..keys import hidden
+from .trouble import Kind, Trouble, server_message
+
+
+def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> bytes:
+    """Return the body of a request for one chat completion.
+
+    >>> completion_request('judge', 'Is it?', {'temperature': 0.0})
+    b'{"model": "judge", "messages": [{"role": "user", "content": "Is it?"}], "temperature": 0.0}'
+    """
+    messages = [{'role': 'user', 'content': prompt}]
+    return json.dumps({'model': model, 'messages': messages, **sampling}).encode()
+
+
+ENDS = {
+    'length': 'cut',
+    'max_tokens': 'cut',
+    'model_length': 'cut',
+    'max_length': 'cut',
+    'model_context_window_exceeded': 'cut',
+    'content_filter': 'filtered',
+    'safety': 'filtered',
+    'refusal': 'filtered',
+    'abort': 'aborted',
+    'cancelled': 'aborted',
+    'error': 'aborted',
+    'time_limit': 'aborted',
+}
+"""Finish reason, in small letters, of a reply that did not come to its own end → what happened to it. The
+words are those of OpenAI, vLLM, lmdeploy, SGLang, TGI, Anthropic, Gemini and Mistral."""
+
+_THOUGHTS = ('reasoning', 'reasoning_content')
+
+
+class Reply(NamedTuple):
+    """What a model wrote. Counts are as the server sent them, whatever that is; None where it did not."""
+
+    text: str
+    """What a server sends apart as the reasoning is no part of it."""
+    finish: str = ''
+    """Why it ended, in the server's word; '' where it did not say."""
+    model: str = ''
+    """What the server calls the model; '' where it did not say."""
+    fingerprint: str = ''
+    """The server's `system_fingerprint`, likewise."""
+    thought: str = ''
+    """Reasoning that the server sent apart from the text: `reasoning` (vLLM since 2026) or
+    `reasoning_content` (before, lmdeploy, DeepSeek)."""
+    refusal: str = ''
+    """What OpenAI sends in place of a text that the model refuses."""
+    calls_tool: bool = False
+    prompt_tokens: Any = None
+    output_tokens: Any = None
+    reasoning_tokens: Any = None
+
+    def hiding(self, secret: str) -> Reply:
+        """Return it without the secret, which some gateways quote in errors that they send as replies."""
+        words = (name for name, part in self._asdict().items() if isinstance(part, str))
+        secretless: dict[str, Any] = {name: hidden(getattr(self, name), secret) for name in words}
+        return self._replace(**secretless)
+
+
+def read_reply(content: bytes) -> Reply:
+    """Return what stands in a body of JSON that should be a chat completion.
+
+    Raises:
+        Trouble: it is none.
+    """
+    try:
+        return reply_of(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        raise Trouble(Kind.BROKEN, 'malformed reply', server_message(content)) from error
+
+
+def reply_of(completion: Any) -> Reply:
+    """Return what stands in a chat completion.
+
+    Args:
+        completion: the object that its JSON is.
+
+    Raises:
+        Trouble: it is no completion, or has no choice.
+    """
+    try:
+        if completion['choices'] == []:
+            raise Trouble(Kind.BROKEN, 'no choice', server_message(json.dumps(completion).encode()))
+        choice = completion['choices'][0]
+        message, usage = choice['message'], completion.get('usage') or {}
+        details = usage.get('completion_tokens_details') or {}
+        return Reply(
+            _text(message.get('content') if _has_more(message) else message['content']),
+            _word(choice.get('finish_reason')),
+            _word(completion.get('model')),
+            _word(completion.get('system_fingerprint')),
+            next(filter(None, (_word(message.get(name)) for name in _THOUGHTS)), ''),
+            _word(message.get('refusal')),
+            bool(message.get('tool_calls') or message.get('function_call')),
+            usage.get('prompt_tokens'),
+            usage.get('completion_tokens'),
+            details.get('reasoning_tokens'),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        said = server_message(json.dumps(completion, default=str).encode())
+        raise Trouble(Kind.BROKEN, 'malformed reply', said) from error
+
+
+def _has_more(message: Any) -> bool:
+    """Whether a message may lack its content: some servers leave it out beside these."""
+    return any(message.get(name) for name in (*_THOUGHTS, 'refusal', 'tool_calls', 'function_call'))
+
+
+def _text(content: Any) -> str:
+    if content is None:
+        return ''
+    if not isinstance(content, str):
+        raise TypeError(f'content is no text but {type(content).__name__}')
+    return content
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else '' if value is None else json.dumps(value)

@@ -1,0 +1,86 @@
+"""What an engine's answer to one prompt is: the text that OpenCompass gets, and how it came to its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..chat.completion import ENDS, Reply, reply_of
+from ..chat.trouble import Trouble
+from ..results.health import CUT_OFF, NOT_DRAWN, Generation
+
+OPEN, CLOSE = '<think>', '</think>'
+
+
+def response_of(
+    completion: Any, seconds: float | None = None, think_tag: str = CLOSE
+) -> tuple[str, Generation]:
+    """Return the text of a chat completion, and what its server tells of it.
+
+    Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
+    content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
+    usual response has a state of `results.health.STATES`; of those in `NOT_DRAWN` the text is ''.
+
+    Args:
+        completion: the object that the JSON of a reply is, or what `chat.completion` made of it.
+        seconds: from the request to the reply.
+        think_tag: what stands between reasoning and content.
+
+    >>> message = {'reasoning': '6 · 7', 'content': '42'}
+    >>> response_of({'choices': [{'message': message, 'finish_reason': 'stop'}]})[0]
+    '6 · 7</think>42'
+    >>> message = {'reasoning': '6 · 7 is', 'content': None}
+    >>> response_of({'choices': [{'message': message, 'finish_reason': 'length'}]})[0]
+    '<think>6 · 7 is'
+    >>> response_of({'choices': []})[1].state
+    'no choice'
+    """
+    try:
+        reply = completion if isinstance(completion, Reply) else reply_of(completion)
+    except Trouble as trouble:
+        return '', Generation(state='no choice' if trouble.reason == 'no choice' else 'failed')
+    end = ENDS.get(reply.finish.casefold())
+    text = _text_of(reply, think_tag)
+    state = _state_of(reply, end, text)
+    told = {
+        'finish_reason': CUT_OFF if end == 'cut' else reply.finish,
+        'prompt_tokens': reply.prompt_tokens,
+        'output_tokens': reply.output_tokens,
+        'seconds': seconds,
+        'reasoning_tokens': reply.reasoning_tokens,
+        'state': state,
+    }
+    return ('' if state in NOT_DRAWN else text), Generation.from_json(told)
+
+
+def state_of_text(text: str, finish_reason: str | None) -> str | None:
+    """Return the state of a response of which no more is known than its text and end; None if it is usual.
+
+    One that was cut off counts as usual, whatever there is of it.
+
+    >>> state_of_text('<think>so 42</think>', 'stop'), state_of_text('<think>so', 'length')
+    ('thought only', None)
+    """
+    if finish_reason == CUT_OFF:
+        return None
+    if not text.strip():
+        return 'empty'
+    _, closed, answer = text.rpartition(CLOSE)
+    unclosed = not closed and text.lstrip().startswith(OPEN)
+    return 'thought only' if unclosed or (closed and not answer.strip()) else None
+
+
+def _text_of(reply: Reply, think_tag: str) -> str:
+    content = reply.text if reply.text.strip() else reply.refusal or reply.text
+    if not reply.thought:
+        return content
+    return f'{reply.thought}{think_tag}{content}' if content.strip() else f'{OPEN}{reply.thought}'
+
+
+def _state_of(reply: Reply, end: str | None, text: str) -> str | None:
+    if reply.refusal or reply.finish.casefold() == 'refusal':
+        return 'refusal'
+    if end in NOT_DRAWN:
+        return end
+    if reply.calls_tool and not reply.text.strip():
+        return 'tool call'
+    return state_of_text(reply.text if reply.text.strip() else text, CUT_OFF if end == 'cut' else None)

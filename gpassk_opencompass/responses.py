@@ -1,0 +1,68 @@
+"""What a response consists of: its thought, its final answer, how it ended, and whether it is one at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .answers import FinalAnswer, Parted, answer_of, part
+from .results.health import CUT_OFF, NOT_DRAWN, Generation
+
+
+class Response(NamedTuple):
+    """A response taken apart."""
+
+    said: str
+    """What follows the thought; '' where the thought has no end, and where there is no response."""
+    answer: FinalAnswer
+    reasoning_characters: int | None
+    """Length of the thought in the text; None where there is none."""
+    generation: Generation
+    """What the engine told of it, with the state that its text shows where the engine named none."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is a response of the model, which a judge may be asked about."""
+        return self.generation.state not in NOT_DRAWN
+
+
+_NONE = Parted('', '', False)
+
+
+def read_responses(texts: Sequence[str], told: Sequence[Generation] = ()) -> list[Response]:
+    """Take responses apart.
+
+    Args:
+        texts: of the model.
+        told: what the engine said of each, or nothing at all.
+    """
+    of_each = told or [Generation()] * len(texts)
+    return [read_response(text, one) for text, one in zip(texts, of_each, strict=True)]
+
+
+def read_response(text: str, told: Generation) -> Response:
+    r"""Take a response apart.
+
+    >>> read_response('<think>2 + 2</think>\\boxed{4}', Generation('stop')).answer.text
+    '4'
+    >>> read_response('<think>2 + 2', Generation('stop')).generation.state
+    'thought only'
+    >>> read_response('<think>2 + 2', Generation('length')).generation.state is None
+    True
+    """
+    parted = _NONE if told.state in NOT_DRAWN else part(text)
+    return Response(
+        '' if parted.open else parted.said,
+        answer_of(parted),
+        len(parted.thought) or None,
+        told._replace(state=told.state or _state_of(text, parted, told)),
+    )
+
+
+def _state_of(text: str, parted: Parted, told: Generation) -> str | None:
+    if told.finish_reason == CUT_OFF:
+        return None
+    if not text.strip():
+        return 'empty'
+    # Where the engine does not say why it ended, a thought without more may have been cut off.
+    return 'thought only' if told.finish_reason and not parted.said.strip() else None
