@@ -234,6 +234,7 @@ ROOMS = {
         'audit',
         'chat',
         'cli',
+        'demo',
         'errors',
         'files',
         'judge_errors',
@@ -257,6 +258,7 @@ ROOMS = {
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
     'datasets': {'plugin', 'questions'},
+    'gguf': {'demo'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
