@@ -110,6 +110,7 @@ ROOMS = {
     'chat': {'chat', 'errors', 'keys'},
     'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
+    'batches': {'batches', 'chat', 'errors', 'files', 'keys'},
     'agreement': {
         'agreement',
         'answers',
@@ -196,6 +197,7 @@ ROOMS = {
     'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
         'answers',
+        'batches',
         'chat',
         'errors',
         'files',
@@ -205,6 +207,7 @@ ROOMS = {
         'plugin',
         'question_sets',
         'questions',
+        'responses',
         'results',
         'report',
         'scoring',
@@ -232,6 +235,7 @@ ROOMS = {
         'audit',
         'chat',
         'cli',
+        'demo',
         'errors',
         'files',
         'judge_errors',
@@ -255,6 +259,7 @@ ROOMS = {
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
     'datasets': {'plugin', 'questions'},
+    'gguf': {'demo'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
@@ -263,6 +268,7 @@ PACKAGES = {
     'matplotlib': {'report'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'mpmath': {'judges'},
+    'openai': {'batches'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
     'pyarrow': {'results'},

