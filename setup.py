@@ -113,14 +113,16 @@ setup(
     extras_require={
         'opencompass': OPENCOMPASS,
         'lmdeploy': [*OPENCOMPASS, 'lmdeploy>=0.6'],
-        # Without a bound a resolver goes back to 0.2.5; 0.11.2 is the oldest whose fields are known.
-        'vllm': [*OPENCOMPASS, 'vllm>=0.11.2'],
+        # 0.11.2 is the oldest whose fields are known, 0.14 the last that takes numpy 1 and transformers 4.
+        # Without bounds a resolver downloads one release after the other, or goes back to 0.2.5.
+        'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
         'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6'],
         'dev': [
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',
             'pytest-xdist',
+            'gguf',
             'hypothesis',
             'jsonschema',
             'mkdocs-material',

@@ -11,6 +11,7 @@ from typing import Any
 from .version import __version__
 
 _HOMES = {
+    'AnthropicBatchModel': 'plugin',
     'BenchmarkDataset': 'plugin',
     'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
@@ -26,6 +27,7 @@ _HOMES = {
     'LLMJudge': 'judges.llm',
     'LiveMathBenchDataset': 'plugin',
     'MissingExtraError': 'errors',
+    'OpenAIBatchModel': 'plugin',
     'Pair': 'judges',
     'RuleJudge': 'judges.rule',
     'Samples': 'scoring',

@@ -59,6 +59,20 @@ def read_response(text: str, told: Generation) -> Response:
     )
 
 
+def with_states(texts: Sequence[str], told: Sequence[Generation]) -> list[Generation]:
+    """Return what an engine told of its responses, with the states that their texts show.
+
+    For engines that name none themselves.
+
+    >>> [one.state for one in with_states(['', 'It is 4.'], [Generation('stop'), Generation('stop')])]
+    ['empty', None]
+    """
+    return [
+        one._replace(state=one.state or _state_of(text, part(text), one))
+        for text, one in zip(texts, told, strict=True)
+    ]
+
+
 def _state_of(text: str, parted: Parted, told: Generation) -> str | None:
     if told.finish_reason == CUT_OFF:
         return None

@@ -21,12 +21,20 @@ from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdic
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_replicas
 from .responses import Response, read_responses
-from .results.health import Generation, self_test_notes, undecided_notes
+from .results.health import NOT_DRAWN, Generation, self_test_notes, undecided_notes
 from .results.record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .results.samples import SampleColumns, sample_columns
 
-NOT_DRAWN = 'not drawn'
+NO_RESPONSE = 'not drawn'
 """Origin of the judgement on a sample without a response of the model; the reason is its state."""
+
+_MEND_JUDGE = (
+    'Mend the judge, or the references that it names, and run the evaluation again (OpenCompass: with -r). '
+)
+_DRAW_ANEW = (
+    'To draw anew those without a response, move their predictions away, with the .seal beside them, and run '
+    'the same command with -r. '
+)
 
 _OPTIONAL = ('generation', 'seed', 'file', 'row')
 """Columns of samples that may be empty."""
@@ -274,7 +282,7 @@ def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) ->
 def _judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
     if response.drawn:
         return judgement
-    return Judgement(Verdict.UNJUDGED, NOT_DRAWN, response.generation.state or '')
+    return Judgement(Verdict.UNJUDGED, NO_RESPONSE, response.generation.state or '')
 
 
 def _pair_key(samples: Samples, row: int, response: Response) -> tuple[str, ...] | None:
@@ -355,7 +363,8 @@ def _refuse_unjudged(samples: Samples, judgements: Sequence[Judgement], toleranc
         where = ', '.join(f'{uid!r} ({count}; reference {text!r:.60})' for (uid, text), count in most)
         raise IncompleteError(
             f'{reasons.total()} of {len(judgements)} samples ({share:.1%}) stayed unjudged {dict(reasons)}, '
-            f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. Mend '
-            'the judge, or the references that it names, and run the evaluation again (OpenCompass: with '
-            '-r), or raise unjudged_tolerance.'
+            f'more than the tolerated {tolerance:.1%}, most of them of {where}; no result was written. '
+            + ('' if reasons.keys() <= NOT_DRAWN else _MEND_JUDGE)
+            + ('' if reasons.keys().isdisjoint(NOT_DRAWN) else _DRAW_ANEW)
+            + 'Or raise unjudged_tolerance.'
         )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -136,6 +136,8 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
     class LLM:
         def __init__(self, path: str, **model_kwargs: Any) -> None:
             self.path, self.model_kwargs = path, model_kwargs
+            context = model_kwargs.get('max_model_len', 512)
+            self.llm_engine = SimpleNamespace(model_config=SimpleNamespace(max_model_len=context))
 
         def get_tokenizer(self) -> Any:
             return import_module('transformers').AutoTokenizer.from_pretrained(self.path)
@@ -148,9 +150,6 @@ def fake_vllm(patch: pytest.MonkeyPatch, record: Record, version: str = '0.11.2'
 
     import_plugin()
     wrapper = import_module('opencompass.models.vllm_with_tf_above_v4_33')
-    ray = ModuleType('ray')
-    vars(ray)['is_initialized'] = lambda: False
-    patch.setitem(sys.modules, 'ray', ray)
     patch.setattr(wrapper, 'LLM', LLM)
     patch.setattr(wrapper, 'SamplingParams', params)
     yield {'llm_infos': [{'path': MODEL, 'name': 'm', 'batch_size': 4}], 'max_seq_len': 512}

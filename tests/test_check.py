@@ -478,3 +478,35 @@ def test_a_run_known_by_its_results_alone(tmp_path: Path) -> None:
     made(tmp_path, results____json=record())
     run = Planned('run', (Wanted('m-run', 'd-run', None, None),))
     assert examine(run, tmp_path / 'out' / 'run').state is State.COMPLETE
+
+
+COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'
+
+
+def with_remarks(**block: Any) -> dict[str, Any]:
+    """A complete result, of which its record says more."""
+    result = record()
+    return {**result, 'gpassk': result['gpassk'] | block}
+
+
+@pytest.mark.parametrize(
+    ('block', 'detail'),
+    [
+        ({'replicas': {'warnings': [COPIES]}}, COPIES),
+        ({'unanswered': 32}, '100.0 % without an answer'),
+        ({'samples': 32, 'states': {'thought only': 32}}, '32 of 32 samples are nothing but a thought'),
+        ({'replicas': {'warnings': []}, 'states': {}}, ''),
+    ],
+    ids=['copies', 'no answers', 'thoughts', 'nothing'],
+)
+def test_a_complete_run_may_have_a_remark(
+    block: dict[str, Any], detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is complete all the same, and the exit code is 0; table and summary say that there is more."""
+    made(tmp_path, results____json=with_remarks(**block))
+    finding = found(tmp_path)
+    assert (finding.state, finding.detail) == (State.COMPLETE, detail)
+    code, said = check(tmp_path, capsys)
+    assert code == 0
+    assert detail in said
+    assert said.rstrip().endswith('1 complete (1 of them with a remark)' if detail else '1 run: 1 complete')

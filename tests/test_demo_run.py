@@ -55,7 +55,7 @@ def test_every_run_is_run_once_and_then_stands_in_the_table(
 ) -> None:
     """A row a run, and a file with every metric; the same line again runs nothing anew."""
     install(tmp_path, monkeypatch)
-    monkeypatch.setattr(demo, '_report', lambda folder: 0)
+    monkeypatch.setattr(demo, 'write_report', lambda folder: 0)
     out = tmp_path / 'out'
     for _ in range(2):
         assert main(['demo', '-w', str(out)]) == 0
@@ -95,8 +95,8 @@ def test_where_the_report_lacks_a_package_it_has_tables(
         return 0
 
     monkeypatch.setattr(demo, 'find_spec', found)
-    monkeypatch.setattr(demo, '_step', step)
-    monkeypatch.setattr(demo, '_table', lambda *_: None)
+    monkeypatch.setattr(demo, 'step', step)
+    monkeypatch.setattr(demo, 'write_table', lambda *_: None)
     assert main(['demo', '-w', str(tmp_path)]) == 0
     assert [words[0] for words in steps] == ['expand', 'run', 'report']
     assert steps[-1][-2:] == ('--only', 'tables')

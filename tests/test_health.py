@@ -186,3 +186,46 @@ def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
 def test_damaged_provenance_warns_of_nothing(told: object) -> None:
     """A report of other runs is not lost to it."""
     assert provenance_warnings({'provenance': told}) == []
+
+
+def test_copies_are_marked_in_every_table(
+    outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run has a letter in each table, and the note stands below it; so has its engine a name."""
+    path = result_of(outputs, WELL)
+    record = json.loads(path.read_text())
+    copies = 'all n = 10 responses are one text for 23 of 24 questions: the samples are copies'
+    record['gpassk']['replicas'] = {**REPLICAS, 'warnings': [copies]}
+    record['gpassk']['provenance'] = {'versions': {'vllm': '0.32.0', 'torch': '2.13.0'}, 'warnings': []}
+    path.write_text(json.dumps(record))
+    report = tmp_path / 'report'
+    assert main(['report', str(outputs), '-o', str(report), '--only', 'tables']) == 0
+    printed, written = capsys.readouterr().out, (report / 'leaderboard.md').read_text()
+    for text in (printed, written, summary_table([Run(WELL, 'd', {'accuracy': 2.0, **record})])):
+        [note] = {line.strip() for line in text.splitlines() if line.startswith('[') and copies in line}
+        mark = note.partition(' ')[0]
+        rows = [line for line in text.splitlines() if line.startswith(f'| {WELL.partition("_")[0]}')]
+        assert rows
+        assert not [line for line in rows if WELL in line and mark not in line]
+        assert not [line for line in rows if ILL in line and mark in line.split('|')[1]]
+        assert any(mark in line for line in rows)
+    scores = list(csv.DictReader((report / 'scores.csv').read_text().splitlines()))
+    assert {one['engine'] for one in scores if one['run'] == WELL} == {'torch 2.13.0, vllm 0.32.0'}
+    assert {one['engine'] for one in scores if one['run'] == ILL} == {''}
+    result = read(path)
+    servers = [{'engine': 'vllm', 'version': '0.32.0'}, {'model': 'm'}, {'version': '7'}, 'damaged']
+    result.block['provenance'] = {'versions': {}, 'servers': [*servers, servers[0]]}
+    assert result.engine == 'vllm 0.32.0, 7'
+    [latex] = (report / 'tables').glob('MATH500-L5.tex')
+    assert 'the samples are copies' in latex.read_text()
+    assert main(['compare', str(outputs)]) == 0
+    assert f'{WELL} (copies)' in capsys.readouterr().out
+    assert main(['score', str(path)]) == 0
+    assert copies in capsys.readouterr().out
+    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    from gpassk_opencompass.report.leaderboard import boards
+    from gpassk_opencompass.report.page.content import page_content
+
+    [board] = page_content(boards([read(one) for one in outputs.rglob('*.json')])[0])['boards']
+    told = {entry['name']: (entry['engine'], copies in entry['warnings']) for entry in board['entries']}
+    assert told == {WELL: ('torch 2.13.0, vllm 0.32.0', True), ILL: ('', False)}

@@ -110,6 +110,7 @@ ROOMS = {
     'chat': {'chat', 'errors', 'keys'},
     'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'registry'},
     'json_lines': {'errors'},
+    'batches': {'batches', 'chat', 'errors', 'files', 'keys'},
     'agreement': {
         'agreement',
         'answers',
@@ -195,6 +196,7 @@ ROOMS = {
     'configs': {'configs'},
     'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
     'plugin': {
+        'batches',
         'chat',
         'errors',
         'files',
@@ -204,6 +206,7 @@ ROOMS = {
         'plugin',
         'question_sets',
         'questions',
+        'responses',
         'results',
         'report',
         'scoring',
@@ -231,6 +234,7 @@ ROOMS = {
         'audit',
         'chat',
         'cli',
+        'demo',
         'errors',
         'files',
         'judge_errors',
@@ -254,6 +258,7 @@ ROOMS = {
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
     'datasets': {'plugin', 'questions'},
+    'gguf': {'demo'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
@@ -262,7 +267,7 @@ PACKAGES = {
     'matplotlib': {'report'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'mpmath': {'judges'},
-    'openai': {'plugin'},
+    'openai': {'batches', 'plugin'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
     'pyarrow': {'results'},

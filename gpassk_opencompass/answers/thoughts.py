@@ -12,7 +12,7 @@ _MARK = re.compile(
     r'|\[(?P<end2>/?)think\]'
     r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
     r'|◁(?P<end4>/?)think▷'
-    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))',
+    r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?',
     re.IGNORECASE,
 )
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')

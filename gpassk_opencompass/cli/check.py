@@ -62,7 +62,7 @@ def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding]
 def _print(findings: Sequence[Finding]) -> None:
     print(states_table(findings))
     for finding in findings:
-        if finding.state is State.DAMAGED:
+        if finding.state in (State.DAMAGED, State.FAILED):
             print(f'\n{printable(finding.name)}: {printable(finding.detail)}')
         if lines := log_lines(finding, LOG_LINES):
             print(f'\n{printable(finding.name)}:', *lines, sep='\n')

@@ -18,7 +18,7 @@ from ..runs import examine, planned_runs
 from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates
 from . import main as gpassk
-from .options import path
+from .options import path, positive
 
 CONFIGS, TABLE, REPORT = 'configs', 'table.csv', 'report'
 """What stands in the folder beside a work directory for each config."""
@@ -28,15 +28,18 @@ OF_THE_REPORT = ('jinja2', 'latex2mathml', 'matplotlib')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add where to write."""
+    """Add where to write, and which model."""
     parser.epilog = (
-        'Takes about two minutes on two cores, without a GPU or a network. The same line again goes on with '
-        'what is not complete. Nothing is removed.'
+        'Takes about two minutes on two cores, without a GPU or a network; with --real about ten. The same '
+        'line again goes on with what is not complete. Nothing is removed.'
     )
-    folder = 'a folder of its own (default: outputs/demo)'
-    parser.add_argument(
-        '-w', '--work-dir', type=path, default=Path('outputs/demo'), metavar='FOLDER', help=folder
-    )
+    add = parser.add_argument
+    folder = 'a folder of its own (default: outputs/demo, with --real outputs/demo-real)'
+    add('-w', '--work-dir', type=path, metavar='FOLDER', help=folder)
+    real = 'SmolLM2-135M-Instruct on word problems, judged by rule and by itself; says what to install'
+    add('--real', action='store_true', help=real)
+    port = 'with --real: where its server listens on this machine (default: 8135)'
+    add('--port', type=positive, metavar='PORT', help=port)
 
 
 def run(arguments: Namespace) -> int:
@@ -48,54 +51,81 @@ def run(arguments: Namespace) -> int:
     """
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
-    folder: Path = arguments.work_dir
+    if arguments.real:
+        from .demo_real import Request, run_real
+
+        return run_real(Request(arguments.work_dir or Path('outputs/demo-real'), arguments.port or 8135))
+    if arguments.port:
+        raise InputError('--port goes with --real')
+    folder: Path = arguments.work_dir or Path('outputs/demo')
     template = shipped_templates()['demo']
-    configs = folder / CONFIGS
-    _refuse_others(folder, expand_template(template).texts)
+    refuse_others(folder, expand_template(template).texts)
     started = time.monotonic()
     # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
     os.environ.setdefault('OMP_NUM_THREADS', '1')
-    code = _step('expand', str(template), '--output_dir', str(configs))
-    code = code or _step('run', str(configs), '-w', str(folder))
+    code = sampled(folder, template)
     if code == 0:
-        _table(folder, configs, time.monotonic() - started)
-        code = _report(folder)
+        write_table(folder, time.monotonic() - started)
+        code = write_report(folder)
     return code
 
 
-def _step(*arguments: str) -> int:
+def sampled(folder: Path, template: Path) -> int:
+    """Expand a template into a demo's folder, run all configs, return the exit code."""
+    configs = folder / CONFIGS
+    code = step('expand', str(template), '--output_dir', str(configs))
+    return code or step('run', str(configs), '-w', str(folder))
+
+
+def step(*arguments: str) -> int:
+    """Show a `gpassk` command and do it; its exit code."""
     print(f'$ gpassk {" ".join(arguments)}', flush=True)
     return gpassk(arguments)
 
 
-def _refuse_others(folder: Path, configs: Collection[str]) -> None:
-    """Refuse a folder with files that are not of an earlier demo, which may be somebody's."""
-    own = {
-        folder / name for name in (CONFIGS, TABLE, REPORT, *(file.removesuffix('.py') for file in configs))
-    }
+def refuse_others(folder: Path, configs: Collection[str], more: Collection[str] = ()) -> None:
+    """Refuse a folder with files that are not of an earlier demo, which may be somebody's.
+
+    Args:
+        configs: the names of the demo's configs.
+        more: names in its folder besides those that every demo has.
+
+    Raises:
+        InputError: names the first such file.
+    """
+    runs = (file.removesuffix('.py') for file in configs)
+    own = {folder / name for name in (CONFIGS, TABLE, REPORT, *runs, *more)}
     own |= {folder / CONFIGS / file for file in (*configs, MANIFEST)}
     there = [path for each in (folder, folder / CONFIGS) if each.is_dir() for path in each.iterdir()]
     if others := sorted(set(there) - own):
         raise InputError(f'{others[0]} is not of this demo: remove it, or name another folder with -w')
 
 
-def _table(folder: Path, configs: Path, seconds: float) -> None:
-    runs = sorted(_results(folder, configs), key=lambda run: run.record['gpassk']['n'])
+def write_table(folder: Path, seconds: float) -> None:
+    """Print the results of a demo's runs as a table, write all metrics to a file."""
+    runs = sorted(results(folder), key=lambda run: run.record['gpassk']['n'])
     file = folder / TABLE
     file.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
     print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
     print(f'{seconds:.0f} s. Every metric: {file}; the runs: {folder}/<config>/\n')
 
 
-def _results(folder: Path, configs: Path) -> Iterator[Run]:
-    for planned in planned_runs([configs]).runs:
-        for file in examine(planned, folder / planned.name).results:
-            yield Run(file.parent.name, file.stem, read(file).record)
+def results(folder: Path) -> Iterator[Run]:
+    """Yield the results of a demo's runs."""
+    for file in result_files(folder):
+        yield Run(file.parent.name, file.stem, read(file).record)
 
 
-def _report(folder: Path) -> int:
+def result_files(folder: Path) -> Iterator[Path]:
+    """Yield the result files of a demo's runs, in the order of its configs."""
+    for planned in planned_runs([folder / CONFIGS]).runs:
+        yield from examine(planned, folder / planned.name).results
+
+
+def write_report(folder: Path) -> int:
+    """Write a report of a demo's runs, without what needs packages that are missing; its exit code."""
     lacking = [package for package in OF_THE_REPORT if find_spec(package) is None]
     if lacking:
         print(f'no figures and no page: {MissingExtraError(lacking[0], "report")}', file=sys.stderr)
     only = ['--only', 'tables'] if lacking else []
-    return _step('report', str(folder), '-o', str(folder / REPORT), *only)
+    return step('report', str(folder), '-o', str(folder / REPORT), *only)

@@ -44,9 +44,13 @@ def summary(findings: Sequence[Finding]) -> str:
 
     >>> summary([Finding('a', State.COMPLETE), Finding('b', State.FAILED), Finding('c', State.COMPLETE)])
     '3 runs: 2 complete, 1 failed'
+    >>> summary([Finding('a', State.COMPLETE, 'all n = 8 responses are one text for 5 of 5 questions')])
+    '1 run: 1 complete (1 of them with a remark)'
     """
     counts = Counter(finding.state for finding in findings)
-    parts = [f'{counts[state]} {state.value}' for state in reversed(State) if counts[state]]
+    remarked = sum(finding.state is State.COMPLETE and bool(finding.detail) for finding in findings)
+    remarks = {State.COMPLETE: f' ({remarked} of them with a remark)'} if remarked else {}
+    parts = [f'{counts[one]} {one.value}{remarks.get(one, "")}' for one in reversed(State) if counts[one]]
     return f'{len(findings)} run{"" if len(findings) == 1 else "s"}: {", ".join(parts) or "none"}'
 
 

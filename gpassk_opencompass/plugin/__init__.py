@@ -3,14 +3,24 @@
 from .dataset import BenchmarkDataset, LiveMathBenchDataset
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
-from .models import SeededHuggingFace, SeededOpenAISDK, SeededTurboMind, SeededTurboMindAPI, SeededVLLM
+from .models import (
+    AnthropicBatchModel,
+    OpenAIBatchModel,
+    SeededHuggingFace,
+    SeededOpenAISDK,
+    SeededTurboMind,
+    SeededTurboMindAPI,
+    SeededVLLM,
+)
 from .summarizer import GPassKSummarizer
 
 __all__ = [
+    'AnthropicBatchModel',
     'BenchmarkDataset',
     'GPassKEvaluator',
     'GPassKSummarizer',
     'LiveMathBenchDataset',
+    'OpenAIBatchModel',
     'SeededGenInferencer',
     'SeededHuggingFace',
     'SeededOpenAISDK',

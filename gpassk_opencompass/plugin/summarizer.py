@@ -16,7 +16,7 @@ from opencompass.utils import (
 from ..errors import InputError
 from ..report.leaderboard import provenance_warnings
 from ..report.summary import Run, breakdown_table, results_table, summary_table
-from ..results.health import answer_warnings, self_test_notes, undecided_notes
+from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
 from ..results.read import read
 from ..times import utc_folder
 from .task import Task, difference
@@ -112,7 +112,7 @@ def _footnotes(runs: list[Run], missing: Mapping[str, str]) -> str:
 def _warnings(record: Any) -> list[str]:
     """Return what a reader of the numbers should know before quoting them."""
     block = record['gpassk']
-    warnings = [*block['replicas']['warnings'], *answer_warnings(block)]
+    warnings = [*copies_warnings(block), *answer_warnings(block)]
     if block['unjudged']:
         low, high = block['bounds']['accuracy']
         warnings.append(

@@ -31,6 +31,8 @@ OPERATIONAL = frozenset(
             'query_per_second',
             'rpm_verbose',
             'retry',
+            'poll',
+            'patience',
         ),
         *('timeout', 'max_workers', 'concurrency', 'verbose', 'status_code_mappings', 'http_client_cfg'),
         # over which devices a model is spread

@@ -61,8 +61,8 @@ class UnusualSamples:
                 f'{self._name}: {_told(states)} of {self._size} samples; most_failed = {self._most:g} allows '
                 f'no more than {max(int(self._most * self._size), LEAST)}.'
                 + (f' The first of the last batch: {" ".join(said.split())[:_LONGEST]!r}.' if said else '')
-                + ' The last batch was not kept: mend the server, the model or its settings, and run the same '
-                'command with -r, which asks for it again; if the model is like that, raise most_failed (a '
+                + ' The last batch was not kept: mend server, model or settings, and run the same command '
+                'with -r, which asks for it again; if the model is like that, raise most_failed (a '
                 'line of the template, or an argument of the inferencer)'
             )
         self._states = states

@@ -193,8 +193,8 @@ def neighbours_table(pairs: Sequence[Neighbours]) -> Table:
 
 def _with_mark(entry: Entry) -> str:
     """Return the name of a run with what is to be known of its responses."""
-    mark = entry.result.health.mark
-    return f'{entry.name} ({mark})' if mark else entry.name
+    marks = ', '.join(filter(None, [entry.result.health.mark, 'copies' if entry.copies else '']))
+    return f'{entry.name} ({marks})' if marks else entry.name
 
 
 def _p_value(value: float) -> str:

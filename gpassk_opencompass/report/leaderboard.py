@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
-from ..results.health import answer_warnings, self_test_notes, undecided_notes
+from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
 from ..results.result import Result
 from ..uncertainty import Interval, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
@@ -41,6 +41,11 @@ class Entry:
         """The model with its settings, the host's mark, and what tells it from other runs of this name."""
         marks = ', '.join(filter(None, (self.mark, self.apart)))
         return f'{self.result.model_abbr} ({marks})' if marks else self.result.model_abbr
+
+    @property
+    def copies(self) -> str:
+        """What speaks against its samples being samples; '' if nothing."""
+        return '; '.join(copies_warnings(self.result.block))
 
     @property
     def model(self) -> str:

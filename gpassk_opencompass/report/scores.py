@@ -77,6 +77,8 @@ class Score:
     """Sum over all samples of the run; None where no engine counted."""
     health: str
     """What is said beside the score of a run with many cut or empty responses, else ''."""
+    engine: str
+    """Its packages with their versions, else ''."""
     judge: str
     signature: str
     path: str
@@ -216,6 +218,7 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'copies': result.health.copies,
         'output_tokens': result.health.output_tokens,
         'health': result.health.mark,
+        'engine': result.engine,
         'judge': judge_line(result),
         'signature': result.signature,
         'path': str(result.path),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
 from ..naming.names import ModelName
-from ..results.health import health_of
+from ..results.health import copies_warnings, health_of
 from ..tables import Cell, Column, Table, markdown_line
 from ..tables.table import Value
 from ..uncertainty import mean_interval, value_table
@@ -59,8 +59,8 @@ def breakdown_table(runs: Sequence[Run], *, every_metric: bool = False) -> Table
 def summary_table(runs: Sequence[Run]) -> str:
     """Return a table a data set, a row a run: accuracy and the published metrics, below each its interval.
 
-    Where no interval holds there is a letter, which a note explains. The settings of a model stand below its
-    name, so that a line fits a terminal of 120 columns.
+    Where no interval holds, or the samples look like copies, there is a letter, which a note explains. The
+    settings of a model stand below its name, so that a line fits a terminal of 120 columns.
     """
     notes: list[str] = []
     tables = [
@@ -83,7 +83,10 @@ def _dataset_table(dataset: str, runs: Sequence[Run], notes: list[str]) -> Table
     for run in runs:
         name, settings = _split(run.model)
         mark = health_of(run.record['gpassk']).mark
-        table.add(f'{name} ({mark})' if mark else name, *(run.record.get(one.name) for one in metrics))
+        shown = Cell(
+            f'{name} ({mark})' if mark else name, note='; '.join(copies_warnings(run.record['gpassk']))
+        )
+        table.add(shown, *(run.record.get(one.name) for one in metrics))
         table.add(settings, *(_interval(run, metric) for metric in metrics))
     return table
 

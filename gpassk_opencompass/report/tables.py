@@ -13,7 +13,7 @@ from scipy import stats
 
 from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
-from .leaderboard import Board, judges_differ
+from .leaderboard import Board, Entry, judges_differ
 from .published import as_published
 from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
 from .written import free_name, write_texts
@@ -69,7 +69,8 @@ def write_scored(
 def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
     """Return a row a run, best first: Greedy, G-Pass@k at three thresholds, and mG-Pass@k, with intervals.
 
-    Where responses of a run were cut off or empty beyond `results.health.LIMITS`, a last column says so.
+    Where responses of a run were cut off or empty beyond `results.health.LIMITS`, a last column says so;
+    where its samples look like copies, a note does.
     """
     columns = measures_of(board)
     marked = any(entry.result.health.mark for entry in board.entries)
@@ -77,7 +78,7 @@ def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
     for entry, scores in zip(board.entries, rows, strict=True):
         ranked = scores[ALL, board.ranked_by]
         table.add(
-            entry.name,
+            _named(entry),
             *(score_cell(scores.get((ALL, column))) for column in columns),
             _ranks(ranked.best_rank, ranked.worst_rank),
             entry.result.n,
@@ -92,7 +93,7 @@ def health_table(board: Board) -> Table:
     cells = [entry.result.health.cells for entry in board.entries]
     table = _runs_table(f'{board.title}: how the responses ended', list(cells[0]))
     for entry, row in zip(board.entries, cells, strict=True):
-        table.add(entry.name, *row.values())
+        table.add(_named(entry), *row.values())
     return table
 
 
@@ -105,7 +106,7 @@ def group_tables(board: Board, rows: Sequence[Scores]) -> Iterator[Table]:
         for entry, scores in zip(board.entries, rows, strict=True):
             cells = [score_cell(scores.get((group, metric))) for group in board.groups]
             if any(cells):
-                table.add(entry.name, *cells)
+                table.add(_named(entry), *cells)
         if table.rows:
             yield table
 
@@ -122,16 +123,19 @@ def overview_table(scored: Scored, average: bool) -> Table | None:
     boards = [board for board, _ in scored]
     titles = [f'{board.title}: {board.ranked_by}' for board in boards]
     found: dict[str, dict[str, Score]] = {}
+    noted: dict[str, list[str]] = {}
     for title, (board, rows) in zip(titles, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
             found.setdefault(entry.name, {}).setdefault(title, scores[ALL, board.ranked_by])
+            noted.setdefault(entry.name, []).extend(filter(None, [entry.copies]))
     why_not = why_no_average(boards) if average else ''
     averaged = average and not why_not
     table = _runs_table('All benchmarks', [*titles, *([AVERAGE] * averaged)])
     for run, of_run in found.items():
         scores_of_run = [of_run.get(title) for title in titles]
         mean = score_cell(mean_score(scores_of_run)) or Cell(None, note=_MISSING)
-        table.add(run, *map(score_cell, scores_of_run), *([mean] * averaged))
+        name = Cell(run, note='; '.join(dict.fromkeys(noted[run])))
+        table.add(name, *map(score_cell, scores_of_run), *([mean] * averaged))
     if why_not:
         table.note(f'no average: {why_not}')
     return table
@@ -207,6 +211,11 @@ def signatures(boards: Iterable[Board]) -> Iterator[str]:
 def remarks(board: Board) -> list[str]:
     """Return a line for each thing that has to be known of a run before its scores are quoted."""
     return [f'{entry.name}: {remark}' for entry in board.entries for remark in entry.remarks]
+
+
+def _named(entry: Entry) -> Cell:
+    """Return the name of a run, with a note where its samples look like copies."""
+    return Cell(entry.name, note=entry.copies)
 
 
 def _runs_table(title: str, columns: Sequence[str]) -> Table:

@@ -305,13 +305,37 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
         (f'{count} of {samples} responses {(_SUSPECT | known)[name]}', count)
         for name, count in counts.items()
     ]
-    states = mapping(block.get('states'))
-    said += [
-        (f'{states[name]} of {samples} samples {words}', states[name])
-        for name, words in STATES.items()
-        if name in states
+    counted = [text for text, count in said if isinstance(count, int) and count > NOTEWORTHY * samples]
+    return [*counted, *_state_warnings(block)]
+
+
+def _state_warnings(block: Mapping[str, Any]) -> list[str]:
+    samples, states = block.get('samples'), mapping(block.get('states'))
+    told = ((name, states.get(name)) for name in STATES)
+    return [
+        f'{count} of {samples} samples {STATES[name]}'
+        for name, count in told
+        if isinstance(samples, int) and isinstance(count, int) and count > NOTEWORTHY * samples
     ]
-    return [text for text, count in said if isinstance(count, int) and count > NOTEWORTHY * samples]
+
+
+def copies_warnings(block: Mapping[str, Any]) -> list[str]:
+    """Return what speaks against the n responses to a question being n samples; [] if nothing.
+
+    Args:
+        block: the entry `gpassk` of a record.
+    """
+    told = mapping(block.get('replicas')).get('warnings')
+    return list(map(str, told)) if isinstance(told, list) else []
+
+
+def reservations(block: Mapping[str, Any]) -> list[str]:
+    """Return why a finished run may not be what was wanted; [] if nothing speaks against it.
+
+    Its samples are copies, many of them were cut off, have no answer, or are no usual response.
+    """
+    mark = health_of(block).mark
+    return [*copies_warnings(block), *([mark] if mark else []), *_state_warnings(block)]
 
 
 def self_test_notes(block: Mapping[str, Any]) -> list[str]:
@@ -347,8 +371,9 @@ def _failing(one: Any) -> str:
 
 
 def remarks_of(block: Mapping[str, Any]) -> list[str]:
-    """Return all that a reader should know before quoting a score: of responses, judge and references."""
-    return [*answer_warnings(block), *undecided_notes(block), *self_test_notes(block)]
+    """Return all that a reader should know before quoting a score: of samples, judge and references."""
+    told = answer_warnings(block), undecided_notes(block), self_test_notes(block)
+    return [*copies_warnings(block), *(note for notes in told for note in notes)]
 
 
 def _reason(told: object) -> str | None:

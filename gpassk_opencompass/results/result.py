@@ -197,6 +197,19 @@ class Result:
         return dict(_packages(self.judge))
 
     @property
+    def engine(self) -> str:
+        """Return the packages of the engine with their versions; '' where the record does not tell them.
+
+        Of servers it is what they say of themselves.
+        """
+        told = mapping(self.block.get('provenance'))
+        packages = [f'{name} {number}' for name, number in sorted(mapping(told.get('versions')).items())]
+        servers = told.get('servers')
+        for one in map(mapping, servers if isinstance(servers, list) else ()):
+            packages.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
+        return ', '.join(dict.fromkeys(filter(None, packages)))
+
+    @property
     def whole_name(self) -> str:
         """Return the model's path or name on the hub, if a result of another host tells it; else ''."""
         return str(mapping(self.block.get('run')).get('path', ''))

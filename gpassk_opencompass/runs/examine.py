@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import mapping, read_json
 from ..judges.build import own_name
+from ..results.health import reservations
 from ..results.read import read, result_of
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use
+from .log_errors import error_in, last_said
 from .plan import Planned
 from .state import Excerpt, Finding, State, merged
 from .work_dir import (
@@ -32,8 +34,6 @@ from .work_dir import (
 
 LOG_LINES = 40
 """Lines of a log that are worth showing."""
-
-_TRACEBACK = 'Traceback (most recent call last):'
 
 _JUDGES_WITHIN = ('first', 'second')
 """Fields of a cascade, in its config and in its identity, that are judges themselves."""
@@ -183,7 +183,7 @@ def _sampling_of(run: Planned, time_dir: TimeDir, kept: list[str]) -> str | None
 
 
 def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Change) -> tuple[State, str]:
-    """Return that a result is complete, or what speaks against that.
+    """Return that a result is complete, with what has to be known of it, or what speaks against that.
 
     What the result says of itself goes before what the configs say: a directory can be resumed with a
     changed config, which leaves a finished result as it is.
@@ -205,12 +205,12 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     for name, (had, has) in _facts(block, wanted, time_dir).items():
         if None not in (had, has) and had != has:
             return State.STALE, f'{name} = {had} in the result, {has} in the config'
-    return _unless_changed(change)
+    return _unless_changed(change, '; '.join(reservations(block)))
 
 
-def _unless_changed(change: Change) -> tuple[State, str]:
+def _unless_changed(change: Change, remark: str = '') -> tuple[State, str]:
     changed = change.sampling or change.evaluation
-    return (State.STALE, changed) if changed else (State.COMPLETE, '')
+    return (State.STALE, changed) if changed else (State.COMPLETE, remark)
 
 
 def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[str, tuple[Any, Any]]:
@@ -281,7 +281,7 @@ def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Fa
         return _shown(work_dir, logs, start.code)
     for log in logs:
         lines = last_lines(log)
-        error = _error_in(lines)
+        error = error_in(lines)
         if error:
             return Failure(error, (_end_of(log, lines),))
     return None
@@ -292,11 +292,11 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
     own = work_dir / LOG
     said = last_lines(own)
     tasks = [(log, lines) for log in sorted(logs, key=changed_at, reverse=True) if (lines := last_lines(log))]
-    log, lines = next(((log, lines) for log, lines in tasks if _error_in(lines)), (own, said))
-    text = _error_in(lines)
+    log, lines = next(((log, lines) for log, lines in tasks if error_in(lines)), (own, said))
+    text = error_in(lines)
     if code == 0 and tasks and log == own:  # killed for memory, aborted by CUDA, refused by srun, …
         log, lines = tasks[0]
-        text = f'{lines[-1].strip()} (end of {log.name}, which has no traceback)'
+        text = f'{last_said(lines) or "nothing"} (end of {log.name}, which has no traceback)'
     errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
     more = (_end_of(own, errors[-2:]),) if errors and log != own else ()
     return Failure(text or _ended_with(code, said), (_end_of(log, lines), *more))
@@ -305,18 +305,8 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
 def _ended_with(code: int, said: Sequence[str]) -> str:
     if code == 0:
         return 'no task left a result'
-    return f'opencompass ended with code {code}' + (f': {said[-1].strip()}' if said else '')
+    return f'opencompass ended with code {code}' + (f': {last}' if (last := last_said(said)) else '')
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:
     return Excerpt(log, tuple(lines[-LOG_LINES:]))
-
-
-def _error_in(lines: Sequence[str]) -> str:
-    """Return the line with the exception of the last traceback; '' without one, and for a Ctrl-C."""
-    places = [place for place, line in enumerate(lines) if line == _TRACEBACK]
-    if not places:
-        return ''
-    after = (line for line in lines[places[-1] + 1 :] if not line.startswith(' '))
-    error = next(after, '')
-    return '' if error.startswith('KeyboardInterrupt') else error

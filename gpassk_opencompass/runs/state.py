@@ -40,6 +40,7 @@ class Finding:
     name: str
     state: State
     detail: str = ''
+    """Why it is in this state; of a complete run, what has to be known before its scores are quoted."""
     work_dir: Path = Path()
     time: str | None = None
     """The time directory that it is about."""
@@ -70,7 +71,9 @@ def merged(findings: list[Finding]) -> Finding:
     """
     worst = min(findings, key=lambda finding: list(State).index(finding.state))
     bad = sum(finding.state is not State.COMPLETE for finding in findings)
-    if len(findings) == 1 or bad == 0:
+    if bad == 0:
+        detail = '; '.join(dict.fromkeys(finding.detail for finding in findings if finding.detail))
+    elif len(findings) == 1:
         detail = worst.detail
     else:
         detail = f'{bad} of {len(findings)} results: {worst.detail}'

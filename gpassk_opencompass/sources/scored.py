@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..answers import final_answer
 from ..errors import InputError
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..judges.self_test import self_test_block
+from ..replicas import describe_replicas
 from ..responses import Response, read_responses
 from ..results.health import Generation, Health, cut_off, remarks_of, totals_of
 from ..results.record import SYMBOLS, Measures, undecided_reasons
@@ -209,6 +212,7 @@ class Judged:
         reasons = undecided_reasons(self.judgements)
         told = block or {
             **known,
+            **self._replicas(),
             'undecided': reasons.total(),
             'undecided_reasons': reasons,
             'samples': len(self.responses),
@@ -221,6 +225,14 @@ class Judged:
             ),
         }
         return [f'health: {health.line}', *remarks_of(told)]
+
+    def _replicas(self) -> dict[str, Any]:
+        """Return whether the responses to a question look like samples, where each has as many."""
+        sizes = {len(one.verdicts) for one in self.questions}
+        if len(sizes) != 1:
+            return {}
+        rows = np.arange(len(self.texts)).reshape(len(self.questions), -1)
+        return {'replicas': describe_replicas(self.texts, rows)}
 
 
 def judged_by(judge: Judge, asked: Sequence[Responded]) -> Judged:

@@ -12,7 +12,7 @@ from ..naming.names import clean
 from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number, unknown
 
 BATCH_SIZE = 64
-"""Requests at a time, unless a template says otherwise."""
+"""Requests at a time, unless a template or its engine says otherwise."""
 
 OptionKind = Number | type | tuple[type, ...]
 """What an option of an engine may be: a number in a range, or a value of one of these types."""
@@ -40,7 +40,11 @@ class Llm:
 
 
 def read_llms(
-    raw: Any, options: Mapping[str, OptionKind], shared: Mapping[str, Any], default_tp: int
+    raw: Any,
+    options: Mapping[str, OptionKind],
+    shared: Mapping[str, Any],
+    default_tp: int,
+    default_batch_size: int = BATCH_SIZE,
 ) -> tuple[Llm, ...]:
     """Read `llm_infos`.
 
@@ -49,7 +53,7 @@ def read_llms(
             paths; a dict may also have lines of the template that hold for this model alone.
         options: what the engine takes beside these.
         shared: options given for all models; a model's own go before them, dicts are merged.
-        default_tp: GPUs of a model that does not say.
+        default_tp, default_batch_size: of a model that does not say.
 
     Raises:
         TemplateError: an entry of another form, an unknown key, a value out of range, or two equal names.
@@ -60,7 +64,7 @@ def read_llms(
     llms = []
     for i, info in enumerate(infos):
         where = f'llm_infos[{i}]'
-        fields = {'tp': default_tp, 'batch_size': BATCH_SIZE, **_as_dict(info, where)}
+        fields = {'tp': default_tp, 'batch_size': default_batch_size, **_as_dict(info, where)}
         llms.append(_read(fields, where, options, shared))
     _check_names(llms)
     return tuple(llms)

@@ -78,7 +78,7 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
 
 def _check_openai(llm: Llm, settings: Settings) -> None:
     check_temperature(llm, settings)
-    _check_server(llm)
+    check_server(llm)
     if llm.options.get('key', 'ENV') not in NO_KEYS:
         raise TemplateError(
             f"{llm.path}: key must be 'ENV' (OpenAISDK reads $OPENAI_API_KEY) or 'EMPTY' (a server that "
@@ -88,7 +88,7 @@ def _check_openai(llm: Llm, settings: Settings) -> None:
     if {'key', 'key_env'} <= set(llm.options):
         raise TemplateError(f'{llm.path}: both key and key_env are given; give one of them')
     for url in _bases(llm):
-        _check_url(llm, 'openai_api_base', url, '/chat/completions')
+        check_url(llm, 'openai_api_base', url, '/chat/completions')
     part = _reasoning_part(llm)
     if part and settings.temperature is not None and not _own_server(llm):
         raise TemplateError(
@@ -132,15 +132,16 @@ def _server_sampling(llm: Llm, settings: Settings) -> dict[str, Any]:
 
 def _check_lmdeploy_server(llm: Llm, settings: Settings) -> None:
     check_temperature(llm, settings)
-    _check_server(llm)
+    check_server(llm)
     if 'api_addr' not in llm.options:
         raise TemplateError(f"{llm.path}: api_addr is missing: where is the server? 'http://node1:23333'")
-    _check_url(llm, 'api_addr', llm.options['api_addr'], '/v1')
+    check_url(llm, 'api_addr', llm.options['api_addr'], '/v1')
     reason = f'which a server of lmdeploy {LMDEPLOY} would ignore'
     refuse_unknown_keys(llm, 'extra_body', REQUEST_FIELDS, reason)
 
 
-def _check_server(llm: Llm) -> None:
+def check_server(llm: Llm) -> None:
+    """Raise TemplateError for GPUs, for fields of a request that are not the template's, and for a key."""
     if llm.tp:
         raise TemplateError(f'{llm.path}: tp is {llm.tp}, but an API model needs no GPU here; leave tp out')
     refuse_keys(
@@ -158,7 +159,8 @@ def _check_server(llm: Llm) -> None:
         raise TemplateError(f"{llm.path}: key_env must name an environment variable, such as 'MY_API_KEY'")
 
 
-def _check_url(llm: Llm, option: str, url: Any, added: str) -> None:
+def check_url(llm: Llm, option: str, url: Any, added: str) -> None:
+    """Raise TemplateError for what is no address, or has a password or `added` in it."""
     if '@' in str(url):  # not repeated: what stands before it is often a password
         raise TemplateError(
             f"{llm.path}: {option} has an '@'; leave the user and the password out of the address, write "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,6 +94,46 @@ def test_vllm_tells_tokens_and_reason_under_these_names() -> None:
     for entry in VLLM:
         assert set(vars(reply)) <= set(entry['RequestOutput']['fields'])
         assert set(vars(reply.outputs[0])) <= set(entry['CompletionOutput']['fields'])
+
+
+def test_a_prompt_that_does_not_fit_the_context_is_a_state_of_its_sample(sent: Sent) -> None:
+    """The others of the batch are drawn, each with its own seed; vLLM would refuse them all."""
+    model = build({'temperature': 1.0}, model_kwargs={'max_model_len': 64})
+    model.seeds.announce(SAMPLES)
+    texts = model.generate(['1+1?' * 40, '1+1?'], max_out_len=8)
+    assert texts == ['', f'seed {seeds.sample_seed(42, SAMPLES[1])}']
+    assert len(sent) == 1
+    long, drawn = model.generations.take(2)
+    assert (long.state, long.finish_reason, long.output_tokens) == ('too long', None, None)
+    assert long.prompt_tokens > 64
+    assert drawn.state is None
+    model.seeds.announce(SAMPLES)
+    assert model.generate(['1+1?' * 40] * 2, max_out_len=8) == ['', '']
+
+
+@pytest.mark.parametrize(
+    ('reason', 'text', 'state'),
+    [
+        ('stop', ' 4', None),
+        ('stop', '\n', 'empty'),
+        ('length', '', None),
+        ('abort', 'half', 'aborted'),
+        ('error', '', 'aborted'),
+    ],
+)
+def test_what_is_no_usual_response_has_a_state(sent: Sent, reason: str, text: str, state: str | None) -> None:
+    """A response that was cut is a usual one, its finish reason tells."""
+    reply = vllm_reply(7)
+    vars(reply.outputs[0]).update(finish_reason=reason, text=text)
+    module = import_plugin('.models.vllm')
+    told = module._generation(reply)
+    assert (told.state, told.finish_reason) == (state, reason)
+
+
+def test_the_wrapper_needs_no_ray(sent: Sent) -> None:
+    """And nothing that stands in for it is left for vLLM to find."""
+    build({'temperature': 1.0})
+    assert type(sys.modules.get('ray')).__name__ != '_NoRay'
 
 
 def test_the_record_says_where_it_is_from() -> None:

@@ -1,5 +1,6 @@
 """OpenCompass's model classes, drawing each sample from its own seed: one module an engine."""
 
+from .batch import AnthropicBatchModel, OpenAIBatchModel
 from .huggingface import SeededHuggingFace
 from .lmdeploy_server import SeededTurboMindAPI
 from .openai_api import SeededOpenAISDK
@@ -7,6 +8,8 @@ from .turbomind import SeededTurboMind
 from .vllm import SeededVLLM
 
 __all__ = [
+    'AnthropicBatchModel',
+    'OpenAIBatchModel',
     'SeededHuggingFace',
     'SeededOpenAISDK',
     'SeededTurboMind',

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 from opencompass.models import HuggingFacewithChatTemplate
+from opencompass.models.huggingface_above_v4_33 import (
+    _convert_chat_messages,
+    _format_with_fast_chat_template,
+)
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
+from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
@@ -29,6 +34,9 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
     same batch composition (batch size and shards), software and device. With another composition the
     random numbers stay the same but padding changes the logits in their last bits, which may, rarely,
     tip a token.
+
+    A prompt that does not fit `max_seq_len` (by default the context of the model) is not drawn: OpenCompass
+    would cut its end off. With `mode='mid'`, which asks for that, it is.
 
     Args:
         random_seed: the seed of the run; those of the samples are derived from it.
@@ -57,12 +65,42 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""
+        seeds, lengths = self.seeds.take(len(inputs)), self._lengths(inputs)
+        most = None if self.mode == 'mid' else self.max_seq_len
+        fitting = [place for place, length in enumerate(lengths) if most is None or length < most]
+        texts = [''] * len(inputs)
+        told = [Generation(prompt_tokens=length, state='too long') for length in lengths]
+        if fitting:
+            drawn, of_drawn = self._drawn(
+                [inputs[place] for place in fitting], [seeds[place] for place in fitting], *args, **kwargs
+            )
+            for place, text, one in zip(fitting, drawn, of_drawn, strict=True):
+                texts[place], told[place] = text, one
+        longest = f'a prompt has {max(lengths)} tokens, and the context {most}'
+        self.generations.note(told, longest if len(fitting) < len(inputs) else '')
+        return texts
+
+    def _drawn(
+        self, inputs: list[Any], seeds: list[int], *args: Any, **kwargs: Any
+    ) -> tuple[list[str], list[Generation]]:
         one = copy.copy(self)
         one.model = watched = _Watched(self.model)
-        with SeededMultinomial(self.seeds.take(len(inputs))):
+        with SeededMultinomial(seeds):
             texts: list[str] = super(SeededHuggingFace, one).generate(inputs, *args, **kwargs)
-        self.generations.note(list(watched.generations(self.tokenizer)))
-        return texts
+        return texts, with_states(texts, list(watched.generations(self.tokenizer)))
+
+    def _lengths(self, inputs: list[Any]) -> list[int]:
+        """Return how many tokens each prompt has before the base class would cut it."""
+        messages = _convert_chat_messages(inputs)
+        if self.fastchat_template:
+            texts = _format_with_fast_chat_template(messages, self.fastchat_template)
+        else:
+            texts = [
+                self.tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
+                for one in messages
+            ]
+        tokens = self.tokenizer(texts, add_special_tokens=bool(self.fastchat_template))
+        return [len(ids) for ids in tokens['input_ids']]
 
 
 class _Watched:

@@ -9,9 +9,17 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...results.health import Generation
+from ...responses import with_states
+from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown
+
+_OF_ERRORS = {
+    'context_length_exceeded': 'too long',
+    'invalid_request': 'refused',
+    'unsupported_feature': 'refused',
+}
+"""`error_code` of lmdeploy's `Response` → state; any other error is one of the engine."""
 
 RULED = {'random_seed': SEED, 'seed': SEED, 'n': COUNT, 'max_new_tokens': LENGTH}
 
@@ -51,7 +59,16 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
             refuse_greedy('gen_config', settings, 'do_sample=True')
         self.seeds = SeedsOfBatch(random_seed)
         self.generations = GenerationsOfBatch()
+        self._replies: list[Any] = []
         super().__init__(path, *args, gen_config=settings, **kwargs)
+
+    def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
+        """See the base class; the seeds of the batch must have been announced."""
+        texts: list[str] = super().generate(inputs, *args, **kwargs)
+        said = (getattr(reply, 'error_message', None) for reply in self._replies)
+        first = next((str(text) for text in said if text), '')
+        self.generations.note(with_states(texts, list(map(_generation, self._replies))), first)
+        return texts
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
@@ -63,16 +80,33 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
             replies = pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
-            self.generations.note(list(map(_generation, replies)))
-            return replies
+            self._replies = [_without_text(reply) for reply in replies]
+            return self._replies
 
         return seeded
+
+
+def _state_of(reply: Any) -> str | None:
+    """Return the state of a `Response` of lmdeploy that is no response of the model.
+
+    Releases before 0.18 say of a prompt that does not fit that the response was cut off at no token.
+    """
+    finish = getattr(reply, 'finish_reason', None)
+    if finish in ('error', 'abort'):
+        return _OF_ERRORS.get(str(getattr(reply, 'error_code', None)), 'aborted')
+    return 'too long' if finish == CUT_OFF and not reply.text and not reply.generate_token_len else None
+
+
+def _without_text(reply: Any) -> Any:
+    """Return the reply, without the text that some releases put into one that is an error."""
+    return replace(reply, text='') if _state_of(reply) else reply
 
 
 def _generation(reply: Any) -> Generation:
     """Return what a `Response` of lmdeploy tells."""
     return Generation.from_json(
         {
+            'state': _state_of(reply),
             'finish_reason': getattr(reply, 'finish_reason', None),
             'prompt_tokens': reply.input_token_len,
             'output_tokens': reply.generate_token_len,

@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import ACCURACY, Metric
-from ...results.health import undecided_notes
+from ...results.health import copies_warnings, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.intervals import (
@@ -105,8 +105,9 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
         'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
         'health': result.health.mark,
         'ended': result.health.line,
+        'engine': result.engine,
         'warnings': [
-            *_warnings(block.get('replicas')),
+            *copies_warnings(block),
             *entry.remarks,
             *(f'{note}.' for note in undecided_notes(block)),
         ],
@@ -118,11 +119,6 @@ def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dic
 def _reasons(told: object) -> dict[str, int]:
     """Return why samples are unjudged, and how many each; as far as the result tells it."""
     return {reason: count for reason, count in mapping(told).items() if isinstance(count, int)}
-
-
-def _warnings(replicas: object) -> list[str]:
-    told = mapping(replicas).get('warnings')
-    return list(map(str, told)) if isinstance(told, list) else []
 
 
 def _limits(interval: Interval) -> list[float] | None:

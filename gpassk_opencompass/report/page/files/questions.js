@@ -31,6 +31,7 @@ function facts(entry) {
     ['Judge', state.board.judge],
     ['Unjudged samples', unjudgedOf(entry) + (reasons ? ` (all questions: ${reasons})` : '')],
     ['Responses', entry.ended],
+    ['Engine', entry.engine],
     ['Greedy', entry.greedyNote],
     ['Warnings', entry.warnings.join('; ')],
     ['Signature', element('code', {}, entry.signature)],

@@ -1,0 +1,139 @@
+"""The line of a log that says what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_TRACEBACK = 'Traceback (most recent call last):'
+
+_COLOUR = re.compile(r'\x1b\[[0-9;]*m')
+_BAR = re.compile(
+    r'^.*?[0-9]+%\|[^|]*\|\s*[0-9.kMG]+/[0-9.kMG?]+ \[[^]]*\]'  # ` 44%|██▍  | 4/9 [00:22<00:28,  5.61s/it]`
+    r'|^[^|]*?[0-9]+it \[[0-9:]+, [^]]*\]'  # `12it [00:03,  3.92it/s]`
+    r'|^\s*[0-9]+%\|\S*$'
+)
+_WHO = re.compile(
+    r'^(?:\[rank[0-9]+\]:(?=\s|$)|\([A-Za-z_0-9]+ (?:[A-Z]+[0-9]+ )?pid=[0-9]+\)|[0-9]+:(?=\s)) ?'
+)
+"""Of torch, of the processes of vLLM and Ray, of `srun --label`."""
+
+_LEVEL = r'(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL)'
+_ERRORS = ('ERROR', 'CRITICAL', 'FATAL')
+_HEADS = [
+    re.compile(head)
+    for head in (
+        rf'^[0-9/]{{5}} [0-9:]{{8}} - \w+ - {_LEVEL} - (?:/.*?\.py - \S+ - [0-9]+ - ?)?',  # OpenCompass
+        rf'^\[[0-9 :,-]+\] \[[\w.]+\] \[{_LEVEL}\] ',  # its inferencers
+        rf'^[0-9-]+ [0-9:.]+ \| {_LEVEL} +\| \S+:\S+:[0-9]+ - ',  # loguru
+        rf'^{_LEVEL} [0-9-]+ [0-9:.]+ \[\S+:[0-9]+\] ?',  # vLLM
+        rf'^[0-9-]+ [0-9:,.]+ - \S+ - {_LEVEL} - ',  # logging, as most set it up
+    )
+]
+_ELSEWHERE = re.compile(
+    r'(?i)see root cause above|see stack trace|check the logs for details|failed core proc'
+)
+"""In an error that says where to look for the real one."""
+
+_DEATH = re.compile(
+    r'^(?:Fatal Python error|terminate called|CUDA error|(?:srun|slurmstepd): error)'
+    r'|\b(?:Killed|Segmentation fault|Bus error|Aborted|out of memory|oom-kill)\b'
+)
+_PLACE = re.compile(r'^error occurs at |^task .* fail, see$|failed with code')
+_AFTERMATH = re.compile(
+    r'^Extension modules: |^Thread 0x|^Current thread |^File "|^During handling of |^The above '
+)
+
+
+class _Line(NamedTuple):
+    text: str
+    """Without progress bar and what loggers and launchers put before it."""
+    level: str
+
+
+def error_in(lines: Iterable[str]) -> str:
+    """Return the exception of the last traceback with its message; '' without one, and for a Ctrl-C.
+
+    Of an exception without a message it is the line that raised it; of one that only says where to look, what
+    was said before stands behind it.
+
+    Args:
+        lines: of a log, or its end.
+
+    >>> log = [' 50%|█ | 1/2 [00:01<00:01]Traceback (most recent call last):', '  File "a.py", line 7, in f']
+    >>> error_in([*log, 'ValueError: no such thing', ' 50%|█ | 1/2 [00:09<00:09]'])
+    'ValueError: no such thing'
+    >>> error_in([*log, '    assert tokens', '    ^^^^^^^^^^^^^', 'AssertionError'])
+    'AssertionError at: assert tokens'
+    """
+    cleaned = _cleaned(lines)
+    heads = [place for place, line in enumerate(cleaned) if line.text.endswith(_TRACEBACK)]
+    if not heads:
+        return ''
+    error = _raised_behind(cleaned, heads[-1])
+    if error.startswith('KeyboardInterrupt'):
+        return ''
+    if _ELSEWHERE.search(error) and (cause := _cause(cleaned, heads)):
+        return f'{error} (before it: {cause})'
+    return error
+
+
+def last_said(lines: Iterable[str]) -> str:
+    """Return the last line of a log without a traceback that tells anything; '' if none does.
+
+    How a process died goes before an error that was logged, and that before any other line.
+
+    >>> last_said(['11/22 08:41:21 - OpenCompass - INFO - loading', '  0%|          | 0/8 [00:00<?, ?it/s]'])
+    'loading'
+    """
+    cleaned = [line for line in _cleaned(lines) if line.text and not _AFTERMATH.search(line.text)]
+    deaths = [line.text for line in cleaned if line.level in ('', *_ERRORS) and _DEATH.search(line.text)]
+    errors = [line.text for line in cleaned if line.level in _ERRORS]
+    found = deaths or [text for text in errors if not _PLACE.search(text)] or [line.text for line in cleaned]
+    return found[-1].strip() if found else ''
+
+
+def _cause(lines: Sequence[_Line], heads: Sequence[int]) -> str:
+    """Return the error before the last one: of an earlier traceback, else the last one that was logged."""
+    earlier = (_raised_behind(lines, head) for head in reversed(heads[:-1]))
+    raised = next((error for error in earlier if error and not _ELSEWHERE.search(error)), '')
+    return raised or _logged(lines[: heads[-1]])
+
+
+def _logged(lines: Sequence[_Line]) -> str:
+    logged = [one.text.strip() for one in lines if one.level in _ERRORS and not _PLACE.search(one.text)]
+    return logged[-1] if logged else ''
+
+
+def _raised_behind(lines: Sequence[_Line], head: int) -> str:
+    """Return the exception of the traceback that begins in a line, with the first line of its message."""
+    frames = []
+    for place in range(head + 1, len(lines)):
+        text = lines[place].text
+        if text[:1] not in ('', ' ', '\t'):
+            break
+        frames.append(text.strip())
+    else:
+        return ''
+    error = lines[place].text.strip()
+    if re.fullmatch(r'[\w.]+:', error) and place + 1 < len(lines):  # a message that begins with a line break
+        return f'{error} {lines[place + 1].text.strip()}'
+    code = [
+        frame for frame in frames if not re.fullmatch(r'[~^ ]*', frame) and not frame.startswith('File "')
+    ]
+    return f'{error} at: {code[-1]}' if re.fullmatch(r'[\w.]+', error) and code else error
+
+
+def _cleaned(lines: Iterable[str]) -> list[_Line]:
+    return [_clean(line) for line in lines]
+
+
+def _clean(line: str) -> _Line:
+    text, level = _BAR.sub('', _COLOUR.sub('', line)), ''
+    text = _WHO.sub('', text, count=1)
+    for head in _HEADS:
+        if found := head.match(text):
+            text, level = text[found.end() :], found['level']
+            break
+    return _Line(text, level)

@@ -1,0 +1,83 @@
+"""A real vLLM, in process and as a server, against transformers on the same model: `make test-engines`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import import_plugin
+
+from benchmarks.fixed_seed import VLLM_ON_CPU
+
+if find_spec('vllm') is None:
+    pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
+
+import_plugin()
+from engine_checks import CHECKS, CONTEXT, Engine, Finding  # noqa: E402
+
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
+
+
+@pytest.fixture(scope='session')
+def here(padded: Path) -> Any:
+    """The engine `vllm`; its model is loaded once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in VLLM_ON_CPU.items():
+            patch.setenv(name, value)
+        yield Engine(
+            'vllm',
+            padded,
+            {
+                'llm_infos': [{'path': str(padded), 'name': 'm', 'batch_size': 16}],
+                'model_kwargs': {'dtype': 'float32', 'enforce_eager': True},
+                'max_seq_len': CONTEXT,
+            },
+        )
+
+
+@pytest.fixture(scope='session')
+def openai(padded: Path, vllm_url: str) -> Engine:
+    """The same model behind vLLM's server, asked by `openai`."""
+    lines = {
+        'llm_infos': [{'path': 'm', 'batch_size': 16}],
+        'openai_api_base': f'{vllm_url}/v1',
+        'key': 'EMPTY',
+        'tokenizer_path': str(padded),
+        'query_per_second': 1000,
+    }
+    return Engine('openai', padded, lines, reload=True)
+
+
+@pytest.fixture(scope='session')
+def lmdeploy_server(padded: Path, vllm_url: str) -> Engine:
+    """And by `lmdeploy_server`, which speaks the same protocol."""
+    lines = {'llm_infos': [{'path': 'm', 'batch_size': 16}], 'api_addr': vllm_url}
+    return Engine('lmdeploy_server', padded, lines, reload=True)
+
+
+def _holds(engine: Engine, check: Callable[[Engine], Finding | list[Finding]]) -> None:
+    found = check(engine)
+    for one in found if isinstance(found, list) else [found]:
+        print(f'{engine.name} | {one.check} | {one.seen}')
+        assert one.holds, one
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
+def test_vllm_in_process(here: Engine, check: Any) -> None:
+    """See `engine_checks`."""
+    _holds(here, check)
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
+def test_vllms_server_asked_as_openai(openai: Engine, check: Any) -> None:
+    """See `engine_checks`."""
+    _holds(openai, check)
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.__name__)
+def test_vllms_server_asked_as_lmdeploys(lmdeploy_server: Engine, check: Any) -> None:
+    """See `engine_checks`."""
+    _holds(lmdeploy_server, check)

@@ -1,0 +1,127 @@
+"""What engines in this process say of samples that are no usual response."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import engine_fakes
+import pytest
+from engine_fakes import LMDEPLOY
+from engine_requests import infer
+from hosts import import_plugin
+
+from gpassk_opencompass.demo import MODEL
+from gpassk_opencompass.results.health import Generation
+
+plugin = import_plugin()
+seeds = import_plugin('.handover')
+
+pytestmark = [pytest.mark.filterwarnings('ignore')]
+
+SHORT = ['What is 7 + 5?', 'Compute $8+6$.']
+LONG = 'Compute $19+4$. ' * 60
+SAMPLES = [seeds.Sample('202412/AMC_en/0', replica) for replica in range(4)]
+
+
+def model(**settings: Any) -> Any:
+    return plugin.SeededHuggingFace(
+        MODEL,
+        generation_kwargs={'do_sample': True, 'temperature': 1.0},
+        model_kwargs={'torch_dtype': 'torch.float32', 'device_map': 'cpu'},
+        random_seed=42,
+        **{'max_seq_len': 64, **settings},
+    )
+
+
+def drawn(one: Any, prompts: list[str], samples: list[Any]) -> tuple[list[str], list[Generation]]:
+    one.seeds.announce(samples)
+    texts = one.generate(prompts, max_out_len=20)
+    return texts, list(one.generations.take(len(prompts)))
+
+
+def test_a_prompt_that_does_not_fit_costs_no_other_sample_of_its_batch() -> None:
+    """The others are drawn with their own seeds; OpenCompass's class would have cut its end off."""
+    one = model()
+    texts, told = drawn(one, [SHORT[0], LONG, SHORT[1]], SAMPLES[:3])
+    tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+    length = len(
+        tokenizer.apply_chat_template([{'role': 'user', 'content': LONG}], add_generation_prompt=True)
+    )
+    assert length > 64
+    assert (texts[1], told[1]) == ('', Generation(prompt_tokens=length, state='too long'))
+    assert one.generations.take_said() == f'a prompt has {length} tokens, and the context 64'
+    alone = drawn(one, SHORT, [SAMPLES[0], SAMPLES[2]])
+    assert ([texts[0], texts[2]], [told[0], told[2]]) == alone
+    assert all(alone[0])
+
+
+def test_where_no_prompt_fits_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no batch dies of it."""
+    one = model()
+    monkeypatch.setattr(one, '_drawn', lambda *given: pytest.fail('a batch of nothing'))
+    texts, told = drawn(one, [LONG, LONG], SAMPLES[:2])
+    assert texts == ['', '']
+    assert {each.state for each in told} == {'too long'}
+
+
+def test_the_limit_is_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt of as many tokens as the context has leaves no room for one of the response."""
+    [length] = model()._lengths(SHORT[:1])
+    for limit, state in ((length, 'too long'), (length + 1, None)):
+        _, [told] = drawn(model(max_seq_len=limit), SHORT[:1], SAMPLES[:1])
+        assert told.state == state
+
+
+def test_who_wants_the_middle_dropped_gets_it() -> None:
+    """`mode='mid'` asks for a shorter prompt."""
+    texts, [told] = drawn(model(mode='mid'), [LONG], SAMPLES[:1])
+    assert told.state is None
+    assert texts[0]
+
+
+def test_an_empty_text_is_named() -> None:
+    """A stop word at once."""
+    one = model(stop_words=[*'0123456789', *'abcdefghijklmnopqrstuvwxyzT', '$', '\\', ' '])
+    texts, told = drawn(one, SHORT, SAMPLES[:2])
+    assert [each.state for each in told] == [None if text.strip() else 'empty' for text in texts]
+    assert 'empty' in {each.state for each in told}
+
+
+REPLIES: list[tuple[dict[str, Any], str | None]] = [
+    ({'finish_reason': 'stop', 'text': '4'}, None),
+    ({'finish_reason': 'length', 'text': '4'}, None),
+    ({'finish_reason': 'stop', 'text': ''}, 'empty'),
+    ({'finish_reason': 'stop', 'text': '<think>2 + 2'}, 'thought only'),
+    ({'finish_reason': 'length', 'text': '<think>2 + 2'}, None),
+    ({'finish_reason': 'abort', 'text': 'half a resp'}, 'aborted'),
+    ({'finish_reason': 'error', 'text': 'internal error happened, status code 6'}, 'aborted'),
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'internal_error'}, 'aborted'),
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'context_length_exceeded'}, 'too long'),
+    ({'finish_reason': 'error', 'text': '', 'error_code': 'invalid_request'}, 'refused'),
+    ({'finish_reason': 'length', 'text': '', 'generate_token_len': 0}, 'too long'),
+    ({'finish_reason': 'length', 'text': '', 'generate_token_len': 9}, None),
+]
+"""Fields of lmdeploy's `Response` → the state of the sample; 0.18, and one text of releases before it."""
+
+
+@pytest.mark.parametrize('engine', ['turbomind', 'pytorch'])
+def test_what_lmdeploy_says_of_a_sample(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own class of replies; an error has no text."""
+    if not LMDEPLOY.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+    left = list(REPLIES)
+
+    def reply(seed: int) -> Any:
+        given = {'generate_token_len': 7, 'input_token_len': 5, **left.pop(0)[0]}
+        return import_module('lmdeploy.messages').Response(**given)
+
+    monkeypatch.setattr(engine_fakes, 'lmdeploy_reply', reply)
+    rows = infer(engine, tmp_path).rows
+    assert len(rows) == len(REPLIES)
+    told = [Generation.from_json(row['generation']) for row in rows]
+    assert [one.state for one in told] == [state for _, state in REPLIES]
+    not_drawn = ('aborted', 'too long', 'refused')
+    texts = ['' if state in not_drawn else given['text'] for given, state in REPLIES]
+    assert [row['prediction'] for row in rows] == texts
