@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import json
 import re
 import threading
 import time
@@ -59,14 +59,10 @@ def documented(server: str) -> dict[str, dict[str, Any]]:
     """Name → `extra_body`, as docs/judging.md has them for a server."""
     text = (TESTS.parent / 'docs' / 'judging.md').read_text(encoding='utf-8')
     section = text.split('### Constrained verdicts')[1].split('\n### ')[0]
-    [block] = re.findall(rf'```python\n# {server}.*?\n(.*?)```', section, re.DOTALL)
-    names: dict[str, Any] = {}
-    for statement in ast.parse(block).body:
-        assert isinstance(statement, ast.Assign)
-        [target] = statement.targets
-        assert isinstance(target, ast.Name)
-        names[target.id] = eval(compile(ast.Expression(statement.value), 'docs', 'eval'), {'dict': dict})
-    return names
+    found = re.search(rf'\*\*{re.escape(server)}\*\*: (.*?)\n\n```json\n(.*?)```', section, re.DOTALL)
+    assert found, server
+    names = re.findall(r'`(bare|reasoned|schema)`', found[1])
+    return dict(zip(names, map(json.loads, found[2].splitlines()), strict=True))
 
 
 PAIRS = [Pair(f'What is {n} + {n}?', str(2 * n), str(2 * n + n % 2)) for n in range(3, 11)]
