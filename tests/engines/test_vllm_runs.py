@@ -27,6 +27,7 @@ QUESTIONS, N = 4, 12
 SAME_TEXTS = 0.95
 PATIENCE = 900.0
 ENVIRONMENT = {name: value for name, value in VLLM_ON_CPU.items() if 'MULTIPROCESSING' not in name}
+ENVIRONMENT['CUDA_VISIBLE_DEVICES'] = '0'  # OpenCompass starts no task of one GPU where it counts none
 
 TEMPLATE = """
 engine = 'vllm'
