@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,18 +105,15 @@ def run_real(request: Request) -> int:
     # The tokenizer comes from a folder, the model from this machine: nobody is to look on the hub.
     os.environ.setdefault('HF_HUB_OFFLINE', '1')
     os.environ['NO_PROXY'] = ','.join(filter(None, [os.environ.get('NO_PROXY'), '127.0.0.1']))
-    with clock.timed('server'):
-        server = served(model, request.port, folder / LOG)
-        address = server.__enter__()
-    try:
+    with ExitStack() as running:
+        with clock.timed('server'):
+            address = running.enter_context(served(model, request.port, folder / LOG))
         with clock.timed('sampling and judging by rule'):
             code = sampled(folder, template)
         if code == 0:
             write_table(folder, clock.seconds['sampling and judging by rule'])
             with clock.timed('judging by itself'):
                 judge_by_itself(folder, model.name, address)
-    finally:
-        server.__exit__(None, None, None)
     if code == 0:
         with clock.timed('report'):
             code = write_report(folder)
