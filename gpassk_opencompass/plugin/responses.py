@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..answers.thoughts import part
 from ..chat.completion import ENDS, Reply, reply_of
 from ..chat.trouble import Trouble
+from ..responses import with_states
 from ..results.health import CUT_OFF, NOT_DRAWN, Generation
 
 OPEN, CLOSE = '<think>', '</think>'
@@ -40,8 +40,7 @@ def response_of(
     except Trouble as trouble:
         return '', Generation(state='no choice' if trouble.reason == 'no choice' else 'failed')
     end = ENDS.get(reply.finish.casefold())
-    text = _text_of(reply, think_tag)
-    state = _state_of(reply, end, text)
+    text, state = _text_of(reply, think_tag), _state_of(reply, end)
     told = {
         'finish_reason': CUT_OFF if end == 'cut' else reply.finish,
         'prompt_tokens': reply.prompt_tokens,
@@ -50,22 +49,11 @@ def response_of(
         'reasoning_tokens': reply.reasoning_tokens,
         'state': state,
     }
-    return ('' if state in NOT_DRAWN else text), Generation.from_json(told)
-
-
-def state_of_text(text: str, finish_reason: str | None) -> str | None:
-    """Return the state of a response of which no more is known than its text and end; None if it is usual.
-
-    One that was cut off counts as usual, whatever there is of it.
-
-    >>> state_of_text('<think>so 42</think>', 'stop'), state_of_text('<think>so', 'length')
-    ('thought only', None)
-    """
-    if finish_reason == CUT_OFF:
-        return None
-    if not text.strip():
-        return 'empty'
-    return None if part(text).said.strip() else 'thought only'
+    if state in NOT_DRAWN:
+        return '', Generation.from_json(told)
+    # What was sent apart is no part of the text that tells, whatever `think_tag` is.
+    telling = reply.text if reply.text.strip() else text
+    return text, with_states([telling], [Generation.from_json(told)])[0]
 
 
 def _text_of(reply: Reply, think_tag: str) -> str:
@@ -75,11 +63,10 @@ def _text_of(reply: Reply, think_tag: str) -> str:
     return f'{reply.thought}{think_tag}{content}' if content.strip() else f'{OPEN}{reply.thought}'
 
 
-def _state_of(reply: Reply, end: str | None, text: str) -> str | None:
+def _state_of(reply: Reply, end: str | None) -> str | None:
+    """Return the state that a server names; None where only the text can tell."""
     if reply.refusal or reply.finish.casefold() == 'refusal':
         return 'refusal'
     if end in NOT_DRAWN:
         return end
-    if reply.calls_tool and not reply.text.strip():
-        return 'tool call'
-    return state_of_text(reply.text if reply.text.strip() else text, CUT_OFF if end == 'cut' else None)
+    return 'tool call' if reply.calls_tool and not reply.text.strip() else None

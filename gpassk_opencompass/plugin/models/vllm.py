@@ -13,6 +13,7 @@ from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
+from ...responses import with_states
 from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
@@ -82,7 +83,8 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
             drawn = generate([prompts[number] for number in fitting], own, **options) if fitting else []
             answered = dict(zip(fitting, drawn, strict=True))
             outputs = [answered.get(number) or _not_drawn(prompt) for number, prompt in enumerate(prompts)]
-            self.generations.note(list(map(_generation, outputs)))
+            texts = [output.outputs[0].text for output in outputs]
+            self.generations.note(with_states(texts, list(map(_generation, outputs))))
             return outputs
 
         self.model.generate = seeded
@@ -150,15 +152,9 @@ def _generation(output: Any) -> Generation:
             'finish_reason': reason,
             'prompt_tokens': length_of(output, 'prompt_token_ids'),
             'output_tokens': length_of(completion, 'token_ids'),
-            'state': getattr(completion, 'state', None) or _state_of(reason, completion.text),
+            'state': 'aborted' if reason in BROKEN_OFF else getattr(completion, 'state', None),
         }
     )
-
-
-def _state_of(reason: str | None, text: str) -> str | None:
-    if reason in BROKEN_OFF:
-        return 'aborted'
-    return 'empty' if reason == 'stop' and not text.strip() else None
 
 
 def _with_seed(params: Any, seed: int) -> Any:
