@@ -13,7 +13,7 @@ class Response(NamedTuple):
     """A response taken apart."""
 
     said: str
-    """What follows the thought; '' where the thought has no end, and where there is no response."""
+    """What stands outside its thoughts; '' where there is no response."""
     answer: FinalAnswer
     reasoning_characters: int | None
     """Length of the thought in the text; None where there is none."""
@@ -52,7 +52,7 @@ def read_response(text: str, told: Generation) -> Response:
     """
     parted = _NONE if told.state in NOT_DRAWN else part(text)
     return Response(
-        '' if parted.open else parted.said,
+        parted.said,
         answer_of(parted),
         len(parted.thought) or None,
         told._replace(state=told.state or _state_of(text, parted, told)),

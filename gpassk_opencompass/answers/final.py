@@ -226,7 +226,7 @@ def final_answer(response: str) -> FinalAnswer:
     - Without a box, what follows the last "the answer is", "Answer:", "答案是", "最终答案", … up to the end
       of the sentence, without its math delimiters.
     - If the last box never closes, the last one that does is taken, then a spoken form.
-    - Only what follows a thought is looked at; a response whose thought has no end has no answer.
+    - What is thought is not looked at, and a thought without an end is cut off; see `thoughts.part`.
 
     >>> final_answer(r'So $x = \boxed{\frac{1}{2}}$, as claimed.')
     FinalAnswer(text='\\frac{1}{2}', boxed=True, cut_off=False, hedged=False)
@@ -242,10 +242,8 @@ def final_answer(response: str) -> FinalAnswer:
 
 def answer_of(response: Parted) -> FinalAnswer:
     """Return the final answer of a response that was taken apart; see `final_answer`."""
-    if response.open:
-        return FinalAnswer('', False, True)
     found = _search(response.said)
-    cut_off = found.open_box or (not found.answers and _unfinished(response.said))
+    cut_off = response.open or found.open_box or (not found.answers and _unfinished(response.said))
     return FinalAnswer(', '.join(found.answers), found.boxed, cut_off, _several(found))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 # Kimi; gpt-oss, whose thought ends where another channel begins.
 _MARK = re.compile(
     r'<(?P<end>/?)(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>'
-    r'|\[(?P<end2>/?)think\]'
+    r'|(?-i:\[(?P<end2>/?)THINK\])'  # in small letters it is a heading
     r'|<\|(?:begin|(?P<end3>end))_of_thought\|>'
     r'|◁(?P<end4>/?)think▷'
     r'|<\|channel\|>(?:analysis|(?P<end5>final|commentary))(?:<\|message\|>)?',
@@ -18,26 +18,28 @@ _MARK = re.compile(
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
 """Every mark holds one of them; most responses hold none, and substrings are found faster than a pattern."""
 
-_QUOTES = frozenset('`"\'“”‘’「」')
+_QUOTATIONS = frozenset({'``', '""', "''", '“”', '‘’', '「」', '《》'})
+_BEHIND_A_QUOTATION = frozenset('.,;!?)]}')
 
 
 class Parted(NamedTuple):
     """A text taken apart at its thought."""
 
     said: str
-    """What follows the last end of a thought; where another one begins there and has no end, what stands
-    between the two."""
+    """The last of what stands outside thoughts that is not blank: mostly what follows the last end."""
     thought: str
-    """All before the last end; of one without an end, all from where it begins. Marks at its ends are left
-    out."""
+    """The thoughts, one behind the other, without their marks."""
     open: bool
     """Whether the last thought has no end."""
+    doubtful: bool = False
+    """Whether a mark within a line begins a thought that has no end: it may be one, or be talked about."""
 
 
 def part(text: str, quotable: str = '') -> Parted:
     """Take a text apart at its thought; takes time linear in the text.
 
-    A mark in quotation marks is talked about and marks nothing.
+    A mark in quotation marks is talked about and marks nothing. Where the first mark is an end, all before it
+    is a thought: templates of chats often begin one.
 
     Args:
         text: of a model.
@@ -45,33 +47,52 @@ def part(text: str, quotable: str = '') -> Parted:
             begins a thought only where the text begins with it.
 
     >>> part('<think>2 + 2 = 4</think>It is 4.')
-    Parted(said='It is 4.', thought='2 + 2 = 4', open=False)
+    Parted(said='It is 4.', thought='2 + 2 = 4', open=False, doubtful=False)
     >>> part('<think>2 + 2')
-    Parted(said='', thought='2 + 2', open=True)
+    Parted(said='', thought='2 + 2', open=True, doubtful=False)
     >>> part('Such a thought begins with "<think>".').thought
     ''
     """
     plain = text.casefold()
     if not any(hint in plain for hint in _HINTS):
         return Parted(text, '', False)
-    begin = end = start = 0  # of what was thought, and of what is said
-    opened: re.Match[str] | None = None
-    for mark in _MARK.finditer(text):
-        if _is_quoted(text, mark):
-            continue
+    spoken: list[str] = []
+    thoughts: list[str] = []
+    start = 0  # of what stands behind the last end
+    opened: tuple[re.Match[str], bool] | None = None  # and whether it begins its line
+    for mark in filter(lambda one: not _is_quoted(text, one), _MARK.finditer(text)):
         if any(mark.groups()):
-            end, start, opened = mark.start(), mark.end(), None
-        elif opened is None:
-            leads = not text[start : mark.start()].strip()
-            if leads or mark[0] not in quotable:
-                opened = mark
-            if leads and not start:
-                begin = mark.end()
-    if opened is None:
-        return Parted(text[start:], text[begin:end], False)
-    return Parted(text[start : opened.start()], text[opened.end() :], True)
+            begin = opened[0] if opened else None
+            if begin or thoughts:
+                spoken.append(text[start : (begin or mark).start()])
+            if begin or not thoughts:
+                thoughts.append(text[begin.end() if begin else 0 : mark.start()])
+            start, opened = mark.end(), None
+        elif opened is None or not opened[1]:
+            leads, begins_line = _place(text, start, mark.start())
+            if begins_line or opened is None:
+                opened = (mark, begins_line) if leads or mark[0] not in quotable else opened
+    doubtful = opened is not None and not opened[1]
+    end = opened[0] if opened and not doubtful else None
+    spoken.append(text[start : end.start() if end else len(text)])
+    thoughts += [text[end.end() :]] if end else []
+    said = next((span for span in reversed(spoken) if span.strip()), spoken[-1])
+    return Parted(said, ''.join(thoughts), end is not None, doubtful)
+
+
+def _place(text: str, start: int, at: int) -> tuple[bool, bool]:
+    """Say whether nothing but blanks stands between start and a mark, and whether the mark begins its line."""
+    before = at
+    while before > start and text[before - 1].isspace():
+        before -= 1
+    leads = before == start
+    return leads, leads or '\n' in text[before:at] or text.startswith('<|', at)
 
 
 def _is_quoted(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return before in _QUOTES and after in _QUOTES
+    first, last = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    if first + last not in _QUOTATIONS:
+        return False
+    before = text[mark.start() - 2 : mark.start() - 1]
+    # Else the first one ends a quotation, and the thought with it.
+    return not (before in _BEHIND_A_QUOTATION or (before.isascii() and before.isalnum()))

@@ -185,7 +185,7 @@ def _not_whole(finish: str) -> str:
 def _behind_thoughts(text: str, slots: str) -> str | None:
     """Return what follows the last end of a thought; None if another one begins there and does not end."""
     parted = part(text, slots)
-    return None if parted.open else parted.said
+    return None if parted.open or parted.doubtful else parted.said
 
 
 def _meaning(box: re.Match[str]) -> Verdict:
