@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hosts import import_plugin, run_opencompass
+from judge_server import JudgeServer
 from sweeping import NOT_INSTALLED, load_with_mmengine
 
 from gpassk_opencompass.cli.expand import dump_configs as main
@@ -82,40 +83,25 @@ def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
         assert model.get('key_env', 'SOME_API_KEY').endswith('_API_KEY')
 
 
-class RecordingClient:
-    """Stands where OpenAISDK keeps its client, and keeps the request it is given."""
-
-    def __init__(self) -> None:
-        self.request: dict[str, Any] = {}
-        self.api_key = 'none'
-        self.chat = self.completions = self
-
-    def create(self, **request: Any) -> Any:
-        """Record, then stop the call."""
-        self.request = request
-        raise KeyboardInterrupt
-
-
 def test_what_reaches_an_api_is_what_the_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through the real OpenAISDK: temperature and length of the request are those of the name, no seed."""
-    sdk, client = openaisdk(), RecordingClient()
+    """Over a socket: temperature and length of the request are those of the name, no seed."""
+    sdk = openaisdk()
     for provider in ('OPENAI', 'ANTHROPIC', 'GEMINI', 'DEEPSEEK'):
         monkeypatch.setenv(f'{provider}_API_KEY', 'none')
     monkeypatch.setattr(sdk, '_init_tokenizer', lambda self: None)
     monkeypatch.setattr(sdk, 'get_token_len', lambda self, prompt: len(str(prompt)))
-    monkeypatch.setattr(sdk, '_create_fresh_client', lambda self: client)
-    for file, config in expansion('close').items():
-        model = {**config['models'][0]}
-        for name in ('type', 'abbr', 'batch_size', 'run_cfg'):
-            del model[name]
-        max_out_len = model.pop('max_out_len')
-        with pytest.raises(KeyboardInterrupt):
-            sdk(**model)._generate('1 + 1?', max_out_len, 0.123)
-        settings = RunName.parse(file).model.settings
-        request = client.request
-        assert (request['temperature'], request['max_tokens']) == (settings.temperature, settings.max_out_len)
-        assert request['messages'] == [{'role': 'user', 'content': '1 + 1?'}]
-        assert 'seed' not in request
+    with JudgeServer(lambda asked: '2') as server:
+        for file, config in expansion('close').items():
+            model = {**config['models'][0], 'openai_api_base': f'{server.url}/v1'}
+            for name in ('type', 'abbr', 'batch_size', 'run_cfg'):
+                del model[name]
+            max_out_len = model.pop('max_out_len')
+            assert sdk(**model).generate(['1 + 1?'], max_out_len) == ['2']
+            settings, request = RunName.parse(file).model.settings, server.asked[-1].body
+            asked = request['temperature'], request['max_tokens']
+            assert asked == (settings.temperature, settings.max_out_len)
+            assert request['messages'] == [{'role': 'user', 'content': '1 + 1?'}]
+            assert 'seed' not in request
 
 
 def test_demo_runs_the_shipped_model_on_the_shipped_questions() -> None:

@@ -28,9 +28,9 @@ def pause_of(headers: Mapping[str, str], tokens: int = 1, now: float | None = No
 
     >>> pause_of({'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1m2.5s'})
     60.0
-    >>> pause_of({'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '350ms'}, tokens=1000)
-    0.35
-    >>> pause_of({'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '350ms'}) is None
+    >>> pause_of({'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '250ms'}, tokens=1000)
+    0.25
+    >>> pause_of({'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '250ms'}) is None
     True
     """
     waits = []

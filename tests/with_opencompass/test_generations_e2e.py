@@ -110,7 +110,8 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     expected = by_question(tokens[:known] + [None] * (len(tokens) - known))
     assert found.samples.by_question('output_tokens') == expected
     assert mixed['gpassk']['finish_reasons']['unknown'] == len(tokens) - known
-    assert mixed['gpassk']['truncated_by'] == 'text'
+    assert mixed['gpassk']['truncated_by'] == 'both'
+    assert mixed['gpassk']['truncated_known'] == {'engine': known, 'text': len(tokens) - known}
     assert not {'output_tokens', 'prompt_tokens'} & set(mixed['gpassk'])
     assert mixed['gpassk']['counts'] == block['counts']
     check('bench', mixed)

@@ -139,13 +139,12 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
         for tau in (0.5, 0.75, 1.0):
             chances = hypergeom.sf(math.ceil(k * tau) - 1, N, counts, k)
             assert result[f'G-Pass@{k}_{tau}'] == pytest.approx(100 * chances.mean())
-    tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+    longest = max(map(len, import_module('transformers').AutoTokenizer.from_pretrained(MODEL).get_vocab()))
     for row in rows:
         told, limit = row['generation'], 40
-        length = len(tokenizer(row['prediction'], add_special_tokens=False).input_ids)
-        # A model may say a text in other tokens than a tokenizer, and ends it with one more.
         assert told['finish_reason'] == ('length' if told['output_tokens'] == limit else 'stop')
-        assert length <= told['output_tokens'] <= limit
+        # A model may say a text in other tokens than a tokenizer, but in none longer than the longest.
+        assert len(row['prediction']) / longest <= told['output_tokens'] <= limit
         assert told['seconds'] > 0
     assert result['gpassk']['output_tokens'] == sum(row['generation']['output_tokens'] for row in rows)
     assert result['gpassk']['truncated_by'] == 'engine'

@@ -14,7 +14,7 @@ from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
 from ...responses import with_states
-from ...results.health import Generation
+from ...results.health import NOT_DRAWN, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
@@ -83,8 +83,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
             drawn = generate([prompts[number] for number in fitting], own, **options) if fitting else []
             answered = dict(zip(fitting, drawn, strict=True))
             outputs = [answered.get(number) or _not_drawn(prompt) for number, prompt in enumerate(prompts)]
-            texts = [output.outputs[0].text for output in outputs]
-            self.generations.note(with_states(texts, list(map(_generation, outputs))))
+            self.generations.note(_generations(outputs))
             return outputs
 
         self.model.generate = seeded
@@ -141,6 +140,15 @@ def _not_drawn(prompt: Any) -> Any:
         prompt_token_ids=prompt['prompt_token_ids'],
         outputs=[SimpleNamespace(text='', state='too long')],
     )
+
+
+def _generations(outputs: Sequence[Any]) -> list[Generation]:
+    """Return what the `RequestOutput`s of a batch tell; the text of one that was broken off goes away."""
+    told = list(map(_generation, outputs))
+    for output, one in zip(outputs, told, strict=True):
+        if one.state in NOT_DRAWN:
+            output.outputs[0].text = ''
+    return with_states([output.outputs[0].text for output in outputs], told)
 
 
 def _generation(output: Any) -> Generation:
