@@ -81,7 +81,7 @@ def part(text: str, quotable: str = '') -> Parted:
 
 
 def _place(text: str, start: int, at: int) -> tuple[bool, bool]:
-    """Say whether nothing but blanks stands between start and a mark, and whether the mark begins its line."""
+    """Say whether only blanks stand between start and a mark, and whether the mark begins its line."""
     before = at
     while before > start and text[before - 1].isspace():
         before -= 1
