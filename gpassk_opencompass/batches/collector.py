@@ -112,6 +112,8 @@ class Collector:
         if todo and self._now() >= self._hold:
             self._submit(todo)
         for one in list(self._open):
+            if one not in self._open:  # another one turned out to be the batch looked for
+                continue
             self._check()
             progress = self._patiently(lambda one=one: self._api.look(one.batch))  # type: ignore[misc]
             self._tell(one.batch, progress)

@@ -331,6 +331,21 @@ def test_a_batch_of_others_is_not_taken_for_a_lost_one(api: str, make: Make, tmp
     assert Notes(setting.notes).open == []
 
 
+@pytest.mark.parametrize('ours', [0, 1])
+def test_of_several_batches_that_may_be_the_lost_one_the_right_one_is_taken(ours: int, make: Make) -> None:
+    """All of the same size, and all ended at the same time; nothing is submitted again."""
+    setting, lost = make('anthropic'), requests(4)
+    others = [Request(f'theirs-{number}', body(number)) for number in range(4)]
+    account = setting.api()
+    for batch in [lost, others] if ours == 0 else [others, lost]:
+        account.submit([account.line(one) for one in batch], '')
+    setting.time.passed = setting.server.submitted[0].made
+    Notes(setting.notes).plan('lost', setting.time.now(), [one.custom_id for one in lost])
+    assert setting.texts(4) == TEXTS[:4]
+    assert len(setting.server.submitted) == 2
+    assert Notes(setting.notes).open == []
+
+
 @pytest.mark.parametrize('api', APIS)
 def test_a_lost_batch_is_found_on_a_later_page(api: str, make: Make) -> None:
     """Behind more batches than a list shows at once."""
