@@ -128,28 +128,39 @@ class Collector:
 
     def _take_up(self, names: set[str]) -> None:
         """Wait for what an earlier task submitted, also where it died before it could note that."""
+        began = self._now()
         for planned in self._notes.open:
             if not planned.ids & names:
                 continue
             if planned.batch is not None:
                 self._say(f'goes on waiting for batch {planned.batch}, submitted earlier', 'info')
                 self._open.append(_Open(planned.batch, planned.mark, planned.ids, sure=True))
-            elif found := self._found(planned.mark, planned.ids, planned.at):
+            elif found := self._found(planned.mark, planned.ids, planned.at, began):
                 self._open += found
             else:
                 self._notes.ended(planned.mark, {})  # it was never submitted
         if kept := len(names & set(self._notes.replies)):
             self._say(f'{kept} of {len(names)} responses are here already', 'info')
 
-    def _found(self, mark: str, ids: frozenset[str], since: float) -> list[_Open]:
-        """Look on the server for a batch that may have been submitted without anybody hearing of it."""
+    def _found(self, mark: str, ids: frozenset[str], since: float, lost: float) -> list[_Open]:
+        """Look on the server for a batch that may have been submitted without anybody hearing of it.
+
+        One that several marks may mean is a candidate for each of them: their results tell whose it is.
+
+        Args:
+            since: when it was submitted at the earliest.
+            lost: when it may have been submitted at the latest: so long after that a list may lack it.
+        """
         while True:
             found = self._patiently(lambda: self._api.find(mark, len(ids), since))
-            strangers = self._notes.known() | {one.batch for one in self._open}
-            if news := [batch for batch in found if batch not in strangers]:
+            strangers = self._notes.known() | {one.batch for one in self._open if one.sure}
+            news = [batch for batch in found if batch not in strangers]
+            others = {one.mark for one in self._open if one.batch in news}
+            listed = self._now() - lost > min(_YOUNG, 4 * self._patience.poll)
+            if len(news) > len(others) or (news and listed):
                 self._say(f'found {", ".join(news)} on the server, submitted without a note', 'warning')
                 return [_Open(batch, mark, ids, sure=False) for batch in news]
-            if self._now() - since > min(_YOUNG, 4 * self._patience.poll):
+            if listed:
                 return []
             self._sleep(self._patience.poll)
 
@@ -162,16 +173,18 @@ class Collector:
 
     def _sent(self, mark: str, ids: frozenset[str], lines: Sequence[bytes]) -> list[_Open]:
         """Submit one batch; if the reply gets lost, look whether it is there before it is sent again."""
-        since, lost = self._now(), False
+        since = self._now()
+        lost: float | None = None
 
         def submit() -> list[_Open]:
             nonlocal lost
-            if lost and (found := self._found(mark, ids, since)):
+            if lost is not None and (found := self._found(mark, ids, since, lost)):
                 return found
             try:
                 batch = self._api.submit(lines, mark)
             except Unreachable as error:
-                lost = lost or error.unknown
+                if error.unknown:  # an upload may take longer than a list takes to show it
+                    lost = self._now()
                 raise
             self._notes.submitted(mark, batch)
             # Whoever is stopped by a signal has no time to say it then.
@@ -190,7 +203,7 @@ class Collector:
         own = {name: answer for name, answer in answers.items() if name in one.ids}
         rivals = [other for other in self._open if other.mark == one.mark]
         if not own and not one.sure:
-            self._say(f'batch {one.batch} is of others', 'info')
+            self._say(f'batch {one.batch} is not the one looked for', 'info')
             if not rivals:
                 self._notes.ended(one.mark, {})
             return

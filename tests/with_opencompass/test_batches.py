@@ -17,7 +17,7 @@ from gpassk_opencompass.batches import Answer, Collector, Patience, Request
 from gpassk_opencompass.batches.anthropic_batches import AnthropicBatches
 from gpassk_opencompass.batches.notes import Notes
 from gpassk_opencompass.batches.openai_batches import OpenAIBatches
-from gpassk_opencompass.batches.protocol import custom_id
+from gpassk_opencompass.batches.protocol import Unreachable, custom_id
 
 APIS = ('openai', 'anthropic')
 SUBMIT = {'openai': 'POST /v1/batches', 'anthropic': 'POST /v1/messages/batches'}
@@ -344,6 +344,64 @@ def test_of_several_batches_that_may_be_the_lost_one_the_right_one_is_taken(ours
     assert setting.texts(4) == TEXTS[:4]
     assert len(setting.server.submitted) == 2
     assert Notes(setting.notes).open == []
+
+
+def test_each_of_two_lost_batches_of_one_size_is_found(make: Make) -> None:
+    """An API without marks shows both for both."""
+    setting, both = make('anthropic'), requests(8)
+    account = setting.api()
+    for name, part in (('first', both[:4]), ('second', both[4:])):
+        account.submit([account.line(one) for one in part], '')
+        made = setting.server.submitted[0].made
+        Notes(setting.notes).plan(name, made, [one.custom_id for one in part])
+    setting.time.passed = made
+    assert setting.texts(8) == TEXTS[:8]
+    assert len(setting.server.submitted) == 2
+    assert Notes(setting.notes).open == []
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_list_that_lags_behind_a_long_submission_is_waited_for(
+    api: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reply is lost after ten minutes, and the list shows the batch half a minute later."""
+    setting = make(api)
+    collected, lost = setting.api(), list[float]()
+    submit, find = collected.submit, collected.find
+
+    def slow(lines: Any, mark: str) -> str:
+        submit(lines, mark)
+        setting.time.passed += 600.0
+        lost.append(setting.time.now())
+        raise Unreachable('timed out', unknown=True)
+
+    def lagging(mark: str, count: int, since: float) -> list[str]:
+        return find(mark, count, 0.0) if setting.time.now() > lost[0] + 30 else []
+
+    monkeypatch.setattr(collected, 'submit', slow)
+    monkeypatch.setattr(collected, 'find', lagging)
+    answers = setting.collector(collected, unreachable=3600.0).answers(requests(3))
+    assert texts_of(answers) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_list_that_lags_behind_a_killed_task_is_waited_for(
+    api: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long ago it was planned: the upload may have ended a moment before."""
+    setting, lost = make(api), requests(3)
+    account = setting.api()
+    account.submit([account.line(one) for one in lost], 'lost')
+    find, began = account.find, setting.time.now()
+
+    def lagging(mark: str, count: int, since: float) -> list[str]:
+        return find(mark, count, 0.0) if setting.time.now() > began + 30 else []
+
+    monkeypatch.setattr(account, 'find', lagging)
+    Notes(setting.notes).plan('lost', began - 900.0, [one.custom_id for one in lost])
+    assert texts_of(setting.collector(account).answers(lost)) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
 
 
 @pytest.mark.parametrize('api', APIS)
