@@ -256,6 +256,33 @@ def test_a_server_that_fails_for_a_while_is_waited_for(api: str, status: int, at
 
 
 @pytest.mark.parametrize('api', APIS)
+@pytest.mark.parametrize('page', [b'<html>maintenance</html>', b'[]', b'{"error": "busy"}', b'{"id": '])
+@pytest.mark.parametrize('kind', ['text/html', 'application/json'])
+def test_a_page_of_a_gateway_in_place_of_a_reply_is_no_reply(
+    api: str, page: bytes, kind: str, make: Make
+) -> None:
+    """Under status 200, whatever was asked for: it is asked for again, and nothing is paid for twice."""
+    setting = make(api)
+    for where in (SUBMIT, LOOK, RESULTS, {'openai': 'POST /v1/files', 'anthropic': SUBMIT[api]}):
+        setting.server.faults.append(Fault(where[api], 200, {'Content-Type': kind}, page, times=1))
+    assert setting.texts(3) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('page', [b'<html>maintenance</html>', b'[]', b'{"data": null}', b'{"id": '])
+@pytest.mark.parametrize('kind', ['text/html', 'application/json'])
+def test_a_page_in_place_of_the_list_of_batches_shows_none(page: bytes, kind: str, make: Make) -> None:
+    """The client of OpenAI fails on it in ways of its own."""
+    setting, lost = make('openai'), requests(3)
+    account = setting.api()
+    account.submit([account.line(one) for one in lost], 'lost')
+    setting.server.faults = [Fault('GET /v1/batches', 200, {'Content-Type': kind}, page, times=2)]
+    Notes(setting.notes).plan('lost', setting.time.now(), [one.custom_id for one in lost])
+    assert setting.texts(3) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
 def test_results_that_come_over_in_part_are_fetched_again(api: str, make: Make) -> None:
     """Cut within a line or behind one: what is missing is there, and is not paid for again."""
     setting = make(api)
@@ -527,3 +554,21 @@ def test_the_key_goes_to_no_other_host(address: str, make: Make, monkeypatch: py
     monkeypatch.setattr(api, '_object', lambda *asked: {**found(*asked), 'results_url': address})
     with pytest.raises(InputError, match='at another host'):
         setting.collector(api).answers(requests(1))
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_key_in_a_reply_is_hidden(api: str, make: Make) -> None:
+    """Some gateways quote it in what they send as a response."""
+    setting = make(api, lambda *_: Said(f'no credit for {KEY}'))
+    assert setting.texts(1) == ['no credit for ***']
+    assert KEY not in setting.notes.read_text()
+
+
+def test_a_key_in_a_reply_that_is_none_is_hidden() -> None:
+    """Under status 200, in the line of the results."""
+    api = OpenAIBatches(KEY, 'http://127.0.0.1:9/v1')
+    for content in ({'error': {'message': f'bad key {KEY}'}}, {'choices': [], 'why': KEY}):
+        answer = api._answer({'custom_id': 'a', 'response': {'status_code': 200, 'body': content}})
+        assert '***' in answer.said
+        assert KEY not in answer.said
+    api.close()
