@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from ..chat.completion import ENDS, Reply
 from ..chat.waiting import backoff
 from ..errors import IncompleteError, InputError
 from .notes import Notes
@@ -124,7 +125,7 @@ class Collector:
 
     def _answer(self, name: str) -> Answer | None:
         reply = self._notes.replies.get(name)
-        return self._given_up.get(name) if reply is None else Answer(reply)
+        return self._given_up.get(name) if reply is None or _broken_off(reply) else Answer(reply)
 
     def _take_up(self, names: set[str]) -> None:
         """Wait for what an earlier task submitted, also where it died before it could note that."""
@@ -139,7 +140,7 @@ class Collector:
                 self._open += found
             else:
                 self._notes.ended(planned.mark, {})  # it was never submitted
-        if kept := len(names & set(self._notes.replies)):
+        if kept := sum(self._answer(name) is not None for name in names):
             self._say(f'{kept} of {len(names)} responses are here already', 'info')
 
     def _found(self, mark: str, ids: frozenset[str], since: float, lost: float) -> list[_Open]:
@@ -200,7 +201,7 @@ class Collector:
             self._refused(one, progress)
             return
         answers = self._patiently(lambda: dict(self._api.answers(one.batch)))
-        own = {name: answer for name, answer in answers.items() if name in one.ids}
+        own = {name: _whole(answer) for name, answer in answers.items() if name in one.ids}
         rivals = [other for other in self._open if other.mark == one.mark]
         if not own and not one.sure:
             self._say(f'batch {one.batch} is not the one looked for', 'info')
@@ -222,7 +223,7 @@ class Collector:
             if answer.again and self._tries[name] <= self._patience.retry:
                 again += 1
             else:
-                self._given_up[name] = _failed(answer.said) if answer.again else answer
+                self._given_up[name] = answer
         if others:
             said = Counter(answer.said for answer in others.values()).most_common()
             reasons = '; '.join(f'{count:,} × {reason}' for reason, count in said[:_MOST_REASONS])
@@ -264,11 +265,12 @@ class Collector:
                 return ask()
             except Unreachable as error:
                 failures += 1
-                silent = self._now() - since
-                if silent > self._patience.unreachable:
+                silent, asked = self._now() - since, error.wait or 0.0
+                if silent + asked > self._patience.unreachable:
+                    more = f' and asks to wait {asked:.0f} s' if asked else ''
                     raise IncompleteError(
-                        f'{self._api.name} gave no usable answer for {silent:.0f} s ({error}). '
-                        f'{self._left_behind()}'
+                        f'{self._api.name} gave no usable answer for {silent:.0f} s{more} ({error}); '
+                        f'patience is {self._patience.unreachable:.0f} s. {self._left_behind()}'
                     ) from error
                 wait = backoff(failures, _FIRST_WAIT, _LONGEST_WAIT) if error.wait is None else error.wait
                 self._say(f'no usable answer, asks again in {wait:.0f} s: {error}', 'warning')
@@ -299,6 +301,17 @@ def _parts(api: BatchApi, requests: Iterable[Request]) -> Iterator[tuple[list[Re
         size += len(line) + 1
     if part:
         yield part, lines
+
+
+def _whole(answer: Answer) -> Answer:
+    """Return the answer; where the server broke its response off, that there is none yet."""
+    if answer.reply is None or not _broken_off(answer.reply):
+        return answer
+    return Answer(None, 'aborted', f'finish_reason {answer.reply.finish}', again=True)
+
+
+def _broken_off(reply: Reply) -> bool:
+    return ENDS.get(reply.finish.casefold()) == 'aborted'
 
 
 def _failed(said: str, again: bool = False) -> Answer:

@@ -18,6 +18,7 @@ from gpassk_opencompass.batches.anthropic_batches import AnthropicBatches
 from gpassk_opencompass.batches.notes import Notes
 from gpassk_opencompass.batches.openai_batches import OpenAIBatches
 from gpassk_opencompass.batches.protocol import Unreachable, custom_id
+from gpassk_opencompass.chat.completion import Reply
 
 APIS = ('openai', 'anthropic')
 SUBMIT = {'openai': 'POST /v1/batches', 'anthropic': 'POST /v1/messages/batches'}
@@ -223,6 +224,34 @@ def test_an_error_of_a_request_is_a_state_of_its_sample(
     assert [len(batch.requests) for batch in setting.server.submitted] == [3] + [1] * (tries - 1)
 
 
+@pytest.mark.parametrize('reason', ['abort', 'error', 'Cancelled'])
+def test_a_response_that_the_server_broke_off_is_asked_for_again(reason: str, make: Make) -> None:
+    """As often as what expired, and again by the next task; what came whole is kept."""
+
+    def breaking(name: str, asked: dict[str, Any]) -> Outcome:
+        return Said('it i', reason) if number_in(asked) == 1 else sums(name, asked)
+
+    setting = make('openai', breaking)
+    answers = setting.collector().answers(requests(3))
+    assert [(one.state, one.reply is None) for one in answers] == [
+        ('', False),
+        ('aborted', True),
+        ('', False),
+    ]
+    assert reason in answers[1].said
+    assert [len(batch.requests) for batch in setting.server.submitted] == [3, 1, 1]
+    setting.server.model = sums
+    assert setting.texts(3) == TEXTS[:3]
+    assert [len(batch.requests) for batch in setting.server.submitted] == [3, 1, 1, 1]
+
+
+def test_a_broken_off_response_in_notes_is_none(make: Make) -> None:
+    """Earlier versions kept such a one."""
+    setting, [one] = make('openai'), requests(1)
+    Notes(setting.notes).ended('earlier', {one.custom_id: Reply('it i', 'error')})
+    assert setting.texts(1) == TEXTS[:1]
+
+
 def test_a_request_without_a_response_is_sent_again_by_the_next_task(make: Make) -> None:
     """Only responses are kept: what was refused may be taken once the account is in order."""
     setting = make('openai', lambda name, asked: Erred(403, 'unsupported_country', 'not here'))
@@ -240,6 +269,18 @@ def test_a_busy_server_gets_the_pause_that_it_asks_for(api: str, at: str, make: 
     setting.server.faults = [Fault(where, 429, {'Retry-After': '437'}, times=1)]
     assert setting.texts(3) == TEXTS[:3]
     assert 437.0 in setting.time.slept
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_pause_beyond_all_patience_is_not_waited_for(api: str, make: Make) -> None:
+    """The run ends at once, with how long the server asks to wait and what was allowed."""
+    setting = make(api)
+    setting.server.faults = [Fault(LOOK[api], 429, {'Retry-After': '86400'}, times=1)]
+    with pytest.raises(IncompleteError, match=r'asks to wait 86400 s .*; patience is 600 s\. .*-r'):
+        setting.texts(3)
+    assert sum(setting.time.slept) < 600
+    assert setting.texts(3) == TEXTS[:3]
     assert len(setting.server.submitted) == 1
 
 
