@@ -87,7 +87,9 @@ class AnthropicBatches:
         found = self._object(f'/{batch}')
         status, counts = str(found.get('processing_status')), _counts(found)
         done = ', '.join(f'{count:,} {name}' for name, count in counts.items() if count)
-        return Progress(status, status == 'ended', f'{done} of {sum(counts.values()):,}')
+        cancelled = bool(found.get('cancel_initiated_at') or counts.get('canceled'))
+        told = f'{done} of {sum(counts.values()):,}'
+        return Progress(status, status == 'ended', told, cancelled=cancelled)
 
     def answers(self, batch: str) -> Iterator[tuple[str, Answer]]:
         """See `BatchApi`.

@@ -30,7 +30,7 @@ class Patience:
     Args:
         poll: between two looks at a batch; > 0.
         unreachable: how long a server may give no usable answer; > 0.
-        retry: how often a request is submitted again that expired, was cancelled or met an error of the
+        retry: how often a request is submitted again that expired, was broken off or met an error of the
             server; ≥ 0.
     """
 
@@ -80,6 +80,7 @@ class Collector:
         self._given_up: dict[str, Answer] = {}
         self._tries: Counter[str] = Counter()
         self._last: dict[str, str] = {}
+        self._cancelled: list[str] = []
         self._full_since: float | None = None
         self._hold = 0.0
 
@@ -90,7 +91,8 @@ class Collector:
 
         Raises:
             InputError: the server takes no such batch, or not with this key.
-            IncompleteError: it gave no usable answer for too long; what is submitted goes on there.
+            IncompleteError: it gave no usable answer for too long, and what is submitted goes on there; or
+                somebody cancelled a batch there.
         """
         names = {request.custom_id for request in requests}
         if len(names) < len(requests):
@@ -121,6 +123,12 @@ class Collector:
             if progress.ended:
                 self._open.remove(one)
                 self._end(one, progress)
+        if self._cancelled:
+            raise IncompleteError(
+                f'{", ".join(self._cancelled)} was cancelled at {self._api.name}, so the rest of it is not '
+                'submitted again. What was answered is kept, and the same command with -r submits what is '
+                f'missing{f". {self._left_behind()}" if self._open else ""}'
+            )
         return bool(self._open) or any(self._answer(r.custom_id) is None for r in requests)
 
     def _answer(self, name: str) -> Answer | None:
@@ -212,8 +220,12 @@ class Collector:
         drawn = {name: answer.reply for name, answer in own.items() if answer.reply is not None}
         self._notes.ended(one.mark, drawn)
         missing = {name: _failed('no line in the results', again=True) for name in one.ids - set(own)}
-        self._count({name: answer for name, answer in {**own, **missing}.items() if name not in drawn})
+        others = {name: answer for name, answer in {**own, **missing}.items() if name not in drawn}
         self._say(f'collected batch {one.batch}: {len(drawn):,} responses of {len(one.ids):,}', 'info')
+        if progress.cancelled and any(answer.again for answer in others.values()):
+            self._cancelled.append(f'batch {one.batch} ({len(drawn):,} of {len(one.ids):,} answered)')
+        else:
+            self._count(others)
 
     def _count(self, others: dict[str, Answer]) -> None:
         """Give up what will not get a response, and say what comes next of the others."""

@@ -99,7 +99,7 @@ class OpenAIBatches:
             else f'{counts.completed:,} of {counts.total:,} done, {counts.failed:,} failed'
         )
         if found.status != 'failed':
-            return Progress(found.status, found.status in _ENDED, told)
+            return Progress(found.status, found.status in _ENDED, told, cancelled=found.status == 'cancelled')
         errors = (found.errors.data if found.errors else None) or []
         refusal = '; '.join(map(self._said_of, errors[:3])) or 'it does not say why'
         more = f' (and {len(errors) - 3} more)' if len(errors) > 3 else ''

@@ -49,6 +49,8 @@ class Progress(NamedTuple):
     """Why the server took none of its requests."""
     queue_full: bool = False
     """Whether that is because too much is waiting there already."""
+    cancelled: bool = False
+    """Whether somebody cancelled it; what was answered before is there."""
 
 
 class Unreachable(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import KEY, BatchServer, Erred, Expired, Fault, Model, Outcome, Said, Silent
+from batch_server import KEY, BatchServer, Cancelled, Erred, Expired, Fault, Model, Outcome, Said, Silent
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.batches import Answer, Collector, Patience, Request
@@ -183,6 +183,39 @@ def test_what_expired_is_submitted_again_and_nothing_else(api: str, make: Make) 
     assert [one.state for one in answers] == ['', '', '', 'failed', '']
     assert 'expired' in answers[3].said
     assert [len(batch.requests) for batch in setting.server.submitted] == [5, 2, 1]
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_batch_that_was_cancelled_is_not_submitted_again_unasked(api: str, make: Make) -> None:
+    """One line names it and says how to go on; its answers and those of the other batch are kept."""
+
+    def stopped(name: str, asked: dict[str, Any]) -> Outcome:
+        return Cancelled() if number_in(asked) in (1, 3) else sums(name, asked)
+
+    setting = make(api, stopped)
+    parts = setting.api()
+    parts.most_requests = 4
+    with pytest.raises(IncompleteError) as raised:
+        setting.collector(parts).answers(requests(6))
+    first, second = setting.server.submitted
+    assert f'batch {first.id} (2 of 4 answered) was cancelled at {parts.name}' in str(raised.value)
+    assert '-r submits what is missing' in str(raised.value)
+    assert second.id not in str(raised.value)
+    setting.server.model = sums
+    assert setting.texts(6) == TEXTS[:6]
+    assert [len(batch.requests) for batch in setting.server.submitted] == [4, 2, 2]
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_batch_of_which_nothing_was_left_to_cancel_is_usual(api: str, make: Make) -> None:
+    """What is missing then was refused, and would be again."""
+    refused = Erred(400, 'invalid_request_error', 'no')
+    setting = make(api, lambda name, asked: refused if number_in(asked) else sums(name, asked))
+    account = setting.api()
+    look = account.look
+    account.look = lambda batch: look(batch)._replace(cancelled=True)
+    answers = setting.collector(account).answers(requests(2))
+    assert [one.state for one in answers] == ['', 'refused']
 
 
 STATES: dict[str, list[tuple[Outcome, str, int]]] = {

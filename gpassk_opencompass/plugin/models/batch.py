@@ -50,7 +50,7 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
         random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
         poll: seconds between two looks at a batch.
         patience: seconds for which the API may give no usable answer.
-        retry: how often a request is submitted again that expired, was cancelled or met an error.
+        retry: how often a request is submitted again that expired, was broken off or met an error.
         kwargs: as for the base class.
     """
 
@@ -79,7 +79,8 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
 
         Raises:
             InputError: the API refuses the batch as a whole, or the key.
-            IncompleteError: it cannot be reached; what is submitted goes on there, and -r collects it.
+            IncompleteError: it cannot be reached, and what is submitted goes on there until -r collects it;
+                or somebody cancelled a batch there.
         """
         told = self.notes.take(len(inputs))
         requests = [
