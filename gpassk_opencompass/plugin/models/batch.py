@@ -18,7 +18,7 @@ from ...keys import HiddenKey
 from ...results.health import Generation
 from ..handover import SERVER_BITS, GenerationsOfBatch, NotesOfBatch, Sample, SeedsOfBatch
 from ..responses import response_of
-from .refused import COUNT, LENGTH, SEED, key_from, refuse
+from .refused import LENGTH, OF_REQUEST, key_from, refuse
 
 OPENAI_KEY, ANTHROPIC_KEY = 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY'
 
@@ -27,9 +27,7 @@ ROLES = {'SYSTEM': 'system', 'HUMAN': 'user', 'BOT': 'assistant'}
 
 NO_SEEDS = 'this API takes no seed; leave it out: its samples are independent without one'
 RULED = {
-    'seed': SEED,
-    'random_seed': SEED,
-    'n': COUNT,
+    **OF_REQUEST,
     'max_tokens': LENGTH,
     'max_completion_tokens': LENGTH,
     'stream': 'a batch has no streams; remove it',
@@ -121,7 +119,7 @@ class OpenAIBatchModel(BatchModel):
         random_seed, poll, patience, retry, kwargs: see `BatchModel`.
 
     Raises:
-        InputError: a fixed seed, an n or a length in `extra_body`, or an empty `key_env`.
+        InputError: a fixed seed, an n, a length, a model or messages in `extra_body`, or an empty `key_env`.
     """
 
     def __init__(
@@ -165,7 +163,8 @@ class AnthropicBatchModel(BatchModel):
         poll, patience, retry, kwargs: see `BatchModel`.
 
     Raises:
-        InputError: a seed, an n or a length in `extra_body` or as an argument, or an empty `key_env`.
+        InputError: a seed, an n, a length, a model or messages in `extra_body`, a seed as an argument, or an
+            empty `key_env`.
     """
 
     def __init__(
