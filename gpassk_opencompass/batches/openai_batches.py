@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..chat.completion import reply_of
 from ..chat.trouble import Trouble
@@ -13,6 +14,9 @@ from ..errors import InputError
 from ..files import mapping
 from ..keys import hidden, without_user
 from .protocol import Answer, Progress, Request, Unreachable, lines_of
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 T = TypeVar('T')
 
@@ -47,13 +51,16 @@ class OpenAIBatches:
     most_bytes = MOST_BYTES
 
     def __init__(self, key: str, base_url: str | None = None, timeout: float = 600.0) -> None:
+        self._key, self._base, self._timeout = key, base_url, timeout
+
+    @cached_property
+    def _client(self) -> OpenAI:
         from openai import OpenAI
 
         # Its own retries end at a Retry-After of more than a minute.
-        self._client = OpenAI(
-            api_key=key or 'EMPTY', base_url=base_url or None, timeout=timeout, max_retries=0
+        return OpenAI(
+            api_key=self._key or 'EMPTY', base_url=self._base or None, timeout=self._timeout, max_retries=0
         )
-        self._key = key
 
     def line(self, request: Request) -> bytes:
         """Return the line of the input file."""
@@ -125,7 +132,8 @@ class OpenAIBatches:
 
     def close(self) -> None:
         """See `BatchApi`."""
-        self._client.close()
+        if client := vars(self).pop('_client', None):
+            client.close()
 
     def _answer(self, row: Mapping[str, Any]) -> Answer:
         response, error = mapping(row.get('response')), mapping(row.get('error'))

@@ -98,7 +98,7 @@ class BatchApi(Protocol):
         """Yield (custom_id, answer) of a batch that has ended, in any order."""
 
     def close(self) -> None:
-        """Give up its connections."""
+        """Give up its connections; the next call makes new ones."""
 
 
 def custom_id(uid: str, replica: int, body: Mapping[str, Any]) -> str:
