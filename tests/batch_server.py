@@ -47,11 +47,15 @@ class Expired(NamedTuple):
     """Not reached within the window."""
 
 
+class Cancelled(NamedTuple):
+    """Not reached before somebody cancelled the batch."""
+
+
 class Silent(NamedTuple):
     """No line at all, which no documentation foresees."""
 
 
-Outcome = Said | Erred | Expired | Silent
+Outcome = Said | Erred | Expired | Cancelled | Silent
 Model = Callable[[str, dict[str, Any]], Outcome]
 
 
@@ -285,14 +289,15 @@ class _OpenAI:
             batch.status = 'in_progress'
             if self.server.run(batch):
                 late = any(isinstance(one, Expired) for one in batch.outcomes.values())
-                batch.status = 'expired' if late else 'completed'
+                cancelled = any(isinstance(one, Cancelled) for one in batch.outcomes.values())
+                batch.status = 'cancelled' if cancelled else 'expired' if late else 'completed'
                 self._write(batch)
         return self._shown(batch)
 
     def _write(self, batch: Batch) -> None:
         rows: dict[str, list[str]] = {'output_file_id': [], 'error_file_id': []}
         for name, outcome in batch.outcomes.items():
-            if not isinstance(outcome, Silent):
+            if not isinstance(outcome, (Cancelled, Silent)):
                 kind = 'output_file_id' if isinstance(outcome, Said) else 'error_file_id'
                 # Not as ASCII: some servers write U+2028 as it is.
                 rows[kind].append(json.dumps(_line(name, outcome), ensure_ascii=False))
@@ -472,7 +477,7 @@ class _Anthropic:
             'created_at': _rfc3339(batch.made),
             'expires_at': _rfc3339(batch.made + DAY),
             'ended_at': _rfc3339(time.time()) if ended else None,
-            'cancel_initiated_at': None,
+            'cancel_initiated_at': _rfc3339(batch.made) if counts['canceled'] else None,
             'archived_at': None,
             'results_url': results if ended else None,
         }
@@ -484,7 +489,10 @@ def _result(name: str, outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Erred):
         _, error = _problem(outcome.status, outcome.code, outcome.message)
         return {'custom_id': name, 'result': {'type': 'errored', 'error': error}}
-    return {'custom_id': name, 'result': {'type': 'expired'}}
+    return {
+        'custom_id': name,
+        'result': {'type': 'canceled' if isinstance(outcome, Cancelled) else 'expired'},
+    }
 
 
 def _message(said: Said) -> dict[str, Any]:

@@ -27,6 +27,8 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({'extra_body': {'seed': 1}}, 'copies of each other'),
         ({'extra_body': {'stream': True}}, 'set for each request'),
         ({'key_env': 'a-key-itself'}, 'must name an environment variable'),
+        ({'key': 'sk-a-key-itself'}, "must be 'ENV'"),
+        ({'key': 'EMPTY', 'key_env': 'MY_KEY'}, 'both key and key_env'),
         ({'temperatures': [2.5]}, 'at most 2'),
         ({'poll': 0}, 'expected a number > 0'),
         ({'query_per_second': 3}, "query_per_second is for engine 'openai'"),
@@ -84,6 +86,12 @@ def test_a_template_is_refused_what_the_provider_would_not_do(
     with pytest.raises(TemplateError) as raised:
         expand(lines(engine, **changed))
     assert message in str(raised.value)
+
+
+def test_a_server_that_wants_no_key_is_given_none() -> None:
+    """As with engine 'openai'."""
+    (config,) = expand(lines('openai_batch', key='EMPTY', openai_api_base='http://node1:8000/v1')).values()
+    assert config['models'][0]['key'] == 'EMPTY'
 
 
 def test_a_server_of_ones_own_takes_more() -> None:

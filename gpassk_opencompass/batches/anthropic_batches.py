@@ -87,7 +87,9 @@ class AnthropicBatches:
         found = self._object(f'/{batch}')
         status, counts = str(found.get('processing_status')), _counts(found)
         done = ', '.join(f'{count:,} {name}' for name, count in counts.items() if count)
-        return Progress(status, status == 'ended', f'{done} of {sum(counts.values()):,}')
+        cancelled = bool(found.get('cancel_initiated_at') or counts.get('canceled'))
+        told = f'{done} of {sum(counts.values()):,}'
+        return Progress(status, status == 'ended', told, cancelled=cancelled)
 
     def answers(self, batch: str) -> Iterator[tuple[str, Answer]]:
         """See `BatchApi`.
@@ -117,7 +119,7 @@ class AnthropicBatches:
     def _answer(self, result: Mapping[str, Any]) -> Answer:
         kind = result.get('type')
         if kind == 'succeeded':
-            return Answer(reply_in(mapping(result.get('message'))))
+            return Answer(reply_in(mapping(result.get('message'))).hiding(self._key))
         error = mapping(mapping(result.get('error')).get('error'))
         name, message = str(error.get('type') or ''), str(error.get('message') or '')
         said = hidden(': '.join(filter(None, (str(kind), name, message))), self._key)
@@ -131,8 +133,9 @@ class AnthropicBatches:
             found = parse_json(content)
         except ValueError:
             found = None
-        if not isinstance(found, dict):
-            raise Unreachable(f'no JSON object but {content[:80]!r}', unknown=True)
+        if not isinstance(found, dict) or not {'id', 'data'} & set(found):
+            said = hidden(f'no object of the API but {content[:80]!r}', self._key)
+            raise Unreachable(said, unknown=True)
         return found
 
     def _fetch(self, address: str, body: bytes | None = None) -> bytes:

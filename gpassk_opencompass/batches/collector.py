@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from ..chat.completion import ENDS, Reply
 from ..chat.waiting import backoff
 from ..errors import IncompleteError, InputError
 from .notes import Notes
@@ -29,7 +30,7 @@ class Patience:
     Args:
         poll: between two looks at a batch; > 0.
         unreachable: how long a server may give no usable answer; > 0.
-        retry: how often a request is submitted again that expired, was cancelled or met an error of the
+        retry: how often a request is submitted again that expired, was broken off or met an error of the
             server; ≥ 0.
     """
 
@@ -79,6 +80,7 @@ class Collector:
         self._given_up: dict[str, Answer] = {}
         self._tries: Counter[str] = Counter()
         self._last: dict[str, str] = {}
+        self._cancelled: list[str] = []
         self._full_since: float | None = None
         self._hold = 0.0
 
@@ -89,7 +91,8 @@ class Collector:
 
         Raises:
             InputError: the server takes no such batch, or not with this key.
-            IncompleteError: it gave no usable answer for too long; what is submitted goes on there.
+            IncompleteError: it gave no usable answer for too long, and what is submitted goes on there; or
+                somebody cancelled a batch there.
         """
         names = {request.custom_id for request in requests}
         if len(names) < len(requests):
@@ -112,42 +115,61 @@ class Collector:
         if todo and self._now() >= self._hold:
             self._submit(todo)
         for one in list(self._open):
+            if one not in self._open:  # another one turned out to be the batch looked for
+                continue
             self._check()
             progress = self._patiently(lambda one=one: self._api.look(one.batch))  # type: ignore[misc]
             self._tell(one.batch, progress)
             if progress.ended:
                 self._open.remove(one)
                 self._end(one, progress)
+        if self._cancelled:
+            raise IncompleteError(
+                f'{", ".join(self._cancelled)} was cancelled at {self._api.name}, so the rest of it is not '
+                'submitted again. What was answered is kept, and the same command with -r submits what is '
+                f'missing{f". {self._left_behind()}" if self._open else ""}'
+            )
         return bool(self._open) or any(self._answer(r.custom_id) is None for r in requests)
 
     def _answer(self, name: str) -> Answer | None:
         reply = self._notes.replies.get(name)
-        return self._given_up.get(name) if reply is None else Answer(reply)
+        return self._given_up.get(name) if reply is None or _broken_off(reply) else Answer(reply)
 
     def _take_up(self, names: set[str]) -> None:
         """Wait for what an earlier task submitted, also where it died before it could note that."""
+        began = self._now()
         for planned in self._notes.open:
             if not planned.ids & names:
                 continue
             if planned.batch is not None:
                 self._say(f'goes on waiting for batch {planned.batch}, submitted earlier', 'info')
                 self._open.append(_Open(planned.batch, planned.mark, planned.ids, sure=True))
-            elif found := self._found(planned.mark, planned.ids, planned.at):
+            elif found := self._found(planned.mark, planned.ids, planned.at, began):
                 self._open += found
             else:
                 self._notes.ended(planned.mark, {})  # it was never submitted
-        if kept := len(names & set(self._notes.replies)):
+        if kept := sum(self._answer(name) is not None for name in names):
             self._say(f'{kept} of {len(names)} responses are here already', 'info')
 
-    def _found(self, mark: str, ids: frozenset[str], since: float) -> list[_Open]:
-        """Look on the server for a batch that may have been submitted without anybody hearing of it."""
+    def _found(self, mark: str, ids: frozenset[str], since: float, lost: float) -> list[_Open]:
+        """Look on the server for a batch that may have been submitted without anybody hearing of it.
+
+        One that several marks may mean is a candidate for each of them: their results tell whose it is.
+
+        Args:
+            since: when it was submitted at the earliest.
+            lost: when it may have been submitted at the latest: so long after that a list may lack it.
+        """
         while True:
             found = self._patiently(lambda: self._api.find(mark, len(ids), since))
-            strangers = self._notes.known() | {one.batch for one in self._open}
-            if news := [batch for batch in found if batch not in strangers]:
+            strangers = self._notes.known() | {one.batch for one in self._open if one.sure}
+            news = [batch for batch in found if batch not in strangers]
+            others = {one.mark for one in self._open if one.batch in news}
+            listed = self._now() - lost > min(_YOUNG, 4 * self._patience.poll)
+            if len(news) > len(others) or (news and listed):
                 self._say(f'found {", ".join(news)} on the server, submitted without a note', 'warning')
                 return [_Open(batch, mark, ids, sure=False) for batch in news]
-            if self._now() - since > min(_YOUNG, 4 * self._patience.poll):
+            if listed:
                 return []
             self._sleep(self._patience.poll)
 
@@ -160,16 +182,18 @@ class Collector:
 
     def _sent(self, mark: str, ids: frozenset[str], lines: Sequence[bytes]) -> list[_Open]:
         """Submit one batch; if the reply gets lost, look whether it is there before it is sent again."""
-        since, lost = self._now(), False
+        since = self._now()
+        lost: float | None = None
 
         def submit() -> list[_Open]:
             nonlocal lost
-            if lost and (found := self._found(mark, ids, since)):
+            if lost is not None and (found := self._found(mark, ids, since, lost)):
                 return found
             try:
                 batch = self._api.submit(lines, mark)
             except Unreachable as error:
-                lost = lost or error.unknown
+                if error.unknown:  # an upload may take longer than a list takes to show it
+                    lost = self._now()
                 raise
             self._notes.submitted(mark, batch)
             # Whoever is stopped by a signal has no time to say it then.
@@ -185,10 +209,10 @@ class Collector:
             self._refused(one, progress)
             return
         answers = self._patiently(lambda: dict(self._api.answers(one.batch)))
-        own = {name: answer for name, answer in answers.items() if name in one.ids}
+        own = {name: _whole(answer) for name, answer in answers.items() if name in one.ids}
         rivals = [other for other in self._open if other.mark == one.mark]
         if not own and not one.sure:
-            self._say(f'batch {one.batch} is of others', 'info')
+            self._say(f'batch {one.batch} is not the one looked for', 'info')
             if not rivals:
                 self._notes.ended(one.mark, {})
             return
@@ -196,8 +220,12 @@ class Collector:
         drawn = {name: answer.reply for name, answer in own.items() if answer.reply is not None}
         self._notes.ended(one.mark, drawn)
         missing = {name: _failed('no line in the results', again=True) for name in one.ids - set(own)}
-        self._count({name: answer for name, answer in {**own, **missing}.items() if name not in drawn})
+        others = {name: answer for name, answer in {**own, **missing}.items() if name not in drawn}
         self._say(f'collected batch {one.batch}: {len(drawn):,} responses of {len(one.ids):,}', 'info')
+        if progress.cancelled and any(answer.again for answer in others.values()):
+            self._cancelled.append(f'batch {one.batch} ({len(drawn):,} of {len(one.ids):,} answered)')
+        else:
+            self._count(others)
 
     def _count(self, others: dict[str, Answer]) -> None:
         """Give up what will not get a response, and say what comes next of the others."""
@@ -207,7 +235,7 @@ class Collector:
             if answer.again and self._tries[name] <= self._patience.retry:
                 again += 1
             else:
-                self._given_up[name] = _failed(answer.said) if answer.again else answer
+                self._given_up[name] = answer
         if others:
             said = Counter(answer.said for answer in others.values()).most_common()
             reasons = '; '.join(f'{count:,} × {reason}' for reason, count in said[:_MOST_REASONS])
@@ -249,11 +277,12 @@ class Collector:
                 return ask()
             except Unreachable as error:
                 failures += 1
-                silent = self._now() - since
-                if silent > self._patience.unreachable:
+                silent, asked = self._now() - since, error.wait or 0.0
+                if silent + asked > self._patience.unreachable:
+                    more = f' and asks to wait {asked:.0f} s' if asked else ''
                     raise IncompleteError(
-                        f'{self._api.name} gave no usable answer for {silent:.0f} s ({error}). '
-                        f'{self._left_behind()}'
+                        f'{self._api.name} gave no usable answer for {silent:.0f} s{more} ({error}); '
+                        f'patience is {self._patience.unreachable:.0f} s. {self._left_behind()}'
                     ) from error
                 wait = backoff(failures, _FIRST_WAIT, _LONGEST_WAIT) if error.wait is None else error.wait
                 self._say(f'no usable answer, asks again in {wait:.0f} s: {error}', 'warning')
@@ -284,6 +313,17 @@ def _parts(api: BatchApi, requests: Iterable[Request]) -> Iterator[tuple[list[Re
         size += len(line) + 1
     if part:
         yield part, lines
+
+
+def _whole(answer: Answer) -> Answer:
+    """Return the answer; where the server broke its response off, that there is none yet."""
+    if answer.reply is None or not _broken_off(answer.reply):
+        return answer
+    return Answer(None, 'aborted', f'finish_reason {answer.reply.finish}', again=True)
+
+
+def _broken_off(reply: Reply) -> bool:
+    return ENDS.get(reply.finish.casefold()) == 'aborted'
 
 
 def _failed(said: str, again: bool = False) -> Answer:

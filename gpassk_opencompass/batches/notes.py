@@ -70,10 +70,6 @@ class Notes:
             note['batch'] for path in beside for note in _read(path) if isinstance(note.get('batch'), str)
         }
 
-    def remove(self) -> None:
-        """Forget all: the predictions are written."""
-        self._path.unlink(missing_ok=True)
-
     def _add(self, *notes: dict[str, Any]) -> None:
         text = ''.join(f'{json.dumps(note)}\n' for note in notes)
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..chat.completion import reply_of
 from ..chat.trouble import Trouble
@@ -13,6 +14,9 @@ from ..errors import InputError
 from ..files import mapping
 from ..keys import hidden, without_user
 from .protocol import Answer, Progress, Request, Unreachable, lines_of
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 T = TypeVar('T')
 
@@ -47,13 +51,16 @@ class OpenAIBatches:
     most_bytes = MOST_BYTES
 
     def __init__(self, key: str, base_url: str | None = None, timeout: float = 600.0) -> None:
+        self._key, self._base, self._timeout = key, base_url, timeout
+
+    @cached_property
+    def _client(self) -> OpenAI:
         from openai import OpenAI
 
         # Its own retries end at a Retry-After of more than a minute.
-        self._client = OpenAI(
-            api_key=key or 'EMPTY', base_url=base_url or None, timeout=timeout, max_retries=0
+        return OpenAI(
+            api_key=self._key or 'EMPTY', base_url=self._base or None, timeout=self._timeout, max_retries=0
         )
-        self._key = key
 
     def line(self, request: Request) -> bytes:
         """Return the line of the input file."""
@@ -63,10 +70,10 @@ class OpenAIBatches:
     def submit(self, lines: Sequence[bytes], mark: str) -> str:
         """Upload the input file and make a batch of it."""
         content = b'\n'.join(lines) + b'\n'
-        file = self._ask(
+        file = self._object(
             lambda: self._client.files.create(file=(f'gpassk-{mark}.jsonl', content), purpose='batch')
         )
-        batch = self._ask(
+        batch = self._object(
             lambda: self._client.batches.create(
                 input_file_id=file.id, endpoint=ENDPOINT, completion_window='24h', metadata={MARK: mark}
             )
@@ -91,7 +98,7 @@ class OpenAIBatches:
 
     def look(self, batch: str) -> Progress:
         """See `BatchApi`."""
-        found = self._ask(lambda: self._client.batches.retrieve(batch))
+        found = self._object(lambda: self._client.batches.retrieve(batch))
         counts = found.request_counts
         told = (
             ''
@@ -99,7 +106,7 @@ class OpenAIBatches:
             else f'{counts.completed:,} of {counts.total:,} done, {counts.failed:,} failed'
         )
         if found.status != 'failed':
-            return Progress(found.status, found.status in _ENDED, told)
+            return Progress(found.status, found.status in _ENDED, told, cancelled=found.status == 'cancelled')
         errors = (found.errors.data if found.errors else None) or []
         refusal = '; '.join(map(self._said_of, errors[:3])) or 'it does not say why'
         more = f' (and {len(errors) - 3} more)' if len(errors) > 3 else ''
@@ -112,7 +119,7 @@ class OpenAIBatches:
         Raises:
             Unreachable: the file of responses has fewer lines than were answered.
         """
-        found = self._ask(lambda: self._client.batches.retrieve(batch))
+        found = self._object(lambda: self._client.batches.retrieve(batch))
         done = 0
         for file in filter(None, (found.output_file_id, found.error_file_id)):
             content = self._ask(lambda file=file: self._client.files.content(file).content)  # type: ignore[misc]
@@ -125,22 +132,38 @@ class OpenAIBatches:
 
     def close(self) -> None:
         """See `BatchApi`."""
-        self._client.close()
+        if client := vars(self).pop('_client', None):
+            client.close()
 
     def _answer(self, row: Mapping[str, Any]) -> Answer:
         response, error = mapping(row.get('response')), mapping(row.get('error'))
         status, body = response.get('status_code'), mapping(response.get('body'))
         if status == 200 and not error:
-            return _completed(response.get('body'))
+            return self._completed(response.get('body'))
         error = mapping(body.get('error')) or error
         code, message = str(error.get('code') or ''), str(error.get('message') or '')
         said = hidden(' '.join(filter(None, (f'{status}' if status else '', code, message))), self._key)
         state, again = verdict_on_error(status, f'{code} {message}')
         return Answer(None, state, said or 'it does not say why', again)
 
+    def _completed(self, completion: Any) -> Answer:
+        try:
+            return Answer(reply_of(completion).hiding(self._key))
+        except Trouble as trouble:
+            empty, said = trouble.reason == 'no choice', hidden(str(trouble), self._key)
+            return Answer(None, 'no choice' if empty else 'failed', said, again=not empty)
+
     def _said_of(self, error: Any) -> str:
         where = f'line {error.line} of the input file: ' if error.line is not None else ''
         return hidden(f'{where}{error.message} ({error.code})', self._key)
+
+    def _object(self, ask: Callable[[], T]) -> T:
+        """Ask for an object with an id: the client returns an HTML page or other JSON as it is."""
+        found = self._ask(ask)
+        if not isinstance(getattr(found, 'id', None), str):
+            said = hidden(without_user(f'no object of the API but {str(found)[:80]!r}'), self._key)
+            raise Unreachable(said, unknown=True)
+        return found
 
     def _ask(self, ask: Callable[[], T]) -> T:
         from openai import APIConnectionError, APIStatusError, OpenAIError
@@ -156,20 +179,12 @@ class OpenAIBatches:
         except APIConnectionError as error:
             said = hidden(without_user(f'{error} {error.__cause__ or ""}'.strip()), self._key)
             raise Unreachable(said, unknown=True) from None
-        except OpenAIError as error:
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:  # no JSON, or another
             said = hidden(f'{type(error).__name__}: {error}', self._key)
             raise Unreachable(said, unknown=True) from None
 
     def _where(self) -> str:
         return without_user(str(self._client.base_url))
-
-
-def _completed(completion: Any) -> Answer:
-    try:
-        return Answer(reply_of(completion))
-    except Trouble as trouble:
-        empty = trouble.reason == 'no choice'
-        return Answer(None, 'no choice' if empty else 'failed', str(trouble), again=not empty)
 
 
 def verdict_on_error(status: Any, said: str) -> tuple[str, bool]:

@@ -49,6 +49,8 @@ class Progress(NamedTuple):
     """Why the server took none of its requests."""
     queue_full: bool = False
     """Whether that is because too much is waiting there already."""
+    cancelled: bool = False
+    """Whether somebody cancelled it; what was answered before is there."""
 
 
 class Unreachable(Exception):
@@ -96,7 +98,7 @@ class BatchApi(Protocol):
         """Yield (custom_id, answer) of a batch that has ended, in any order."""
 
     def close(self) -> None:
-        """Give up its connections."""
+        """Give up its connections; the next call makes new ones."""
 
 
 def custom_id(uid: str, replica: int, body: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from ..naming.names import Settings
 from .axes import NOT_NEGATIVE, Number
 from .engines import Engine, Starter, check_temperature, chosen, passed, refuse_keys
 from .models import Llm
-from .server_engines import NO_TEMPERATURE, check_server, check_url
+from .server_engines import NO_TEMPERATURE, check_key, check_server, check_url
 
 OPENAI_MOST, ANTHROPIC_MOST = 50_000, 100_000
 """Requests of one batch, as the providers say."""
@@ -50,7 +50,7 @@ def _openai_batch(llm: Llm, settings: Settings) -> dict[str, Any]:
     body = {**llm.options.get('extra_body', {}), **passed(settings, 'top_k', 'repetition_penalty')}
     return {
         'meta_template': _ROUNDS,
-        **chosen(llm, 'openai_api_base', 'key_env', *_OPERATION),
+        **chosen(llm, 'openai_api_base', 'key', 'key_env', *_OPERATION),
         **passed(settings, 'temperature', 'top_p', 'random_seed'),
         **({'extra_body': body} if body else {}),
     }
@@ -59,6 +59,7 @@ def _openai_batch(llm: Llm, settings: Settings) -> dict[str, Any]:
 def _check_openai_batch(llm: Llm, settings: Settings) -> None:
     check_temperature(llm, settings)
     check_server(llm)
+    check_key(llm)
     _check_batch_size(llm, OPENAI_MOST, 'OpenAI')
     if 'openai_api_base' in llm.options:
         check_url(llm, 'openai_api_base', llm.options['openai_api_base'], '/batches')
@@ -142,7 +143,7 @@ batch_size: requests of one batch; the next one is submitted when it is back, so
 
 OPENAI_BATCH = Engine(
     type='gpassk_opencompass.OpenAIBatchModel',
-    options={'extra_body': dict, 'key_env': str, 'openai_api_base': str, **PATIENCE},
+    options={'extra_body': dict, 'key': str, 'key_env': str, 'openai_api_base': str, **PATIENCE},
     arguments=_openai_batch,
     check=_check_openai_batch,
     starter=Starter(

@@ -90,14 +90,7 @@ def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
 def _check_openai(llm: Llm, settings: Settings) -> None:
     check_temperature(llm, settings)
     check_server(llm)
-    if llm.options.get('key', 'ENV') not in NO_KEYS:
-        raise TemplateError(
-            f"{llm.path}: key must be 'ENV' (OpenAISDK reads $OPENAI_API_KEY) or 'EMPTY' (a server that "
-            'needs none); anything else would be sent and written down as the key itself. For another '
-            "variable write key_env='NAME'"
-        )
-    if {'key', 'key_env'} <= set(llm.options):
-        raise TemplateError(f'{llm.path}: both key and key_env are given; give one of them')
+    check_key(llm)
     for url in _bases(llm):
         check_url(llm, 'openai_api_base', url, '/chat/completions')
     part = _reasoning_part(llm)
@@ -173,6 +166,18 @@ def check_server(llm: Llm) -> None:
     if not KEY_VARIABLE.fullmatch(variable):
         # Not repeated: it may be the key itself.
         raise TemplateError(f"{llm.path}: key_env must name an environment variable, such as 'MY_API_KEY'")
+
+
+def check_key(llm: Llm) -> None:
+    """Raise TemplateError for a `key` that would be one, or is given beside `key_env`."""
+    if llm.options.get('key', 'ENV') not in NO_KEYS:
+        raise TemplateError(
+            f"{llm.path}: key must be 'ENV' (that in $OPENAI_API_KEY) or 'EMPTY' (a server that "
+            'needs none); anything else would be sent and written down as the key itself. For another '
+            "variable write key_env='NAME'"
+        )
+    if {'key', 'key_env'} <= set(llm.options):
+        raise TemplateError(f'{llm.path}: both key and key_env are given; give one of them')
 
 
 def check_url(llm: Llm, option: str, url: Any, added: str) -> None:

@@ -46,7 +46,6 @@ def ask(tmp_path: Path) -> Ask:
                 model.seeds.announce(SAMPLES)
             model.notes.announce(SAMPLES, tmp_path / 'run.json', lambda: None)
             texts = model.generate([prompt] * 4, max_out_len=64)
-            model._api.close()
             sent = server.submitted[0].requests
         order = sorted(sent, key=lambda name: int(name.split('_')[-2]))
         return texts, list(model.generations.take(4)), [sent[name] for name in order]
@@ -199,7 +198,12 @@ def test_a_message_that_is_none_is_empty(message: dict[str, Any]) -> None:
         ('OpenAIBatchModel', {'extra_body': {'seed': 1}}, 'same random numbers'),
         ('OpenAIBatchModel', {'extra_body': {'n': 4}}, 'a sample is one request'),
         ('OpenAIBatchModel', {'extra_body': {'max_tokens': 4}}, 'max_out_len decides'),
+        ('OpenAIBatchModel', {'extra_body': {'messages': []}}, 'that of the sample'),
+        ('AnthropicBatchModel', {'extra_body': {'model': 'another'}}, 'named by path'),
+        ('SeededOpenAISDK', {'extra_body': {'model': 'another'}}, 'named by path'),
+        ('SeededOpenAISDK', {'openai_extra_kwargs': {'messages': []}}, 'that of the sample'),
         ('OpenAIBatchModel', {'key_env': 'NO_SUCH_KEY'}, 'export NO_SUCH_KEY'),
+        ('OpenAIBatchModel', {'key': 'sk-a-key-itself'}, "^key must be one of .'ENV', 'EMPTY'.; .*key_env"),
         ('AnthropicBatchModel', {'random_seed': 42}, 'takes no seed'),
         ('AnthropicBatchModel', {'extra_body': {'seed': 1}}, 'takes no seed'),
         ('AnthropicBatchModel', {'extra_body': {'stream': True}}, 'no streams'),
@@ -219,4 +223,23 @@ def test_another_inferencer_is_named_as_the_reason() -> None:
     model = plugin.OpenAIBatchModel('m', key_env='OTHER_KEY')
     with pytest.raises(RuntimeError, match='SeededGenInferencer'):
         model.generate(['2+2?'])
-    model._api.close()
+
+
+@pytest.mark.filterwarnings('error::ResourceWarning')
+def test_no_connection_stays_open_and_the_next_batch_makes_new_ones(tmp_path: Path) -> None:
+    """A model draws one batch after the other."""
+    with BatchServer(lambda *_: Said('4'), looks=0) as server:
+        model = plugin.OpenAIBatchModel('m', openai_api_base=f'{server.url}/v1', poll=0.01)
+        clients = []
+        for number in range(2):
+            model.notes.announce(SAMPLES, tmp_path / f'{number}.json', lambda: None)
+            clients.append(model._api._client)
+            assert model.generate(['2+2?'] * 4) == ['4'] * 4
+        assert [client.is_closed() for client in clients] == [True, True]
+
+
+def test_a_server_without_keys_needs_none(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable is read; a placeholder is sent, as the client cannot send nothing."""
+    monkeypatch.delenv('OPENAI_API_KEY')
+    with pytest.raises(InputError, match=r'401.*Incorrect API key'):
+        ask('openai', Said('4'), key='EMPTY')

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import KEY, BatchServer, Erred, Expired, Fault, Model, Outcome, Said, Silent
+from batch_server import KEY, BatchServer, Cancelled, Erred, Expired, Fault, Model, Outcome, Said, Silent
 
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.batches import Answer, Collector, Patience, Request
 from gpassk_opencompass.batches.anthropic_batches import AnthropicBatches
 from gpassk_opencompass.batches.notes import Notes
 from gpassk_opencompass.batches.openai_batches import OpenAIBatches
-from gpassk_opencompass.batches.protocol import custom_id
+from gpassk_opencompass.batches.protocol import Unreachable, custom_id
+from gpassk_opencompass.chat.completion import Reply
 
 APIS = ('openai', 'anthropic')
 SUBMIT = {'openai': 'POST /v1/batches', 'anthropic': 'POST /v1/messages/batches'}
@@ -184,6 +185,39 @@ def test_what_expired_is_submitted_again_and_nothing_else(api: str, make: Make) 
     assert [len(batch.requests) for batch in setting.server.submitted] == [5, 2, 1]
 
 
+@pytest.mark.parametrize('api', APIS)
+def test_a_batch_that_was_cancelled_is_not_submitted_again_unasked(api: str, make: Make) -> None:
+    """One line names it and says how to go on; its answers and those of the other batch are kept."""
+
+    def stopped(name: str, asked: dict[str, Any]) -> Outcome:
+        return Cancelled() if number_in(asked) in (1, 3) else sums(name, asked)
+
+    setting = make(api, stopped)
+    parts = setting.api()
+    parts.most_requests = 4
+    with pytest.raises(IncompleteError) as raised:
+        setting.collector(parts).answers(requests(6))
+    first, second = setting.server.submitted
+    assert f'batch {first.id} (2 of 4 answered) was cancelled at {parts.name}' in str(raised.value)
+    assert '-r submits what is missing' in str(raised.value)
+    assert second.id not in str(raised.value)
+    setting.server.model = sums
+    assert setting.texts(6) == TEXTS[:6]
+    assert [len(batch.requests) for batch in setting.server.submitted] == [4, 2, 2]
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_batch_of_which_nothing_was_left_to_cancel_is_usual(api: str, make: Make) -> None:
+    """What is missing then was refused, and would be again."""
+    refused = Erred(400, 'invalid_request_error', 'no')
+    setting = make(api, lambda name, asked: refused if number_in(asked) else sums(name, asked))
+    account = setting.api()
+    look = account.look
+    account.look = lambda batch: look(batch)._replace(cancelled=True)
+    answers = setting.collector(account).answers(requests(2))
+    assert [one.state for one in answers] == ['', 'refused']
+
+
 STATES: dict[str, list[tuple[Outcome, str, int]]] = {
     'openai': [
         (Erred(400, 'context_length_exceeded', "This model's maximum context length is 9"), 'too long', 1),
@@ -223,6 +257,34 @@ def test_an_error_of_a_request_is_a_state_of_its_sample(
     assert [len(batch.requests) for batch in setting.server.submitted] == [3] + [1] * (tries - 1)
 
 
+@pytest.mark.parametrize('reason', ['abort', 'error', 'Cancelled'])
+def test_a_response_that_the_server_broke_off_is_asked_for_again(reason: str, make: Make) -> None:
+    """As often as what expired, and again by the next task; what came whole is kept."""
+
+    def breaking(name: str, asked: dict[str, Any]) -> Outcome:
+        return Said('it i', reason) if number_in(asked) == 1 else sums(name, asked)
+
+    setting = make('openai', breaking)
+    answers = setting.collector().answers(requests(3))
+    assert [(one.state, one.reply is None) for one in answers] == [
+        ('', False),
+        ('aborted', True),
+        ('', False),
+    ]
+    assert reason in answers[1].said
+    assert [len(batch.requests) for batch in setting.server.submitted] == [3, 1, 1]
+    setting.server.model = sums
+    assert setting.texts(3) == TEXTS[:3]
+    assert [len(batch.requests) for batch in setting.server.submitted] == [3, 1, 1, 1]
+
+
+def test_a_broken_off_response_in_notes_is_none(make: Make) -> None:
+    """Earlier versions kept such a one."""
+    setting, [one] = make('openai'), requests(1)
+    Notes(setting.notes).ended('earlier', {one.custom_id: Reply('it i', 'error')})
+    assert setting.texts(1) == TEXTS[:1]
+
+
 def test_a_request_without_a_response_is_sent_again_by_the_next_task(make: Make) -> None:
     """Only responses are kept: what was refused may be taken once the account is in order."""
     setting = make('openai', lambda name, asked: Erred(403, 'unsupported_country', 'not here'))
@@ -244,6 +306,18 @@ def test_a_busy_server_gets_the_pause_that_it_asks_for(api: str, at: str, make: 
 
 
 @pytest.mark.parametrize('api', APIS)
+def test_a_pause_beyond_all_patience_is_not_waited_for(api: str, make: Make) -> None:
+    """The run ends at once, with how long the server asks to wait and what was allowed."""
+    setting = make(api)
+    setting.server.faults = [Fault(LOOK[api], 429, {'Retry-After': '86400'}, times=1)]
+    with pytest.raises(IncompleteError, match=r'asks to wait 86400 s .*; patience is 600 s\. .*-r'):
+        setting.texts(3)
+    assert sum(setting.time.slept) < 600
+    assert setting.texts(3) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
 @pytest.mark.parametrize('status', [0, 500, 503])
 @pytest.mark.parametrize('at', ['submit', 'look', 'results'])
 def test_a_server_that_fails_for_a_while_is_waited_for(api: str, status: int, at: str, make: Make) -> None:
@@ -251,6 +325,33 @@ def test_a_server_that_fails_for_a_while_is_waited_for(api: str, status: int, at
     setting = make(api)
     where = {'submit': SUBMIT, 'look': LOOK, 'results': RESULTS}[at][api]
     setting.server.faults = [Fault(where, status, done=True, times=1), Fault(where, status, times=2)]
+    assert setting.texts(3) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
+@pytest.mark.parametrize('page', [b'<html>maintenance</html>', b'[]', b'{"error": "busy"}', b'{"id": '])
+@pytest.mark.parametrize('kind', ['text/html', 'application/json'])
+def test_a_page_of_a_gateway_in_place_of_a_reply_is_no_reply(
+    api: str, page: bytes, kind: str, make: Make
+) -> None:
+    """Under status 200, whatever was asked for: it is asked for again, and nothing is paid for twice."""
+    setting = make(api)
+    for where in (SUBMIT, LOOK, RESULTS, {'openai': 'POST /v1/files', 'anthropic': SUBMIT[api]}):
+        setting.server.faults.append(Fault(where[api], 200, {'Content-Type': kind}, page, times=1))
+    assert setting.texts(3) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('page', [b'<html>maintenance</html>', b'[]', b'{"data": null}', b'{"id": '])
+@pytest.mark.parametrize('kind', ['text/html', 'application/json'])
+def test_a_page_in_place_of_the_list_of_batches_shows_none(page: bytes, kind: str, make: Make) -> None:
+    """The client of OpenAI fails on it in ways of its own."""
+    setting, lost = make('openai'), requests(3)
+    account = setting.api()
+    account.submit([account.line(one) for one in lost], 'lost')
+    setting.server.faults = [Fault('GET /v1/batches', 200, {'Content-Type': kind}, page, times=2)]
+    Notes(setting.notes).plan('lost', setting.time.now(), [one.custom_id for one in lost])
     assert setting.texts(3) == TEXTS[:3]
     assert len(setting.server.submitted) == 1
 
@@ -329,6 +430,79 @@ def test_a_batch_of_others_is_not_taken_for_a_lost_one(api: str, make: Make, tmp
     assert setting.texts(4) == TEXTS[:4]
     assert [len(batch.requests) for batch in setting.server.submitted] == [4, 4]
     assert Notes(setting.notes).open == []
+
+
+@pytest.mark.parametrize('ours', [0, 1])
+def test_of_several_batches_that_may_be_the_lost_one_the_right_one_is_taken(ours: int, make: Make) -> None:
+    """All of the same size, and all ended at the same time; nothing is submitted again."""
+    setting, lost = make('anthropic'), requests(4)
+    others = [Request(f'theirs-{number}', body(number)) for number in range(4)]
+    account = setting.api()
+    for batch in [lost, others] if ours == 0 else [others, lost]:
+        account.submit([account.line(one) for one in batch], '')
+    setting.time.passed = setting.server.submitted[0].made
+    Notes(setting.notes).plan('lost', setting.time.now(), [one.custom_id for one in lost])
+    assert setting.texts(4) == TEXTS[:4]
+    assert len(setting.server.submitted) == 2
+    assert Notes(setting.notes).open == []
+
+
+def test_each_of_two_lost_batches_of_one_size_is_found(make: Make) -> None:
+    """An API without marks shows both for both."""
+    setting, both = make('anthropic'), requests(8)
+    account = setting.api()
+    for name, part in (('first', both[:4]), ('second', both[4:])):
+        account.submit([account.line(one) for one in part], '')
+        made = setting.server.submitted[0].made
+        Notes(setting.notes).plan(name, made, [one.custom_id for one in part])
+    setting.time.passed = made
+    assert setting.texts(8) == TEXTS[:8]
+    assert len(setting.server.submitted) == 2
+    assert Notes(setting.notes).open == []
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_list_that_lags_behind_a_long_submission_is_waited_for(
+    api: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reply is lost after ten minutes, and the list shows the batch half a minute later."""
+    setting = make(api)
+    collected, lost = setting.api(), list[float]()
+    submit, find = collected.submit, collected.find
+
+    def slow(lines: Any, mark: str) -> str:
+        submit(lines, mark)
+        setting.time.passed += 600.0
+        lost.append(setting.time.now())
+        raise Unreachable('timed out', unknown=True)
+
+    def lagging(mark: str, count: int, since: float) -> list[str]:
+        return find(mark, count, 0.0) if setting.time.now() > lost[0] + 30 else []
+
+    monkeypatch.setattr(collected, 'submit', slow)
+    monkeypatch.setattr(collected, 'find', lagging)
+    answers = setting.collector(collected, unreachable=3600.0).answers(requests(3))
+    assert texts_of(answers) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_list_that_lags_behind_a_killed_task_is_waited_for(
+    api: str, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long ago it was planned: the upload may have ended a moment before."""
+    setting, lost = make(api), requests(3)
+    account = setting.api()
+    account.submit([account.line(one) for one in lost], 'lost')
+    find, began = account.find, setting.time.now()
+
+    def lagging(mark: str, count: int, since: float) -> list[str]:
+        return find(mark, count, 0.0) if setting.time.now() > began + 30 else []
+
+    monkeypatch.setattr(account, 'find', lagging)
+    Notes(setting.notes).plan('lost', began - 900.0, [one.custom_id for one in lost])
+    assert texts_of(setting.collector(account).answers(lost)) == TEXTS[:3]
+    assert len(setting.server.submitted) == 1
 
 
 @pytest.mark.parametrize('api', APIS)
@@ -454,3 +628,21 @@ def test_the_key_goes_to_no_other_host(address: str, make: Make, monkeypatch: py
     monkeypatch.setattr(api, '_object', lambda *asked: {**found(*asked), 'results_url': address})
     with pytest.raises(InputError, match='at another host'):
         setting.collector(api).answers(requests(1))
+
+
+@pytest.mark.parametrize('api', APIS)
+def test_a_key_in_a_reply_is_hidden(api: str, make: Make) -> None:
+    """Some gateways quote it in what they send as a response."""
+    setting = make(api, lambda *_: Said(f'no credit for {KEY}'))
+    assert setting.texts(1) == ['no credit for ***']
+    assert KEY not in setting.notes.read_text()
+
+
+def test_a_key_in_a_reply_that_is_none_is_hidden() -> None:
+    """Under status 200, in the line of the results."""
+    api = OpenAIBatches(KEY, 'http://127.0.0.1:9/v1')
+    for content in ({'error': {'message': f'bad key {KEY}'}}, {'choices': [], 'why': KEY}):
+        answer = api._answer({'custom_id': 'a', 'response': {'status_code': 200, 'body': content}})
+        assert '***' in answer.said
+        assert KEY not in answer.said
+    api.close()

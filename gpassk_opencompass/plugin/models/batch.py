@@ -18,18 +18,18 @@ from ...keys import HiddenKey
 from ...results.health import Generation
 from ..handover import SERVER_BITS, GenerationsOfBatch, NotesOfBatch, Sample, SeedsOfBatch
 from ..responses import response_of
-from .refused import COUNT, LENGTH, SEED, key_from, refuse
+from .refused import LENGTH, OF_REQUEST, key_from, refuse
 
 OPENAI_KEY, ANTHROPIC_KEY = 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY'
+
+NO_KEYS = ('ENV', 'EMPTY')
 
 ROLES = {'SYSTEM': 'system', 'HUMAN': 'user', 'BOT': 'assistant'}
 """What OpenCompass calls who speaks → what the APIs call it."""
 
 NO_SEEDS = 'this API takes no seed; leave it out: its samples are independent without one'
 RULED = {
-    'seed': SEED,
-    'random_seed': SEED,
-    'n': COUNT,
+    **OF_REQUEST,
     'max_tokens': LENGTH,
     'max_completion_tokens': LENGTH,
     'stream': 'a batch has no streams; remove it',
@@ -50,7 +50,7 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
         random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
         poll: seconds between two looks at a batch.
         patience: seconds for which the API may give no usable answer.
-        retry: how often a request is submitted again that expired, was cancelled or met an error.
+        retry: how often a request is submitted again that expired, was broken off or met an error.
         kwargs: as for the base class.
     """
 
@@ -79,7 +79,8 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
 
         Raises:
             InputError: the API refuses the batch as a whole, or the key.
-            IncompleteError: it cannot be reached; what is submitted goes on there, and -r collects it.
+            IncompleteError: it cannot be reached, and what is submitted goes on there until -r collects it;
+                or somebody cancelled a batch there.
         """
         told = self.notes.take(len(inputs))
         requests = [
@@ -87,7 +88,10 @@ class BatchModel(BaseAPIModel):  # type: ignore[misc]
             for prompt, sample in zip(inputs, told.samples, strict=True)
         ]
         notes = Notes(notes_beside(told.predictions))
-        answers = Collector(self._api, notes, self._patience, self._say, told.check).answers(requests)
+        try:
+            answers = Collector(self._api, notes, self._patience, self._say, told.check).answers(requests)
+        finally:
+            self._api.close()
         responses = [_response(answer) for answer in answers]
         said = next((answer.said for answer in answers if answer.said), '')
         self.generations.note([generation for _, generation in responses], said)
@@ -114,13 +118,15 @@ class OpenAIBatchModel(BatchModel):
         path: the name of the model at the API.
         openai_api_base: where the API is, such as 'http://node1:8000/v1'; default: OpenAI's.
         key_env: the environment variable with the API key.
+        key: 'ENV' takes it from there, 'EMPTY' is for a server that wants none.
         temperature, top_p: None leaves one to the API.
         extra_body: further fields of a request.
         timeout: seconds for a request to the API, such as the upload of a file.
         random_seed, poll, patience, retry, kwargs: see `BatchModel`.
 
     Raises:
-        InputError: a fixed seed, an n or a length in `extra_body`, or an empty `key_env`.
+        InputError: a fixed seed, an n, a length, a model or messages in `extra_body`, an empty
+            `key_env`, or a key in place of its name.
     """
 
     def __init__(
@@ -128,6 +134,7 @@ class OpenAIBatchModel(BatchModel):
         path: str,
         openai_api_base: str | None = None,
         key_env: str = OPENAI_KEY,
+        key: str = 'ENV',
         temperature: float | None = None,
         top_p: float | None = None,
         extra_body: Mapping[str, Any] | None = None,
@@ -139,10 +146,12 @@ class OpenAIBatchModel(BatchModel):
         **kwargs: Any,
     ) -> None:
         refuse('extra_body', extra_body or {}, RULED)
-        key = key_from(key_env)
-        api = OpenAIBatches(key, openai_api_base, timeout)
+        if key not in NO_KEYS:  # not repeated: it may be the key itself
+            raise InputError(f"key must be one of {NO_KEYS}; for a key of its own write key_env='NAME'")
+        secret = key_from(key_env) if key == 'ENV' else ''
+        api = OpenAIBatches(secret, openai_api_base, timeout)
         body = {**_given(temperature=temperature, top_p=top_p), **(extra_body or {})}
-        super().__init__(path, api, key, body, random_seed, poll, patience, retry, **kwargs)
+        super().__init__(path, api, secret, body, random_seed, poll, patience, retry, **kwargs)
 
     def body_of(self, messages: list[dict[str, str]], max_out_len: int, seed: int | None) -> dict[str, Any]:
         """See the base class; `max_completion_tokens`, since reasoning models take no `max_tokens`."""
@@ -164,7 +173,8 @@ class AnthropicBatchModel(BatchModel):
         poll, patience, retry, kwargs: see `BatchModel`.
 
     Raises:
-        InputError: a seed, an n or a length in `extra_body` or as an argument, or an empty `key_env`.
+        InputError: a seed, an n, a length, a model or messages in `extra_body`, a seed as an argument, or an
+            empty `key_env`.
     """
 
     def __init__(

@@ -16,13 +16,11 @@ from ...chat.limits import Limits
 from ...chat.routes import endpoints
 from ..handover import SERVER_BITS, GenerationsOfBatch, SeedsOfBatch
 from .chats import ATTEMPTS, PATIENCE, TIMEOUT, Chats
-from .refused import COUNT, LENGTH, SEED, key_from, refuse
+from .refused import LENGTH, OF_REQUEST, key_from, refuse
 
 GREEDY = 'a server of lmdeploy always samples; top_k = 1 is greedy'
 RULED = {
-    'seed': SEED,
-    'random_seed': SEED,
-    'n': COUNT,
+    **OF_REQUEST,
     'max_tokens': LENGTH,
     'max_new_tokens': LENGTH,
     'max_completion_tokens': LENGTH,

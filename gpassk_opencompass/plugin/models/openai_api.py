@@ -17,12 +17,12 @@ from ...errors import InputError
 from ...keys import HiddenKey, read_key
 from ..handover import SERVER_BITS, GenerationsOfBatch, SeedsOfBatch
 from .chats import ATTEMPTS, PATIENCE, TIMEOUT, Chats
-from .refused import COUNT, SEED, key_from, refuse
+from .refused import OF_REQUEST, key_from, refuse
 
 OPENAI_KEY = 'OPENAI_API_KEY'
 """What OpenAISDK reads: a key, or several with commas between them."""
 
-RULED = {'seed': SEED, 'random_seed': SEED, 'n': COUNT, 'stream': 'replies are read whole; remove it'}
+RULED = {**OF_REQUEST, 'stream': 'replies are read whole; remove it'}
 _NO_FIELDS = ('extra_headers', 'extra_query', 'extra_body', 'timeout')
 _HEADERS = {'OpenAI-Organization': 'OPENAI_ORG_ID', 'OpenAI-Project': 'OPENAI_PROJECT_ID'}
 

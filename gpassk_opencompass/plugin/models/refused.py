@@ -14,6 +14,12 @@ SEED = (
 )
 LENGTH = "the inferencer's max_out_len decides; remove it"
 COUNT = 'a sample is one request; let the data set draw n of them'
+OWN = 'the model is named by path, and the prompt is that of the sample; remove it'
+
+OF_SAMPLE = {'seed': SEED, 'random_seed': SEED, 'n': COUNT}
+"""What no engine may be given, and why."""
+OF_REQUEST = {**OF_SAMPLE, 'model': OWN, 'messages': OWN}
+"""What no field of a request may be, and why."""
 
 SAMPLING = ('temperature', 'top_p', 'top_k', 'min_p')
 """Settings that mean nothing to an engine that takes the likeliest token."""

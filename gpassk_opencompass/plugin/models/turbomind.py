@@ -12,7 +12,7 @@ from opencompass.registry import MODELS
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
-from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_unknown
+from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_unknown
 
 _OF_ERRORS = {
     'context_length_exceeded': 'too long',
@@ -21,7 +21,7 @@ _OF_ERRORS = {
 }
 """`error_code` of lmdeploy's `Response` → state; any other error is one of the engine."""
 
-RULED = {'random_seed': SEED, 'seed': SEED, 'n': COUNT, 'max_new_tokens': LENGTH}
+RULED = {**OF_SAMPLE, 'max_new_tokens': LENGTH}
 
 
 @MODELS.register_module()

@@ -16,11 +16,10 @@ from opencompass.utils import get_logger
 from ...responses import with_states
 from ...results.health import NOT_DRAWN, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
-from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
+from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy
 
 RULED = {
-    'seed': SEED,
-    'n': COUNT,
+    **OF_SAMPLE,
     'max_tokens': LENGTH,
     'stop': "it would replace the model's own stop words; write stop_words=[…] beside path, they are added",
     'do_sample': 'OpenCompass drops it, vLLM has no such setting; temperature 0 is greedy',
