@@ -33,8 +33,8 @@ def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict
 
     Returns:
         `distinct`: the mean number of different responses a question; `identical_questions`: questions
-        whose n responses are all one text; `long_repeats`: responses of at least 200 characters that
-        repeat another replica's word for word; `warnings`: sentences for people.
+        whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
+        characters that repeat another replica's word for word; `warnings`: sentences for people.
     """
     questions, n = rows.shape
     distinct = [len({responses[row] for row in question}) for question in rows]
@@ -43,7 +43,8 @@ def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict
         texts = [responses[row] for row in question if len(responses[row]) >= LONG_RESPONSE]
         long_responses += len(texts)
         long_repeats += len(texts) - len(set(texts))
-    identical = sum(count == 1 for count in distinct)
+    alike = [question for question, count in zip(rows, distinct, strict=True) if count == 1]
+    identical = sum(bool(responses[question[0]].strip()) for question in alike)
     return {
         'distinct': float(np.mean(distinct)),
         'identical_questions': identical,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..judges.protocol import Judge, Judgement, Verdict
 from ..metrics import Metric, metric_means, metric_table
 from ..version import __version__
-from .health import Generation, cut_off, totals_of
+from .health import NOT_DRAWN, Generation, cut_off, totals_of
 
 SCHEMA = 2
 """Version of the record's layout; raised when a reader would have to change."""
@@ -195,7 +195,8 @@ def write_record(
         **_deciders(judgements, rows),
     }
     if any(cut):
-        whole = ~np.array(cut)[rows]
+        drawn = [one.state not in NOT_DRAWN for one in generations] or [True] * len(cut)
+        whole = (~np.array(cut) & np.array(drawn))[rows]
         record['details']['completed'] = measures.of_completed(verdicts == '1', whole)
     record['gpassk']['judge']['statistics'] = dict(judge.statistics())
     return record
