@@ -16,7 +16,7 @@ from ...chat.exchange import Access, open_session
 from ...chat.limits import Limits
 from ...chat.served import about
 from ...chat.traffic import Job, Traffic
-from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble
+from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble, state_of_refusal
 from ...chat.waiting import Clock
 from ...results.health import Generation
 from ..responses import CLOSE, response_of
@@ -33,9 +33,6 @@ TIMEOUT = 3600.0
 
 _ABOUT_TIMEOUT = 15.0
 _CHARACTERS_A_TOKEN = 3
-_FILTERED = re.compile(
-    r'content[ _]?(filter|management|policy)|data_inspection|inappropriate content|safety|risk', re.IGNORECASE
-)
 _TOO_LONG = '', Generation(state='too long')
 
 _ADVICE = {
@@ -176,6 +173,4 @@ def _state_of(trouble: Trouble | None) -> str:
         return trouble.reason
     if trouble.kind is not Kind.REFUSED:
         return 'failed'
-    if trouble.status == 413 or ABOUT_LENGTH.search(trouble.message):
-        return 'too long'
-    return 'filtered' if _FILTERED.search(trouble.message) else 'refused'
+    return state_of_refusal(trouble.status, trouble.message)
