@@ -178,6 +178,24 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
         asker(server, keys=('key-a', 'key-b')).ask(bodies(30), 16)
 
 
+@pytest.mark.parametrize('key', ['sk-no-key-required', '1234', 'test', 'token-abc123'])
+def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
+    """Such keys are given to servers that want none; all that a model says stays what it says."""
+    said = f'The {key} of 1234 is a test with {key[:9]}.'
+    choice = {'message': {'content': said, 'reasoning': said}, 'finish_reason': 'stop'}
+    with JudgeServer(lambda asked: Say(said, more={'choices': [choice]})) as server:
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+    assert text == f'{said}</think>{said}'
+
+
+def test_a_long_key_that_a_gateway_quotes_as_a_reply_is_hidden() -> None:
+    """To the letter; nothing that only resembles it."""
+    key = 'sk-0123456789abcdefghij'
+    with JudgeServer(lambda asked: f'Your key {key} expires; {key[:15]} {key.upper()}') as server:
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+    assert text == f'Your key *** expires; {key[:15]} {key.upper()}'
+
+
 # patience
 
 

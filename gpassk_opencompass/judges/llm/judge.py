@@ -359,6 +359,7 @@ class LLMJudge:
             hearing = Hearing(hear, keep, examination, self._counts, bar)
 
             def received(job: Job, reply: Reply) -> bool:
+                reply = reply.hiding(key, in_answers=True)  # what it says is kept, in the store
                 self._reception.check(job, reply)
                 return hearing.received(job, reply)
 

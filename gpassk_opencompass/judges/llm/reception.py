@@ -24,7 +24,6 @@ from .canaries import DIGEST, EASY, INJECTED, Examination, UnfitJudge
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _GRACE = 1.0
-_LIST_TIMEOUT = 15.0
 
 
 class Reception:
@@ -185,7 +184,7 @@ class Reception:
             self._counts['requests'] += 1
             job.url = str(url)
             try:
-                reply = (await exchange(session, url, job.body)).hiding(key)
+                reply = (await exchange(session, url, job.body)).hiding(key, in_answers=True)
             except Trouble as trouble:
                 self._counts['failures'] += 1
                 trouble.hide(key)
@@ -203,7 +202,7 @@ class Reception:
         traffic = Traffic(
             [url],
             self._limits,
-            self._received,
+            lambda job, reply: self._received(job, reply.hiding(key, in_answers=True)),
             self.examination.abandoned,
             access=Access((key,)),
             counts=self._counts,
