@@ -17,9 +17,10 @@ from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, Skippi
 from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.chat.completion import Reply, read_reply
 from gpassk_opencompass.chat.exchange import Access
+from gpassk_opencompass.chat.jobs import Job
 from gpassk_opencompass.chat.limits import Limits
 from gpassk_opencompass.chat.routes import Route, endpoint, endpoints
-from gpassk_opencompass.chat.traffic import REFUSALS, Job, Traffic
+from gpassk_opencompass.chat.traffic import REFUSALS, Traffic
 from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.chat.waiting import WallClock, backoff, retry_after
 

@@ -46,8 +46,8 @@ def files_below(folder: Path) -> list[Path]:
 class Echoing:
     """A server of a model and of a judge that quotes the key that it was given, in every encoding.
 
-    First in errors of all sorts, which stop a run of the judge; then in each of its replies, those of the model
-    quote it as it stands.
+    First in errors of all sorts, which stop a run of the judge; then in each of its replies, where those
+    of the model quote it as it stands.
     """
 
     def __init__(self) -> None:

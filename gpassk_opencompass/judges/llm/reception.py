@@ -12,9 +12,10 @@ from yarl import URL
 
 from ...chat.completion import Reply
 from ...chat.exchange import Access, exchange, open_session
+from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import Served, list_of_models, served_of, told_by, told_in_list
-from ...chat.traffic import Job, Traffic, hopeless, refusal
+from ...chat.traffic import Traffic, hopeless, refusal
 from ...chat.trouble import Kind, Trouble
 from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import IncompleteError

@@ -13,9 +13,10 @@ from yarl import URL
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
 from ...chat.exchange import Access, open_session
+from ...chat.jobs import Job, job_for
 from ...chat.limits import Limits
 from ...chat.served import about
-from ...chat.traffic import Job, Traffic
+from ...chat.traffic import Traffic
 from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble, state_of_refusal
 from ...chat.waiting import Clock
 from ...results.health import Generation
@@ -32,7 +33,6 @@ TIMEOUT = 3600.0
 """Seconds that a reply may take."""
 
 _ABOUT_TIMEOUT = 15.0
-_CHARACTERS_A_TOKEN = 3
 _TOO_LONG = '', Generation(state='too long')
 
 _ADVICE = {
@@ -110,7 +110,7 @@ class Chats:
             probe=_probe_of,
             texts=texts,
             advice=advise,
-            kept='samples',
+            kept='The samples of the batches before',
         )
 
     def ask(
@@ -132,7 +132,11 @@ class Chats:
         """
         self._answers = {number: _TOO_LONG for number, body in enumerate(bodies) if body is None}
         self._said = 'the prompt is longer than max_seq_len' if self._answers else ''
-        jobs = (_job(number, body, max_tokens) for number, body in enumerate(bodies) if body is not None)
+        jobs = (
+            job_for(number, json.dumps(body).encode(), max_tokens)
+            for number, body in enumerate(bodies)
+            if body is not None
+        )
         run_apart(partial(self._traffic.run, jobs))
         return [self._answers[number] for number in range(len(bodies))], self._said
 
@@ -154,11 +158,6 @@ class Chats:
         async with open_session(_ABOUT_TIMEOUT, self._access) as session:
             told = await about(session, url, self._name, self._access.proxy_for(url))
         self.notes.met(str(url), told.hiding(*self._access.keys))
-
-
-def _job(number: int, body: Mapping[str, Any], max_tokens: int) -> Job:
-    content = json.dumps(body).encode()
-    return Job(number, content, tokens=len(content) / _CHARACTERS_A_TOKEN + max_tokens)
 
 
 def _probe_of(job: Job) -> bytes:
