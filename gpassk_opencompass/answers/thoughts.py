@@ -72,6 +72,15 @@ def part(text: str, quotable: str = '') -> Parted:
     return Parted(text[start : opened.start()], text[opened.end() :], True)
 
 
+def without_ends(text: str) -> str:
+    """Return a text without the marks that end a thought.
+
+    >>> without_ends('2 + 2</think> = 4')
+    '2 + 2 = 4'
+    """
+    return _MARK.sub(lambda mark: '' if any(mark.groups()) else mark[0], text)
+
+
 def _is_quoted(text: str, mark: re.Match[str]) -> bool:
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
     return before in _QUOTES and after in _QUOTES

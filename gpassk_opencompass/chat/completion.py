@@ -116,13 +116,14 @@ def reply_of(completion: Any) -> Reply:
         choice = completion['choices'][0]
         message, usage = choice['message'], completion.get('usage') or {}
         details = usage.get('completion_tokens_details') or {}
+        text, within = _parts(message.get('content') if _has_more(message) else message['content'])
         return Reply(
-            _text(message.get('content') if _has_more(message) else message['content']),
+            text,
             _word(choice.get('finish_reason')),
             _word(completion.get('model')),
             _word(completion.get('system_fingerprint')),
-            next(filter(None, (_word(message.get(name)) for name in _THOUGHTS)), ''),
-            _word(message.get('refusal')),
+            next(filter(None, (_said(message.get(name)) for name in _THOUGHTS)), within),
+            _said(message.get('refusal')),
             bool(message.get('tool_calls') or message.get('function_call')),
             usage.get('prompt_tokens'),
             usage.get('completion_tokens'),
@@ -138,12 +139,24 @@ def _has_more(message: Any) -> bool:
     return any(message.get(name) for name in (*_THOUGHTS, 'refusal', 'tool_calls', 'function_call'))
 
 
-def _text(content: Any) -> str:
-    if content is None:
-        return ''
-    if not isinstance(content, str):
+def _parts(content: Any) -> tuple[str, str]:
+    """Return text and thought of a content, which is a text, nothing or a list of parts (as of Mistral)."""
+    if content is None or isinstance(content, str):
+        return content or '', ''
+    if not isinstance(content, list):
         raise TypeError(f'content is no text but {type(content).__name__}')
-    return content
+    texts, thoughts = [], []
+    for part in content:
+        thought = part.get('thinking')
+        if isinstance(thought, list):  # of parts in its turn
+            thought = _parts(thought)[0]
+        thoughts.append(_said(thought))
+        texts.append(_said(part.get('text')))
+    return ''.join(texts), ''.join(thoughts)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else ''
 
 
 def _word(value: Any) -> str:
