@@ -18,8 +18,9 @@ from .errors import InputError
 MASK = '***'
 """What stands where a key stood."""
 
-_PLACEHOLDERS = frozenset({'', 'env', 'empty', 'none', 'null', 'dummy', 'no-key'})
+_PLACEHOLDERS = frozenset({'', 'env', 'empty', 'none', 'null', 'dummy', 'no-key', 'sk-no-key-required'})
 _SHORTEST = 4  # of a key that is one; *** for each 'a' would hide the message instead
+_LONG = 16  # characters of a key that no model writes by chance; short ones are words
 _FRAGMENT = 8  # characters of a key in a row that are hidden, also where the rest was cut off
 _ENCODED_FRAGMENT = 12  # of base64 or hexadecimal digits
 _ROUNDS = 4  # of decoding: JSON within JSON within a URL …
@@ -68,6 +69,17 @@ def hidden(text: str, *keys: str) -> str:
         return text
     spans = sorted(span for view in _views(text) for key in parts for span in _spans(view, key))
     return _masked(text, spans)
+
+
+def without_long(text: str, *keys: str) -> str:
+    """Return the text with *** for each key of 16 characters or more, only where it stands to the letter.
+
+    >>> without_long('The test of sk-0123456789abcdef', 'sk-0123456789abcdef', 'test')
+    'The test of ***'
+    """
+    for key in sorted((key.strip() for key in keys), key=len, reverse=True):
+        text = text.replace(key, MASK) if len(key) >= _LONG and _is_key(key) else text
+    return text
 
 
 def without_user(text: str) -> str:

@@ -46,10 +46,10 @@ def test_what_is_hidden_is_the_key_alone(before: str, key: str, behind: str) -> 
     assert hidden(before, 'sk-Zq9x8W7v6U5t4') == before
 
 
-@pytest.mark.parametrize('key', ['', 'EMPTY', 'none', 'ENV', 'dummy', 'abc'])
+@pytest.mark.parametrize('key', ['', 'EMPTY', 'none', 'ENV', 'dummy', 'abc', 'sk-no-key-required'])
 def test_a_stand_in_hides_nothing(key: str) -> None:
     """Servers without keys get one, and it is a word of their messages."""
-    said = 'ENV is EMPTY, none of the dummy abc'
+    said = 'ENV is EMPTY, none of the dummy abc sk-no-key-required'
     assert hidden(said, key) == said
 
 

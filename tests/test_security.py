@@ -46,7 +46,8 @@ def files_below(folder: Path) -> list[Path]:
 class Echoing:
     """A server of a model and of a judge that quotes the key that it was given, in every encoding.
 
-    First in errors of all sorts, which stop a run of the judge; then in each of its replies.
+    First in errors of all sorts, which stop a run of the judge; then in each of its replies, where those
+    of the model quote it as it stands.
     """
 
     def __init__(self) -> None:
@@ -74,8 +75,9 @@ class Echoing:
         ]
         if self.requests[name] <= len(acts):
             return acts[self.requests[name] - 1]
-        end = asked.body['seed'] if name == 'm' else 'yes'
-        return rf'{said} Hence \boxed{{{end}}}'
+        if name == 'm':  # of an answer nothing but the key as it stands is changed
+            return rf'Incorrect API key provided: {key}. Hence \boxed{{{asked.body["seed"]}}}'
+        return rf'{said} Hence \boxed{{yes}}'
 
 
 def template(url: str, data: Path) -> str:

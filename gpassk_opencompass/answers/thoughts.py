@@ -89,6 +89,15 @@ def _place(text: str, start: int, at: int) -> tuple[bool, bool]:
     return leads, leads or '\n' in text[before:at] or text.startswith('<|', at)
 
 
+def without_ends(text: str) -> str:
+    """Return a text without the marks that end a thought.
+
+    >>> without_ends('2 + 2</think> = 4')
+    '2 + 2 = 4'
+    """
+    return _MARK.sub(lambda mark: '' if any(mark.groups()) else mark[0], text)
+
+
 def _is_quoted(text: str, mark: re.Match[str]) -> bool:
     first, last = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
     if first + last not in _QUOTATIONS:

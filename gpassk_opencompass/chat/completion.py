@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..keys import hidden
+from ..keys import hidden, without_long
 from .trouble import Kind, Trouble, server_message
 
 
@@ -37,6 +37,7 @@ ENDS = {
 """Finish reason, in small letters, of a reply that did not come to its own end → what happened to it. The
 words are those of OpenAI, vLLM, lmdeploy, SGLang, TGI, Anthropic, Gemini and Mistral."""
 
+_WRITTEN = frozenset({'text', 'thought', 'refusal'})
 _THOUGHTS = ('reasoning', 'reasoning_content')
 
 
@@ -69,11 +70,23 @@ class Reply(NamedTuple):
         counts = (self.prompt_tokens, self.output_tokens)
         return sum(counts) if all(type(count) is int and count >= 0 for count in counts) else None
 
-    def hiding(self, *secrets: str) -> Reply:
-        """Return it without the secrets, which some gateways quote in errors that they send as replies."""
-        words = (name for name, part in self._asdict().items() if isinstance(part, str))
-        secretless: dict[str, Any] = {name: hidden(getattr(self, name), *secrets) for name in words}
-        return self._replace(**secretless)
+    def hiding(self, *secrets: str, in_answers: bool = False) -> Reply:
+        """Return it without the secrets, which a server can quote anywhere.
+
+        Args:
+            secrets: API keys.
+            in_answers: look for them also in what the model wrote, in whatever way they are written and
+                however short they are. Else an answer stays what it is, since a key such as `test` may well
+                stand there; only a long one is taken out of it, where it stands whole, for some gateways
+                quote it in errors that they send as replies.
+        """
+        words = {name: part for name, part in self._asdict().items() if isinstance(part, str)}
+        written = set() if in_answers else _WRITTEN
+        shown: dict[str, Any] = {
+            name: without_long(part, *secrets) if name in written else hidden(part, *secrets)
+            for name, part in words.items()
+        }
+        return self._replace(**shown)
 
 
 def read_reply(content: bytes) -> Reply:
@@ -103,13 +116,14 @@ def reply_of(completion: Any) -> Reply:
         choice = completion['choices'][0]
         message, usage = choice['message'], completion.get('usage') or {}
         details = usage.get('completion_tokens_details') or {}
+        text, within = _parts(message.get('content') if _has_more(message) else message['content'])
         return Reply(
-            _text(message.get('content') if _has_more(message) else message['content']),
+            text,
             _word(choice.get('finish_reason')),
             _word(completion.get('model')),
             _word(completion.get('system_fingerprint')),
-            next(filter(None, (_word(message.get(name)) for name in _THOUGHTS)), ''),
-            _word(message.get('refusal')),
+            next(filter(None, (_said(message.get(name)) for name in _THOUGHTS)), within),
+            _said(message.get('refusal')),
             bool(message.get('tool_calls') or message.get('function_call')),
             usage.get('prompt_tokens'),
             usage.get('completion_tokens'),
@@ -125,12 +139,24 @@ def _has_more(message: Any) -> bool:
     return any(message.get(name) for name in (*_THOUGHTS, 'refusal', 'tool_calls', 'function_call'))
 
 
-def _text(content: Any) -> str:
-    if content is None:
-        return ''
-    if not isinstance(content, str):
+def _parts(content: Any) -> tuple[str, str]:
+    """Return text and thought of a content, which is a text, nothing or a list of parts (as of Mistral)."""
+    if content is None or isinstance(content, str):
+        return content or '', ''
+    if not isinstance(content, list):
         raise TypeError(f'content is no text but {type(content).__name__}')
-    return content
+    texts, thoughts = [], []
+    for part in content:
+        thought = part.get('thinking')
+        if isinstance(thought, list):  # of parts in its turn
+            thought = _parts(thought)[0]
+        thoughts.append(_said(thought))
+        texts.append(_said(part.get('text')))
+    return ''.join(texts), ''.join(thoughts)
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else ''
 
 
 def _word(value: Any) -> str:

@@ -111,7 +111,7 @@ async def exchange(
     if response.status != 200:
         wait = retry_after(response.headers)
         said = server_message(content)
-        kind = Kind.SETTING if _NO_QUOTA in content else kind_of(response.status)
+        kind = Kind.SETTING if _NO_QUOTA in content else kind_of(response.status, said)
         wait = pause_of(response.headers) if wait is None else wait
         raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
     reply = read_reply(content)

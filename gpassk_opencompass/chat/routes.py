@@ -106,6 +106,8 @@ class Route:
         self.in_flight = 0
         self.failures = 0
         """In a row; a server that works has 0."""
+        self.replied_at = float('-inf')
+        """When its last reply came."""
         self._aside = False
         self._unreachable = False
         self._pauses = 0
@@ -138,6 +140,10 @@ class Route:
         """Whether it is to be greeted now, before it gets a request."""
         return not (self._known or self._greeting) and self.resume_at <= now
 
+    def begin(self) -> None:
+        """Forget what was under way in an earlier run, which may have been broken off."""
+        self.in_flight, self._greeting = 0, False
+
     def begin_greeting(self, now: float) -> None:
         """Note that the greeting is on its way; it counts as a request."""
         self._greeting = True
@@ -169,6 +175,10 @@ class Route:
     def pause(self, until: float) -> None:
         """Give it nothing until then."""
         self._paused_until = max(self._paused_until, until)
+
+    def is_alive(self, now: float) -> None:
+        """Note that it replies, whatever became of the request under way."""
+        self.failures, self._unreachable, self.replied_at = 0, False, now
 
     def succeeded(self) -> None:
         """Note that a reply came."""

@@ -168,10 +168,6 @@ def _text(value: Any) -> str:
 
 async def list_of_models(session: aiohttp.ClientSession, url: URL) -> Any:
     """Return what a server's `GET /v1/models` says; None where there is no such thing."""
-    address = url.parent.parent / 'models'
-    timeout = aiohttp.ClientTimeout(total=_LIST_TIMEOUT)
-    with suppress(aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError, RecursionError, Trouble):
-        async with session.get(address, allow_redirects=False, timeout=timeout) as response:
-            if response.status == 200:
-                return json.loads(await read_body(response))
+    with suppress(asyncio.TimeoutError, Trouble):
+        return await asyncio.wait_for(_json_at(session, url.parent.parent / 'models', None), _LIST_TIMEOUT)
     return None

@@ -12,7 +12,6 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -22,8 +21,9 @@ from yarl import URL
 from ..errors import IncompleteError, InputError
 from .completion import Reply
 from .exchange import Access, exchange, open_session
+from .jobs import Job
 from .limits import Limits
-from .routes import Route, Spent
+from .routes import DEAD_AFTER, Route, Spent
 from .trouble import Kind, Trouble
 from .waiting import Clock, WallClock, backoff
 
@@ -37,33 +37,15 @@ _OPEN_SHARE = 4
 REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
 
-KEPT = 'verdicts'
+KEPT = 'The verdicts so far'
 """What a run without servers has of earlier replies, in the words of its error."""
 
+FORBIDDEN = 403
+"""Status of a wrong key, and of what some gateways do not let through."""
+
 _COUNTED = frozenset({Kind.LOST, Kind.BROKEN})
-
-
-@dataclass(eq=False)
-class Job:
-    """One request on its way through the attempts."""
-
-    item: Any
-    """Whatever the caller wants to recognise it by."""
-    body: bytes
-    tokens: float = 0.0
-    """About as many as prompt and response may have, for a budget that has seen no reply yet."""
-    asked: int = 0
-    """Replies that the caller did not take."""
-    since: float | None = None
-    """When its first attempt started."""
-    attempts: int = 0
-    failures: int = 0
-    trouble: Trouble | None = None
-    """The last one."""
-    seconds: float = 0.0
-    """From the last request to its reply."""
-    url: str = ''
-    """Where it was sent last."""
+_OF_DEAD = _COUNTED | {Kind.DOWN}
+_REFUSES = frozenset({Kind.SETTING, Kind.REFUSED})
 
 
 Taken = tuple[Route, Job, Spent]
@@ -99,8 +81,9 @@ class Traffic:
         clock: the time to live by.
         proven: whether these settings had replies before, so that a refusal must be the request's own fault.
         greet: called with a server before it gets a job; what else it raises ends the run.
-        probe: makes of a job the body of one that any server takes which takes its settings. Asked once a
-            server refuses a job before it has replied to any: then either all settings are wrong, or the job.
+        probe: makes of a job the body of one that any server takes which takes its settings. It is sent where
+            a failure does not tell whether the job is at fault: a refusal before any reply, HTTP 403, and
+            failures in a row that look as if the server were dead.
         texts: HTTP status → the text that stands for the reply of a request that fails with it.
         advice: ends the error that a server refuses all.
         kept: what there is of earlier replies when no server answers.
@@ -146,9 +129,11 @@ class Traffic:
         self._error: BaseException | None = None
         self._open = 0
         self._drawn = False  # whether all jobs are
-        self._refused = 0
+        self._refused = self._probes = 0
         self._refusal: InputError | None = None
         self._last_reply = self._clock.now()
+        for route in self._routes:
+            route.begin()
 
     async def run(self, jobs: Iterator[Job]) -> None:
         """Send all of them; `jobs` is drawn from as servers get free.
@@ -264,8 +249,7 @@ class Traffic:
             job.seconds = time.perf_counter() - start
         except Trouble as trouble:
             route.settle(spent, None if trouble.kind is Kind.LOST else 0.0)
-            if trouble.kind is Kind.REFUSED:
-                await self._tell_apart(session, route, job)
+            await self._weigh(session, route, job, trouble)
             self._failed(route, job, trouble)
         else:
             route.settle(spent, reply.tokens)
@@ -282,19 +266,41 @@ class Traffic:
             raise self._access.hidden(trouble) from trouble.__cause__
         return reply.hiding(*self._access.keys)
 
-    async def _tell_apart(self, session: aiohttp.ClientSession, route: Route, job: Job) -> None:
-        """Raise what ends the run if the server refuses the probe too; else the job is at fault."""
-        if self._probe is None:
+    async def _weigh(self, session: aiohttp.ClientSession, route: Route, job: Job, trouble: Trouble) -> None:
+        """Ask the probe whether a job or its server is at fault, where the failure itself does not tell.
+
+        Raises what ends the run if the server refuses the probe as well.
+        """
+        refused, forbidden = trouble.kind is Kind.REFUSED, trouble.status == FORBIDDEN
+        silent = self._clock.now() - self._last_reply >= self._limits.patience
+        dead = trouble.kind in _OF_DEAD and (silent or route.failures + 1 >= DEAD_AFTER)
+        if self._probe is None or not (refused or forbidden or dead):
             return
+        probes = self._probes
         async with self._probing:
-            if self._proven:
+            if (refused and self._proven) or (dead and self._probes > probes):
                 return
-            try:
-                await self._exchange(session, route, self._probe(job))
-                self._proven = True
-            except Trouble as trouble:
-                if trouble.kind in (Kind.SETTING, Kind.REFUSED):
-                    raise refusal(route.url, trouble, self._advice) from trouble
+            self._probes += 1
+            said = await self._probed(session, route, self._probe(job))
+        if said is None:
+            self._last_reply, self._proven = self._clock.now(), True
+            route.is_alive(self._last_reply)
+        elif refused and said.kind in _REFUSES:
+            raise refusal(route.url, said, self._advice) from said
+        if forbidden and (said is None or said.kind not in _REFUSES):
+            trouble.kind = Kind.REFUSED if said is None else Kind.LOST
+
+    async def _probed(self, session: aiohttp.ClientSession, route: Route, body: bytes) -> Trouble | None:
+        """Return None if a probe gets a reply; else what it meets."""
+        try:
+            await asyncio.wait_for(
+                self._exchange(session, route, body), min(self._limits.patience, self._limits.timeout)
+            )
+        except asyncio.TimeoutError:
+            return Trouble(Kind.LOST, 'time-out')
+        except Trouble as trouble:
+            return trouble
+        return None
 
     def _replied_to(self, route: Route, job: Job, reply: Reply) -> None:
         self._counts['replies'] += 1
@@ -317,10 +323,14 @@ class Traffic:
     def _answered(self, route: Route) -> None:
         self._last_reply = self._clock.now()
         self._proven = True
+        route.is_alive(self._last_reply)
         route.succeeded()
 
     def _failed(self, route: Route, job: Job, trouble: Trouble) -> None:
         self._no_reply(route, trouble)
+        # A server that is out of reach for one request time and again, but replies to others, is not down.
+        job.attempts += trouble.kind is Kind.DOWN and route.replied_at > job.failed_at
+        job.failed_at = self._clock.now()
         self._again(job, trouble)
 
     def _again(self, job: Job, trouble: Trouble) -> None:
@@ -338,7 +348,7 @@ class Traffic:
         """Raises what ends the run; `refused`: what every server should take."""
         now = self._clock.now()
         route.failed(trouble, now)
-        if trouble.kind in (Kind.SETTING, Kind.REFUSED):
+        if trouble.kind in _REFUSES:
             self._check_settings(route, trouble, refused)
         self._check_hope(trouble)
         self._check_pauses(trouble)
@@ -396,6 +406,6 @@ def refusal(url: URL, trouble: Trouble, advice: Advice = check_settings) -> Inpu
 def hopeless(urls: Sequence[URL], what: str, patience: float, kept: str = KEPT) -> IncompleteError:
     """Return the error that says: none of these servers answers, and `what` happened last."""
     return IncompleteError(
-        f'no server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. The {kept} so '
-        'far are kept: start the servers and run the same command again to ask for the rest.'
+        f'no server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. {kept} '
+        'are kept: start the servers and run the same command again to ask for the rest.'
     )

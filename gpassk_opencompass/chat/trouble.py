@@ -12,11 +12,23 @@ from ..keys import hidden
 _LONGEST_MESSAGE = 500
 
 ABOUT_LENGTH = re.compile(
-    r'context.?(length|window|size)|max_(model_len|(total_|completion_|new_)?tokens)|output tokens'
-    r'|(prompt|input|request)\b.{0,40}\b(too (long|large)|exceeds)',
+    r'context.?(length|window|size)|max_model_len|maximum model length'
+    r'|(prompt|input|request)s?\b.{0,60}\b(too (long|large)|exceeds?|longer than)\b'
+    r'|max_(total_|completion_|new_|output_)?tokens\b.{0,40}'
+    r'(too (large|high|big)|exceeds?|at most|greater than|larger than|less than|<=?|\d >=? ?\d)'
+    r'|(request|prompt|string)_(too_(long|large)|above_max)',
     re.IGNORECASE,
 )
 """Found in what a server says of a request, prompt or response, that is too long for it."""
+
+_FILTERED = re.compile(
+    r'content.?(filter|management|policy|exists risk)|usage polic|responsible_?ai|invalid_prompt'
+    r'|data_inspection|inappropriate content|\bflagged\b|considered high risk'
+    r'|safety.?(filter|system|setting|reason|polic|check|guideline)',
+    re.IGNORECASE,
+)
+_TOO_LARGE = re.compile(r'request too large', re.IGNORECASE)
+_LIMIT = re.compile(r'\blimit:? (\d+)\b.{0,40}\brequested:? (\d+)\b', re.IGNORECASE)
 
 
 class Kind(Enum):
@@ -85,16 +97,49 @@ def server_message(content: bytes) -> str:
 _KINDS = {
     400: Kind.REFUSED,
     408: Kind.LOST,
+    409: Kind.LOST,
     413: Kind.REFUSED,
     422: Kind.REFUSED,
     425: Kind.BUSY,
     429: Kind.BUSY,
+    451: Kind.REFUSED,
     502: Kind.DOWN,
     503: Kind.DOWN,
-    504: Kind.DOWN,
+    504: Kind.LOST,  # the gateway was reached and waited: the server may think for longer than it does
 }
 
 
-def kind_of(status: int) -> Kind:
-    """Return what an HTTP status other than 200 means."""
-    return _KINDS.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)
+def kind_of(status: int, message: str = '') -> Kind:
+    """Return what an HTTP status other than 200 means.
+
+    Args:
+        status: of the reply.
+        message: what it says; no waiting helps with a request that alone is above a limit of a minute.
+
+    >>> kind_of(429), kind_of(429, 'Request too large on tokens per min (TPM): Limit 30000, Requested 40000')
+    (<Kind.BUSY: 1>, <Kind.REFUSED: 5>)
+    """
+    kind = _KINDS.get(status, Kind.BROKEN if status >= 500 else Kind.SETTING)
+    return Kind.REFUSED if kind is Kind.BUSY and _is_above_limit(message) else kind
+
+
+def state_of_refusal(status: int | None, message: str) -> str:
+    """Return the state of `results.health.STATES` of a sample whose request a server does not take.
+
+    Args:
+        status: of the HTTP reply; None where there is none.
+        message: what the server says.
+
+    >>> state_of_refusal(400, 'prompt is too long: 210000 tokens > 200000 maximum')
+    'too long'
+    >>> state_of_refusal(400, 'max_tokens must be at least 1'), state_of_refusal(400, 'Content Exists Risk')
+    ('refused', 'filtered')
+    """
+    if status == 413 or ABOUT_LENGTH.search(message) or _is_above_limit(message):
+        return 'too long'
+    return 'filtered' if _FILTERED.search(message) else 'refused'
+
+
+def _is_above_limit(message: str) -> bool:
+    found = _LIMIT.search(message)
+    return bool(_TOO_LARGE.search(message) or (found and int(found[2]) > int(found[1])))

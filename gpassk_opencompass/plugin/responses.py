@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..answers.thoughts import without_ends
 from ..chat.completion import ENDS, Reply, reply_of
 from ..chat.trouble import Trouble
 from ..responses import with_states
@@ -60,7 +61,9 @@ def _text_of(reply: Reply, think_tag: str) -> str:
     content = reply.text if reply.text.strip() else reply.refusal or reply.text
     if not reply.thought:
         return content
-    return f'{reply.thought}{think_tag}{content}' if content.strip() else f'{OPEN}{reply.thought}'
+    if content.strip():
+        return f'{reply.thought}{think_tag}{content}'
+    return f'{OPEN}{without_ends(reply.thought)}'  # an end within it would make an answer of what follows
 
 
 def _state_of(reply: Reply, end: str | None) -> str | None:
@@ -69,4 +72,4 @@ def _state_of(reply: Reply, end: str | None) -> str | None:
         return 'refusal'
     if end in NOT_DRAWN:
         return end
-    return 'tool call' if reply.calls_tool and not reply.text.strip() else None
+    return 'tool call' if reply.calls_tool and not reply.text.strip() and end != 'cut' else None

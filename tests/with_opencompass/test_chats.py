@@ -132,6 +132,62 @@ def test_many_failures_of_many_kinds_lose_no_sample() -> None:
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(60)]
 
 
+POISON: dict[str, tuple[Act, str]] = {
+    'HTTP 500': (Fail(500), 'failed'),
+    'HTTP 503': (Fail(503), 'failed'),
+    'HTTP 504': (Fail(504), 'failed'),
+    'HTTP 409': (Fail(409), 'failed'),
+    'a dropped connection': (Reset(), 'failed'),
+    'HTTP 403': (Fail(403), 'refused'),
+    'HTTP 451': (Fail(451), 'refused'),
+    'HTTP 429 for itself': (Fail(429, {'error': 'Request too large: Limit 30, Requested 40'}), 'too long'),
+}
+
+
+@pytest.mark.parametrize('number', [0, 5])
+@pytest.mark.parametrize(('act', 'state'), POISON.values(), ids=POISON)
+def test_one_request_that_fails_always_never_ends_a_run(act: Act, state: str, number: int) -> None:
+    """With all attempts, and a patience that is over long before them; the others have their replies."""
+
+    def behave(asked: Asked) -> Act:
+        return act if asked.prompt == f'prompt {number}' else echo(asked)
+
+    found = states(asked_of(behave, concurrency=1, attempts=12, patience=3.0))
+    assert found == [state if place == number else None for place in range(6)]
+
+
+@pytest.mark.parametrize('status', [403, 500, 503])
+def test_a_server_that_fails_for_all_ends_the_run(status: int) -> None:
+    """After replies, too: the probe fails as well."""
+    with (
+        JudgeServer(lambda asked: Fail(status) if asked.number >= 3 else echo(asked)) as server,
+        pytest.raises((InputError, IncompleteError)),
+    ):
+        asker(server, concurrency=1, patience=30.0, attempts=1000).ask(bodies(9), 16)
+    assert len(server.asked) < 200
+
+
+def test_servers_are_asked_again_after_a_run_that_was_broken_off() -> None:
+    """With requests under way: what was under way then is not waited for."""
+    fails = [True]
+
+    def behave(asked: Asked) -> Act:
+        if fails[0]:
+            return Fail(401) if asked.prompt == 'prompt 3' else Say('late', delay=1.0)
+        return 'fine'
+
+    with JudgeServer(behave) as server:
+        asking = asker(server, concurrency=4)
+        for _ in range(2):
+            with pytest.raises(InputError, match='401'):
+                asking.ask(bodies(4), 16)
+        fails[0], answers = False, []
+        thread = threading.Thread(target=lambda: answers.extend(asking.ask(bodies(9), 16)[0]), daemon=True)
+        thread.start()
+        thread.join(20)
+        assert states(answers) == [None] * 9
+
+
 # settings that no request can have
 
 
@@ -176,6 +232,24 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
     assert set(used) == {'Bearer key-good', 'Bearer key-bad', 'Bearer key-also'}
     with JudgeServer(lambda asked: Fail(401)) as server, pytest.raises(InputError, match='401'):
         asker(server, keys=('key-a', 'key-b')).ask(bodies(30), 16)
+
+
+@pytest.mark.parametrize('key', ['sk-no-key-required', '1234', 'test', 'token-abc123'])
+def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
+    """Such keys are given to servers that want none; all that a model says stays what it says."""
+    said = f'The {key} of 1234 is a test with {key[:9]}.'
+    choice = {'message': {'content': said, 'reasoning': said}, 'finish_reason': 'stop'}
+    with JudgeServer(lambda asked: Say(said, more={'choices': [choice]})) as server:
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+    assert text == f'{said}</think>{said}'
+
+
+def test_a_long_key_that_a_gateway_quotes_as_a_reply_is_hidden() -> None:
+    """To the letter; nothing that only resembles it."""
+    key = 'sk-0123456789abcdefghij'
+    with JudgeServer(lambda asked: f'Your key {key} expires; {key[:15]} {key.upper()}') as server:
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+    assert text == f'Your key *** expires; {key[:15]} {key.upper()}'
 
 
 # patience
@@ -223,13 +297,15 @@ def test_all_servers_are_asked_and_the_free_one_more() -> None:
 
 
 def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
-    """In one line that names them and says that the samples so far are kept."""
+    """In one line that names them and says which samples are kept."""
     with socket.socket() as unused:
         unused.bind(('127.0.0.1', 0))
         url = f'http://127.0.0.1:{unused.getsockname()[1]}'
     clock = SkippingClock()
     asking = chats.Chats('m', endpoints(url), limits(), Access(), clock=clock)
-    with pytest.raises(IncompleteError, match=r'no server answers .*The samples so far are kept') as caught:
+    with pytest.raises(
+        IncompleteError, match=r'no server answers .*The samples of the batches before are kept'
+    ) as caught:
         asking.ask(bodies(10), 16)
     assert '\n' not in str(caught.value)
     assert 540 <= clock.now() <= 660

@@ -25,6 +25,7 @@ def completion(finish: Any = 'stop', **message: Any) -> dict[str, Any]:
 
 TOOLS = [{'id': 'a', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}]
 BOX = r'\boxed{7}'
+TEXT, THINKING = {'type': 'text', 'text': BOX}, {'type': 'thinking', 'thinking': 'so'}
 CASES: dict[str, tuple[dict[str, Any], str, str | None]] = {
     'content': (completion(content=BOX), BOX, None),
     'no finish reason': (completion(None, content=BOX), BOX, None),
@@ -47,6 +48,15 @@ CASES: dict[str, tuple[dict[str, Any], str, str | None]] = {
     'tool call behind an answer': (completion('tool_calls', content=BOX, tool_calls=TOOLS), BOX, None),
     'refusal': (completion(content=None, refusal='I cannot.'), 'I cannot.', 'refusal'),
     'refusal by its end': (completion('refusal', content=''), '', 'refusal'),
+    'no refusal': (completion(content=BOX, refusal=False), BOX, None),
+    'no reasoning': (completion(content=BOX, reasoning=[]), BOX, None),
+    'reasoning is false': (completion(content=None, reasoning=False), '', 'empty'),
+    'parts': (completion(content=[TEXT, TEXT]), 2 * BOX, None),
+    'parts and a thought': (completion(content=[THINKING, TEXT]), f'so</think>{BOX}', None),
+    'parts of a thought': (completion(content=[{'thinking': [{'text': 'so'}]}]), '<think>so', 'thought only'),
+    'no parts': (completion(content=[]), '', 'empty'),
+    'an end in a thought': (completion(reasoning=f'so</think>{BOX}'), f'<think>so{BOX}', 'thought only'),
+    'tool call cut': (completion('length', content=None, tool_calls=TOOLS), '', None),
     'filtered': (completion('content_filter', content=BOX), '', 'filtered'),
     'aborted': (completion('abort', content=BOX), '', 'aborted'),
     'no choice': ({'choices': [], 'usage': USAGE}, '', 'no choice'),

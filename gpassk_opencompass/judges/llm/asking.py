@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ...answers.thoughts import part
 from ...chat.completion import ENDS, Reply, completion_request
+from ...chat.jobs import Job, job_for
 from ..prompts import Asked, Prompts, squeezed
 from ..protocol import Pair, Verdict
 
@@ -216,6 +217,11 @@ class Asking(NamedTuple):
     def request(self, asked: Asked) -> bytes:
         """Return the body of the request."""
         return completion_request(self.model, asked.prompt, self.sampling)
+
+    def job(self, item: Any, asked: Asked) -> Job:
+        """Return the request as a job that the caller recognises by `item`."""
+        longest = self.sampling.get('max_tokens')
+        return job_for(item, self.request(asked), longest if isinstance(longest, int) else 0)
 
     def hear(self, reply: Reply, asked: Asked) -> Heard:
         """Return the verdict of the reply, or why there is none."""

@@ -11,7 +11,7 @@ from itertools import cycle
 from typing import NamedTuple
 
 from ...chat.completion import Reply
-from ...chat.traffic import Job
+from ...chat.jobs import Job
 from ...errors import InputError
 from ..protocol import Pair, Verdict
 from ..store import verdict_key
@@ -89,7 +89,7 @@ class Examination:
 
     def jobs(self, canaries: Iterable[Canary]) -> Iterator[Job]:
         """Return the requests for these canaries."""
-        return (Job(canary, self._asking.request(self._asking.asked(canary.pair))) for canary in canaries)
+        return (self._asking.job(canary, self._asking.asked(canary.pair)) for canary in canaries)
 
     def mixed_into(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Return the jobs with a canary after the first 16 and then after every 256, each in its turn."""

@@ -19,9 +19,10 @@ from tqdm import tqdm
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
 from ...chat.exchange import Access
+from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import Served
-from ...chat.traffic import Job, Traffic
+from ...chat.traffic import Traffic
 from ...chat.waiting import Clock
 from ..prompts import Asked, Candidate, Prompts, find_prompts, settle
 from ..protocol import Judgement, Pair, Verdict
@@ -359,6 +360,7 @@ class LLMJudge:
             hearing = Hearing(hear, keep, examination, self._counts, bar)
 
             def received(job: Job, reply: Reply) -> bool:
+                reply = reply.hiding(key, in_answers=True)  # what it says is kept, in the store
                 self._reception.check(job, reply)
                 return hearing.received(job, reply)
 
@@ -373,7 +375,7 @@ class LLMJudge:
                 proven=hits > 0,
                 greet=partial(self._reception.greet, key),
             )
-            jobs = (Job(key, self._asking.request(self._asked(ask))) for key, ask in missing.items())
+            jobs = (self._asking.job(key, self._asked(ask)) for key, ask in missing.items())
             mixed = examination.mixed_into(jobs) if self._canaries else jobs
             try:
                 run_apart(partial(traffic.run, mixed))

@@ -189,7 +189,7 @@ class _Visit(NamedTuple):
         for attempt in count(1):
             started = time.perf_counter()
             try:
-                reply = (await exchange(session, url, body)).hiding(self.key)
+                reply = (await exchange(session, url, body)).hiding(self.key, in_answers=True)
             except Trouble as trouble:
                 trouble.hide(self.key)
                 seconds = time.perf_counter() - started

@@ -12,9 +12,10 @@ from yarl import URL
 
 from ...chat.completion import Reply
 from ...chat.exchange import Access, exchange, open_session
+from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import Served, list_of_models, served_of, told_by, told_in_list
-from ...chat.traffic import Job, Traffic, hopeless, refusal
+from ...chat.traffic import Traffic, hopeless, refusal
 from ...chat.trouble import Kind, Trouble
 from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import IncompleteError
@@ -24,7 +25,6 @@ from .canaries import DIGEST, EASY, INJECTED, Examination, UnfitJudge
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _GRACE = 1.0
-_LIST_TIMEOUT = 15.0
 
 
 class Reception:
@@ -185,7 +185,7 @@ class Reception:
             self._counts['requests'] += 1
             job.url = str(url)
             try:
-                reply = (await exchange(session, url, job.body)).hiding(key)
+                reply = (await exchange(session, url, job.body)).hiding(key, in_answers=True)
             except Trouble as trouble:
                 self._counts['failures'] += 1
                 trouble.hide(key)
@@ -203,7 +203,7 @@ class Reception:
         traffic = Traffic(
             [url],
             self._limits,
-            self._received,
+            lambda job, reply: self._received(job, reply.hiding(key, in_answers=True)),
             self.examination.abandoned,
             access=Access((key,)),
             counts=self._counts,

@@ -13,10 +13,11 @@ from yarl import URL
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
 from ...chat.exchange import Access, open_session
+from ...chat.jobs import Job, job_for
 from ...chat.limits import Limits
 from ...chat.served import about
-from ...chat.traffic import Job, Traffic
-from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble
+from ...chat.traffic import Traffic
+from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble, state_of_refusal
 from ...chat.waiting import Clock
 from ...results.health import Generation
 from ..responses import CLOSE, response_of
@@ -32,10 +33,6 @@ TIMEOUT = 3600.0
 """Seconds that a reply may take."""
 
 _ABOUT_TIMEOUT = 15.0
-_CHARACTERS_A_TOKEN = 3
-_FILTERED = re.compile(
-    r'content[ _]?(filter|management|policy)|data_inspection|inappropriate content|safety|risk', re.IGNORECASE
-)
 _TOO_LONG = '', Generation(state='too long')
 
 _ADVICE = {
@@ -113,7 +110,7 @@ class Chats:
             probe=_probe_of,
             texts=texts,
             advice=advise,
-            kept='samples',
+            kept='The samples of the batches before',
         )
 
     def ask(
@@ -135,7 +132,11 @@ class Chats:
         """
         self._answers = {number: _TOO_LONG for number, body in enumerate(bodies) if body is None}
         self._said = 'the prompt is longer than max_seq_len' if self._answers else ''
-        jobs = (_job(number, body, max_tokens) for number, body in enumerate(bodies) if body is not None)
+        jobs = (
+            job_for(number, json.dumps(body).encode(), max_tokens)
+            for number, body in enumerate(bodies)
+            if body is not None
+        )
         run_apart(partial(self._traffic.run, jobs))
         return [self._answers[number] for number in range(len(bodies))], self._said
 
@@ -159,11 +160,6 @@ class Chats:
         self.notes.met(str(url), told.hiding(*self._access.keys))
 
 
-def _job(number: int, body: Mapping[str, Any], max_tokens: int) -> Job:
-    content = json.dumps(body).encode()
-    return Job(number, content, tokens=len(content) / _CHARACTERS_A_TOKEN + max_tokens)
-
-
 def _probe_of(job: Job) -> bytes:
     """Return the same request with a prompt that no server has a reason to refuse."""
     return json.dumps(json.loads(job.body) | {'messages': [{'role': 'user', 'content': 'Hi'}]}).encode()
@@ -176,6 +172,4 @@ def _state_of(trouble: Trouble | None) -> str:
         return trouble.reason
     if trouble.kind is not Kind.REFUSED:
         return 'failed'
-    if trouble.status == 413 or ABOUT_LENGTH.search(trouble.message):
-        return 'too long'
-    return 'filtered' if _FILTERED.search(trouble.message) else 'refused'
+    return state_of_refusal(trouble.status, trouble.message)

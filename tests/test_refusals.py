@@ -1,0 +1,71 @@
+"""What a server's errors mean: which requests it never takes, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpassk_opencompass.chat.trouble import Kind, kind_of, state_of_refusal
+
+SAID = {
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.": 'too long',
+    "Input length (5000) exceeds model's context size": 'too long',
+    'The decoder prompt (length 5000) is longer than the maximum model length of 4096.': 'too long',
+    'prompt is too long: 210000 tokens > 200000 maximum': 'too long',
+    'the request exceeds the available context size, try increasing it': 'too long',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).': 'too long',
+    '`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 + 500': 'too long',
+    'max_tokens is too large: 99999. This model supports at most 16384 completion tokens': 'too long',
+    'max_tokens: 99999 > 8192, which is the maximum': 'too long',
+    'context_length_exceeded': 'too long',
+    'max_tokens must be at least 1': 'refused',
+    "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.": 'refused',
+    'temperature must be non-negative': 'refused',
+    'safety_identifier is not a known field; at your own risk': 'refused',
+    "The response was filtered due to Azure OpenAI's content management policy.": 'filtered',
+    'Output blocked by content filtering policy': 'filtered',
+    'invalid_prompt: flagged as potentially violating our usage policy': 'filtered',
+    'Content Exists Risk': 'filtered',
+    'The request was rejected because it was considered high risk': 'filtered',
+    'Your request was rejected by the safety system.': 'filtered',
+}
+ONE_TOO_LARGE = (
+    'Request too large for m in organization o on tokens per min (TPM): Limit 30000, Requested 40000. The '
+    'input or output tokens must be reduced in order to run successfully.'
+)
+TOO_MANY = 'Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 28000, Requested 4000.'
+
+
+@pytest.mark.parametrize(('message', 'state'), SAID.items())
+def test_what_a_server_says_of_a_refusal_gives_its_state(message: str, state: str) -> None:
+    """In the words of vLLM, llama.cpp, TGI, OpenAI, Azure, Anthropic, Gemini, DeepSeek and Moonshot."""
+    assert state_of_refusal(400, message) == state
+
+
+def test_a_body_too_large_is_too_long_whatever_the_gateway_says() -> None:
+    """HTTP 413 often comes with a page of HTML."""
+    assert state_of_refusal(413, '<html>') == 'too long'
+
+
+@pytest.mark.parametrize(
+    ('status', 'message', 'kind'),
+    [
+        (429, ONE_TOO_LARGE, Kind.REFUSED),
+        (429, 'tokens per min: Limit 30000, Requested 40000', Kind.REFUSED),
+        (429, TOO_MANY, Kind.BUSY),
+        (429, '', Kind.BUSY),
+        (504, '', Kind.LOST),
+        (409, '', Kind.LOST),
+        (451, '', Kind.REFUSED),
+        (503, '', Kind.DOWN),
+        (500, '', Kind.BROKEN),
+        (401, '', Kind.SETTING),
+    ],
+)
+def test_a_status_means(status: int, message: str, kind: Kind) -> None:
+    """No waiting helps with a request that alone is above what a minute allows."""
+    assert kind_of(status, message) is kind
+
+
+def test_a_request_above_the_limit_of_a_minute_is_too_long() -> None:
+    """However many attempts it gets."""
+    assert state_of_refusal(429, ONE_TOO_LARGE) == 'too long'
