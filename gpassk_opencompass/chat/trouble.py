@@ -79,6 +79,7 @@ class Trouble(Exception):
     def hide(self, secret: str) -> None:
         """Take a secret out of the whole message, which may quote the request."""
         self.message = hidden(self.message, secret)
+        self.args = (self.kind, self.reason, self.message)  # what `repr` shows
 
 
 def server_message(content: bytes) -> str:
