@@ -107,7 +107,7 @@ def custom_id(uid: str, replica: int, body: Mapping[str, Any]) -> str:
     It has letters, digits, `-` and `_` alone and at most 64 of them.
 
     >>> custom_id('202412/AMC_en/3', 7, {'model': 'm'})
-    '202412-AMC-en-3_7_e0e1d4d5e0b7e4a8d9f6'
+    '202412-AMC-en-3_7_0ba3a7e246794c617042'
     """
     content = json.dumps([uid, replica, body], sort_keys=True)
     digits = hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
