@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
-from ..answers import final_answer, hedges
+from ..answers import answer_of, hedges, part
 from ..errors import InputError
 from ..judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from ..judges.store import Line
@@ -93,9 +93,10 @@ def _labelled(place: str, line: int, row: Mapping[str, Any], responses: bool) ->
     )
     tail, hedged = '', False
     if responses:
-        found, response = final_answer(answer), answer
+        response = part(answer)
+        found = answer_of(response)
         answer, hedged = found.text, hedges(found, reference)
-        tail = '' if answer else response[-TAIL_LENGTH:]
+        tail = '' if answer else response.said[-TAIL_LENGTH:]
     pair = Pair(question, reference, answer, language or 'en', tail)
     return LabelledPair(pair, label, source, line, str(row.get('id', '')), hedged)
 

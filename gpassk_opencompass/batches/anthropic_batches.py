@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, build_opener
 from urllib.request import Request as HttpRequest
 
-from ..chat.trouble import server_message
+from ..chat.trouble import server_message, state_of_refusal
 from ..chat.waiting import retry_after
 from ..errors import InputError
 from ..files import mapping, parse_json
@@ -37,8 +37,6 @@ _SKEW = 600.0
 _PAGES = 20
 _AGAIN = frozenset({408, 409, 425, 429})
 _ERRORS_AGAIN = frozenset({'api_error', 'overloaded_error', 'rate_limit_error', 'timeout_error'})
-_TOO_LONG = ('prompt is too long', 'context window', 'context limit', 'request_too_large')
-_FILTERED = ('content filtering', 'usage policy')
 
 
 class AnthropicBatches:
@@ -125,7 +123,7 @@ class AnthropicBatches:
         said = hidden(': '.join(filter(None, (str(kind), name, message))), self._key)
         if kind != 'errored' or name in _ERRORS_AGAIN:
             return Answer(None, 'failed', said, again=True)
-        return Answer(None, _state(f'{name} {message}'), said)
+        return Answer(None, state_of_refusal(None, f'{name} {message}'), said)
 
     def _object(self, path: str, body: bytes | None = None) -> Mapping[str, Any]:
         content = self._fetch(f'{self._batches}{path}', body)
@@ -170,13 +168,6 @@ class _Unmoved(HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
-
-
-def _state(said: str) -> str:
-    small = said.lower()
-    if any(sign in small for sign in _TOO_LONG):
-        return 'too long'
-    return 'filtered' if any(sign in small for sign in _FILTERED) else 'refused'
 
 
 def _counts(batch: Mapping[str, Any]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..chat.completion import reply_of
-from ..chat.trouble import Trouble
+from ..chat.trouble import Trouble, state_of_refusal
 from ..chat.waiting import retry_after
 from ..errors import InputError
 from ..files import mapping
@@ -33,8 +33,6 @@ _QUEUE_FULL = 'token_limit_exceeded'
 _SKEW = 86400.0
 _PAGES = 20
 _AGAIN = frozenset({0, 408, 409, 425, 429})
-_TOO_LONG = ('context_length_exceeded', 'maximum context length', 'context window', 'string_above_max_length')
-_FILTERED = ('content_filter', 'content_policy_violation', 'invalid_prompt')
 
 
 class OpenAIBatches:
@@ -199,6 +197,4 @@ def verdict_on_error(status: Any, said: str) -> tuple[str, bool]:
     """
     if status is None or status in _AGAIN or (isinstance(status, int) and status >= 500):
         return 'failed', True
-    if any(sign in said for sign in _TOO_LONG):
-        return 'too long', False
-    return ('filtered' if any(sign in said for sign in _FILTERED) else 'refused'), False
+    return state_of_refusal(status, said), False

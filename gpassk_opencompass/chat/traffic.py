@@ -24,7 +24,7 @@ from .exchange import Access, exchange, open_session
 from .jobs import Job
 from .limits import Limits
 from .routes import DEAD_AFTER, Route, Spent
-from .trouble import Kind, Trouble
+from .trouble import KEPT, Advice, Kind, Trouble, check_settings, hopeless, refusal
 from .waiting import Clock, WallClock, backoff
 
 _FIRST_WAIT = 0.5
@@ -36,9 +36,6 @@ _OPEN_SHARE = 4
 
 REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
-
-KEPT = 'The verdicts so far'
-"""What a run without servers has of earlier replies, in the words of its error."""
 
 FORBIDDEN = 403
 """Status of a wrong key, and of what some gateways do not let through."""
@@ -57,15 +54,6 @@ Abandoned = Callable[[Job, str], None]
 """Takes a job that was given up, and the reason in a few words."""
 Greet = Callable[[URL, bool], Awaitable[None]]
 """Gets to know a server, or one that is back after it was set aside; raises Trouble if it does not answer."""
-
-
-Advice = Callable[[Trouble], str]
-"""Says what to do where a server takes no request at all."""
-
-
-def check_settings(trouble: Trouble) -> str:
-    """Advise whoever has set a judge."""
-    return 'Check the model name, the address, the key (api_key_env), max_tokens and extra_body'
 
 
 class Traffic:
@@ -396,16 +384,3 @@ class Traffic:
     def _hopeless(self, what: str) -> IncompleteError:
         urls = list(dict.fromkeys(route.url for route in self._routes))
         return hopeless(urls, what, self._limits.patience, self._kept)
-
-
-def refusal(url: URL, trouble: Trouble, advice: Advice = check_settings) -> InputError:
-    """Return the error that says: this server would take no request like these."""
-    return InputError(f'{url} refuses: {trouble}. {advice(trouble)}')
-
-
-def hopeless(urls: Sequence[URL], what: str, patience: float, kept: str = KEPT) -> IncompleteError:
-    """Return the error that says: none of these servers answers, and `what` happened last."""
-    return IncompleteError(
-        f'no server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. {kept} '
-        'are kept: start the servers and run the same command again to ask for the rest.'
-    )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Any
 
+from yarl import URL
+
+from ..errors import IncompleteError, InputError
 from ..keys import hidden
 
 _LONGEST_MESSAGE = 500
 
 ABOUT_LENGTH = re.compile(
-    r'context.?(length|window|size)|max_model_len|maximum model length'
+    r'context.?(length|window|size|limit)|max_model_len|maximum model length'
     r'|(prompt|input|request)s?\b.{0,60}\b(too (long|large)|exceeds?|longer than)\b'
     r'|max_(total_|completion_|new_|output_)?tokens\b.{0,40}'
     r'(too (large|high|big)|exceeds?|at most|greater than|larger than|less than|<=?|\d >=? ?\d)'
@@ -144,3 +148,28 @@ def state_of_refusal(status: int | None, message: str) -> str:
 def _is_above_limit(message: str) -> bool:
     found = _LIMIT.search(message)
     return bool(_TOO_LARGE.search(message) or (found and int(found[2]) > int(found[1])))
+
+
+KEPT = 'The verdicts so far'
+"""What a run without servers has of earlier replies, in the words of its error."""
+
+Advice = Callable[[Trouble], str]
+"""Says what to do where a server takes no request at all."""
+
+
+def check_settings(trouble: Trouble) -> str:
+    """Advise whoever has set a judge."""
+    return 'Check the model name, the address, the key (api_key_env), max_tokens and extra_body'
+
+
+def refusal(url: URL, trouble: Trouble, advice: Advice = check_settings) -> InputError:
+    """Return the error that says: this server would take no request like these."""
+    return InputError(f'{url} refuses: {trouble}. {advice(trouble)}')
+
+
+def hopeless(urls: Sequence[URL], what: str, patience: float, kept: str = KEPT) -> IncompleteError:
+    """Return the error that says: none of these servers answers, and `what` happened last."""
+    return IncompleteError(
+        f'no server answers ({", ".join(map(str, urls))}): {what}; patience is {patience:g} s. {kept} '
+        'are kept: start the servers and run the same command again to ask for the rest.'
+    )

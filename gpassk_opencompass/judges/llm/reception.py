@@ -15,8 +15,8 @@ from ...chat.exchange import Access, exchange, open_session
 from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import Served, list_of_models, served_of, told_by, told_in_list
-from ...chat.traffic import Traffic, hopeless, refusal
-from ...chat.trouble import Kind, Trouble
+from ...chat.traffic import Traffic
+from ...chat.trouble import Kind, Trouble, hopeless, refusal
 from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import IncompleteError
 from ..store import VerdictStore, verdict_key
