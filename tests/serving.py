@@ -6,17 +6,16 @@ import os
 import re
 import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hosts import TESTS
+from loopback import did_not_come_up, end, is_healthy
 
 PROGRAM = TESTS.parent / '.venv-server' / 'bin' / 'transformers'
 LISTENS = re.compile(r'running on (http://127\.0\.0\.1:\d+)')
-LOG_TAIL = 3000
 
 
 @contextmanager
@@ -41,7 +40,7 @@ def transformers_serve(model: Path, log: Path, seconds: float = 120) -> Iterator
     try:
         yield _address(process, log, time.monotonic() + seconds)
     finally:
-        _end(process)
+        end(process)
 
 
 def _environment() -> dict[str, str]:
@@ -54,25 +53,7 @@ def _address(process: subprocess.Popen[bytes], log: Path, deadline: float) -> st
     """Asked for port 0, the server takes a free one and says which."""
     while time.monotonic() < deadline and process.poll() is None:
         said = LISTENS.search(log.read_text(errors='replace'))
-        if said and _is_healthy(said[1]):
+        if said and is_healthy(said[1]):
             return said[1]
         time.sleep(0.05)
-    raise AssertionError(f'the server did not come up: …{log.read_text(errors="replace")[-LOG_TAIL:]}')
-
-
-def _is_healthy(address: str) -> bool:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f'{address}/health', timeout=5) as reply:
-            return bool(reply.status == 200)
-    except OSError:
-        return False
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    raise did_not_come_up(log)

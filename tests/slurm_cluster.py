@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from loopback import end
+
 NODES = ('n1', 'n2')
 PARTITION = 'debug'
 PROGRAMS = ('munged', 'mungekey', 'slurmctld', 'slurmd', 'srun', 'scontrol', 'sinfo')
@@ -176,12 +178,7 @@ class SlurmCluster:
     def _stop(self) -> None:
         """End the daemons in the reverse order, then whatever they and their jobs left behind."""
         for daemon in reversed(self._daemons):
-            daemon.terminate()
-            try:
-                daemon.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            end(daemon, seconds=10)
         for pid in self._processes():
             _kill(pid)
 

@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 
 from engine_checks import CHECKS, CONTEXT, Engine, Finding  # noqa: E402
-from vllm_server import free_port, wait_until_healthy  # noqa: E402
+from loopback import end, free_port, wait_until_healthy  # noqa: E402
 
 from benchmarks.fixed_seed import VLLM_ON_CPU  # noqa: E402
 
@@ -87,8 +87,7 @@ def _sglang(model: Path, log: Path) -> Iterator[str]:
         wait_until_healthy(process, f'http://127.0.0.1:{port}', log, time.monotonic() + SECONDS)
         yield f'http://127.0.0.1:{port}'
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        end(process, seconds=30)
 
 
 def check_one(subject: str, model: Path, folder: Path, on_cpu: bool) -> None:

