@@ -103,6 +103,14 @@ def test_a_greedy_run_that_was_cut_off_has_a_note(outputs: Path, capsys: pytest.
     assert 'greedy run: 25.0 % cut off' in capsys.readouterr().out
 
 
+def test_tokens_are_shared_among_the_responses_there_are() -> None:
+    """Four samples of ten were never drawn: 600 tokens are 100 a response."""
+    block = {'n': 5, 'counts': {'c': [1, 1]}, 'states': {'too long': 4, 'empty': 1}, 'output_tokens': 600}
+    assert health_of(block).cells['output tokens a response'] == '100'
+    none = block | {'states': {'failed': 10}, 'output_tokens': 0}
+    assert health_of(none).cells['output tokens a response'] == '–'
+
+
 @pytest.mark.parametrize(
     ('gates', 'code', 'named'),
     [

@@ -18,6 +18,9 @@ _MARK = re.compile(
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
 """Every mark holds one of them; most responses hold none, and substrings are found faster than a pattern."""
 
+_LONGEST_END = 64
+"""Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""
+
 _QUOTATIONS = frozenset({'``', '""', "''", '“”', '‘’', '「」', '《》'})
 _BEHIND_A_QUOTATION = frozenset('.,;!?)]}')
 
@@ -87,6 +90,19 @@ def _place(text: str, start: int, at: int) -> tuple[bool, bool]:
         before -= 1
     leads = before == start
     return leads, leads or '\n' in text[before:at] or text.startswith('<|', at)
+
+
+def opening_of(prompt: str) -> str:
+    """Return the mark of the thought that a prompt ends with, as a chat template may; '' if with none.
+
+    >>> opening_of('<|Assistant|><think>\\n')
+    '<think>'
+    >>> opening_of('<|Assistant|><think>\\n\\n</think>\\n')
+    ''
+    """
+    end = prompt[-_LONGEST_END:].rstrip()
+    last = next((mark for mark in _MARK.finditer(end) if mark.end() == len(end)), None)
+    return last[0] if last and not any(last.groups()) else ''
 
 
 def without_ends(text: str) -> str:

@@ -28,20 +28,23 @@ TEMPLATE, MODELS, LOG, JUDGED = 'template.py', 'model', 'server.log', 'judge'
 
 TEMPERATURES = (0.0, 0.2, 1.0)
 N, KS = 16, (4, 8, 16)
-LONGEST = 128
+LONGEST = 80
 """Tokens of a response."""
 
-PAIRS = 60
+JOBS = 2
+"""Runs at a time: while one starts or ends, the server is busy with the other."""
+
+PAIRS = 40
 """Answers that the rule accepted, and as many that it did not, that the model is asked to judge."""
 
 _TEMPLATE = '''\
 """{name}, sampled through the server of the demo; `gpassk demo --real` writes this file."""
 
 engine = 'openai'
-llm_infos = [dict(path={name!r}, batch_size=240)]
+llm_infos = [dict(path={name!r}, batch_size=480)]
 openai_api_base, key = 'http://127.0.0.1:{port}/v1', 'EMPTY'
 tokenizer_path = {model!r}
-max_workers, query_per_second, retry, timeout = 96, 10000, 2, 3600
+max_workers, retry, timeout = 160, 2, 3600
 
 # The greedy run and two temperatures.
 temperatures = {temperatures}
@@ -53,6 +56,7 @@ n = {n}
 
 dataset_path, version = {questions!r}, {version!r}
 dataset_splits, dataset_languages = {splits}, {languages}
+cot = False  # asked to reason step by step, the model reaches the limit more often
 '''
 
 
@@ -109,7 +113,7 @@ def run_real(request: Request) -> int:
         with clock.timed('server'):
             address = running.enter_context(served(model, request.port, folder / LOG))
         with clock.timed('sampling and judging by rule'):
-            code = sampled(folder, template)
+            code = sampled(folder, template, JOBS)
         if code == 0:
             write_table(folder, clock.seconds['sampling and judging by rule'])
             with clock.timed('judging by itself'):

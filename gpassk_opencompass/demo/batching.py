@@ -110,7 +110,7 @@ class _Slots(DynamicCache):  # type: ignore[misc]
         heads = config.num_key_value_heads
         width = getattr(config, 'head_dim', None) or config.hidden_size // config.num_attention_heads
         shape = (config.num_hidden_layers, rows, heads, longest, width)
-        self.keys_of, self.values_of = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
+        self.keys_of, self.values_of = _zeros(shape, dtype), _zeros(shape, dtype)
         self.lengths = torch.zeros(rows, dtype=torch.long)
         self.used = self.width = 0
 
@@ -151,6 +151,11 @@ class _Slots(DynamicCache):  # type: ignore[misc]
             self.lengths[row] = self.lengths[self.used]
 
 
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Return zeros that take memory only where something is written; those of torch take it at once."""
+    return torch.from_numpy(np.zeros((*shape[:-1], shape[-1] * dtype.itemsize), np.uint8)).view(dtype)
+
+
 class Batcher:
     """Samples from a model for many requests at once.
 
@@ -161,7 +166,7 @@ class Batcher:
         longest: tokens of prompt and response together.
     """
 
-    def __init__(self, model: Any, ends: Sequence[int], rows: int = 64, longest: int = 2048) -> None:
+    def __init__(self, model: Any, ends: Sequence[int], rows: int = 128, longest: int = 1024) -> None:
         self.longest = longest
         self._model, self._ends = model, frozenset(ends)
         self._slots = _Slots(model.config, rows, longest, model.dtype)
@@ -308,4 +313,5 @@ def drawn(logits: torch.Tensor, requests: Sequence[_Request]) -> list[int]:
     target = uniform[:, None] * cumulative[:, -1:]
     found = torch.searchsorted(cumulative, target, right=True)[:, 0].clamp_(max=logits.shape[1] - 1)
     greedy = torch.tensor([request.temperature == 0 for request in requests])
-    return list(torch.where(greedy, logits.argmax(-1), found).tolist())
+    found[greedy] = logits[greedy].argmax(-1)
+    return list(found.tolist())

@@ -21,6 +21,9 @@ from typing import Any
 LONGEST_BODY = 1 << 20
 """Bytes of a request."""
 
+LONGEST = 1024
+"""Tokens of prompt and response together, if the model can have as many."""
+
 READY = 'listens on '
 """What the server says before its address, once it takes requests."""
 
@@ -50,7 +53,7 @@ class ChatModel:
         rows: responses under way at a time.
     """
 
-    def __init__(self, folder: Path, dtype: str = 'auto', rows: int = 64) -> None:
+    def __init__(self, folder: Path, dtype: str = 'auto', rows: int = 128) -> None:
         from transformers import AutoTokenizer
 
         from .batching import Batcher, load_model, native_dtype
@@ -59,7 +62,7 @@ class ChatModel:
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         model = load_model(str(folder), native_dtype() if dtype == 'auto' else dtype)
         ends = model.generation_config.eos_token_id
-        longest = min(2048, model.config.max_position_embeddings)
+        longest = min(LONGEST, model.config.max_position_embeddings)
         self._batcher = Batcher(model, ends if isinstance(ends, list) else [ends], rows, longest)
 
     def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument('model', type=Path, help='its folder')
     parser.add_argument('--port', type=int, default=8135, help='0: a free one (default: %(default)s)')
     parser.add_argument('--dtype', choices=['auto', 'float32', 'bfloat16'], default='auto')
-    parser.add_argument('--rows', type=int, default=64, help='responses at a time (default: %(default)s)')
+    parser.add_argument('--rows', type=int, default=128, help='responses at a time (default: %(default)s)')
     parser.add_argument(
         '--while-stdin', action='store_true', help='end when standard input does, so with who started it'
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..answers.thoughts import without_ends
+from ..answers.thoughts import opening_of, part, without_ends
 from ..chat.completion import ENDS, Reply, reply_of
 from ..chat.trouble import Trouble
 from ..responses import with_states
@@ -55,6 +55,26 @@ def response_of(
     # What was sent apart is no part of the text that tells, whatever `think_tag` is.
     telling = reply.text if reply.text.strip() else text
     return text, with_states([telling], [Generation.from_json(told)])[0]
+
+
+def with_opening(text: str, told: Generation, prompt: str) -> str:
+    """Return a response with the mark of the thought that its prompt began, if the limit cut that thought.
+
+    Some chat templates end with `<think>`: then a response that never got to `</think>` looks like an answer.
+    One that ended by itself is left as it is: its model did not think.
+
+    Args:
+        text: of the engine.
+        told: what the engine said of it.
+        prompt: as the model read it, with its chat template.
+
+    >>> with_opening('6 · 7 is', Generation('length'), '<|Assistant|><think>')
+    '<think>6 · 7 is'
+    >>> with_opening('6 · 7</think>It is 4', Generation('length'), '<|Assistant|><think>')
+    '6 · 7</think>It is 4'
+    """
+    opening = opening_of(prompt) if told.finish_reason == CUT_OFF else ''
+    return f'{opening}{text}' if opening and not part(text).thought else text
 
 
 def _text_of(reply: Reply, think_tag: str) -> str:

@@ -86,7 +86,8 @@ def servers_told(notes: Sequence[Mapping[str, str]]) -> tuple[list[dict[str, str
 
     Returns:
         Each different server once, with the time of its first reply, without its address, and of a path of
-        weights the last part; and a sentence if several versions drew the samples.
+        weights the last part; and a sentence if several versions drew the samples, or if their weights lie in
+        different places.
     """
     told: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     for note in notes:
@@ -96,7 +97,16 @@ def servers_told(notes: Sequence[Mapping[str, str]]) -> tuple[list[dict[str, str
         told.setdefault(tuple(shown.items()), {**shown, 'since': note.get('time', '')})
     versions = list(dict.fromkeys(_version(one) for one in told.values() if _version(one)))
     several = f'servers of {len(versions)} versions drew the samples: {", ".join(versions)}'
-    return list(told.values()), ([several] if len(versions) > 1 else [])
+    return list(told.values()), [*([several] if len(versions) > 1 else []), *_places(notes)]
+
+
+def _places(notes: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return a sentence if folders of the same name in several places served: checkpoints often share one."""
+    roots = dict.fromkeys(note['root'] for note in notes if 'root' in note)
+    if len(roots) < 2:
+        return []
+    name = _name(next(iter(roots)))
+    return [f'the servers have their weights in {len(roots)} places that end in {name!r}: are they the same?']
 
 
 def _version(told: Mapping[str, str]) -> str:

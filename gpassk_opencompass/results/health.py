@@ -67,6 +67,9 @@ STATES = {
 NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
 """The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
 
+_BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
+"""The states that may have cost tokens all the same."""
+
 _LONGEST_REASON = 64
 _LARGEST = 2**53
 
@@ -115,7 +118,8 @@ reasoning_tokens=None, state=None)
 def totals_of(generations: Sequence[Generation]) -> dict[str, Any]:
     """Return what a run cost and how its samples ended, for the block `gpassk`.
 
-    A sum is there only if it is known for every sample; a sample that was not drawn adds nothing.
+    A sum is there only if it is known for every sample that was drawn; one that was broken off adds what is
+    known of it, one that the engine never computed nothing.
 
     >>> totals_of([Generation('stop', 9, 20), Generation('length', 9, 50), Generation(state='failed')])
     {'states': {'failed': 1}, 'prompt_tokens': 18, 'output_tokens': 70, 'finish_reasons': {'stop': 1, \
@@ -129,7 +133,7 @@ def totals_of(generations: Sequence[Generation]) -> dict[str, Any]:
     for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
         told = [getattr(one, name) for one in generations if one.state not in NOT_DRAWN]
         if told and None not in told:
-            more = [getattr(one, name) or 0 for one in generations if one.state in NOT_DRAWN]
+            more = [getattr(one, name) or 0 for one in generations if one.state in _BROKEN_OFF]
             totals[name] = round(fsum([*told, *more]), 3) if name == 'seconds' else sum([*told, *more])
     if any(one.finish_reason for one in generations):
         totals['finish_reasons'] = dict(Counter(one.finish_reason or UNKNOWN for one in generations))
@@ -174,6 +178,7 @@ class Health(NamedTuple):
     unusual: in one of the `STATES`: empty, a refusal, never drawn, …
     copies: repeat a long response of another replica word for word.
     output_tokens: of all samples together.
+    not_drawn: in one of the states `NOT_DRAWN`, of which there is no response.
     """
 
     samples: int
@@ -183,6 +188,7 @@ class Health(NamedTuple):
     unusual: int | None
     copies: int | None
     output_tokens: int | None
+    not_drawn: int = 0
 
     def share(self, what: str) -> float | None:
         """Return the share of samples that are `what`, one of `WORDS`; None if it is not known."""
@@ -207,10 +213,10 @@ class Health(NamedTuple):
     def cells(self) -> dict[str, str]:
         """Return all of it for a table: column -> text, '–' for what is not known."""
         shares = {WORDS[what]: self.share(what) for what in WORDS}
-        tokens = self.output_tokens
+        tokens, responses = self.output_tokens, self.samples - self.not_drawn
         return {
             **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
-            'output tokens a response': '–' if tokens is None else f'{tokens / self.samples:,.0f}',
+            'output tokens a response': '–' if tokens is None or not responses else f'{tokens / responses:,.0f}',
             'in all': '–' if tokens is None else f'{tokens:,}',
         }
 
@@ -225,17 +231,23 @@ output tokens a response 200, in all 48,000'
         return ', '.join(f'{name} {text}' for name, text in self.cells.items() if text != '–')
 
 
+def count_not_drawn(states: Mapping[str, int]) -> int:
+    """Return how many samples have no response, from the `states` of a record."""
+    return sum(count for state, count in states.items() if state in NOT_DRAWN)
+
+
 def health_of(block: Mapping[str, Any]) -> Health:
     """Return the health of a run from the entry `gpassk` of its record."""
-    counts = block['counts']
+    counts, states = block['counts'], block.get('states')
     return Health(
         samples=block['n'] * len(counts['c']),
         truncated=block.get('truncated'),
         unanswered=block.get('unanswered'),
         unjudged=block.get('unjudged', sum(counts.get('unjudged', ()))),
-        unusual=None if (states := block.get('states')) is None else sum(states.values()),
+        unusual=None if states is None else sum(states.values()),
         copies=mapping(block.get('replicas')).get('long_repeats'),
         output_tokens=block.get('output_tokens'),
+        not_drawn=count_not_drawn(states or {}),
     )
 
 

@@ -16,7 +16,7 @@ from ..judges.protocol import Judge, Judgement, Verdict
 from ..judges.self_test import self_test_block
 from ..replicas import describe_replicas
 from ..responses import Response, read_responses
-from ..results.health import Generation, Health, cut_off, remarks_of, totals_of
+from ..results.health import Generation, Health, count_not_drawn, cut_off, remarks_of, totals_of
 from ..results.record import SYMBOLS, Measures, undecided_reasons
 from ..results.samples import SampleColumns
 from ..scoring import Samples, answer_counts, judge_rows
@@ -208,6 +208,7 @@ class Judged:
             unusual=sum(known['states'].values()),
             copies=None,
             output_tokens=known.get('output_tokens'),
+            not_drawn=count_not_drawn(known['states']),
         )
         reasons = undecided_reasons(self.judgements)
         told = block or {

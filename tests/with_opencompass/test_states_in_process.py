@@ -68,7 +68,8 @@ def test_where_no_prompt_fits_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_limit_is_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt of as many tokens as the context has leaves no room for one of the response."""
-    [length] = model()._lengths(SHORT[:1])
+    one = model()
+    [length] = one._lengths(one._prompts(SHORT[:1]))
     for limit, state in ((length, 'too long'), (length + 1, None)):
         _, [told] = drawn(model(max_seq_len=limit), SHORT[:1], SAMPLES[:1])
         assert told.state == state

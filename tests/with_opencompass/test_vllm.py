@@ -126,7 +126,7 @@ def test_what_is_no_usual_response_has_a_state(sent: Sent, reason: str, text: st
     reply = vllm_reply(7)
     vars(reply.outputs[0]).update(finish_reason=reason, text=text)
     module = import_plugin('.models.vllm')
-    [told] = module._generations([reply])
+    [told] = module._generations([reply], ['1+1?'])
     assert (told.state, told.finish_reason) == (state, reason)
     assert reply.outputs[0].text == ('' if state == 'aborted' else text)
 

@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
+from ..responses import with_opening
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
@@ -65,7 +66,8 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
 
     def generate(self, inputs: list[Any], *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""
-        seeds, lengths = self.seeds.take(len(inputs)), self._lengths(inputs)
+        seeds, prompts = self.seeds.take(len(inputs)), self._prompts(inputs)
+        lengths = self._lengths(prompts)
         most = None if self.mode == 'mid' else self.max_seq_len
         fitting = [place for place, length in enumerate(lengths) if most is None or length < most]
         texts = [''] * len(inputs)
@@ -75,7 +77,7 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
                 [inputs[place] for place in fitting], [seeds[place] for place in fitting], *args, **kwargs
             )
             for place, text, one in zip(fitting, drawn, of_drawn, strict=True):
-                texts[place], told[place] = text, one
+                texts[place], told[place] = with_opening(text, one, prompts[place]), one
         longest = f'a prompt has {max(lengths)} tokens, and the context {most}'
         self.generations.note(told, longest if len(fitting) < len(inputs) else '')
         return texts
@@ -89,17 +91,19 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
             texts: list[str] = super(SeededHuggingFace, one).generate(inputs, *args, **kwargs)
         return texts, with_states(texts, list(watched.generations(self.tokenizer)))
 
-    def _lengths(self, inputs: list[Any]) -> list[int]:
-        """Return how many tokens each prompt has before the base class would cut it."""
+    def _prompts(self, inputs: list[Any]) -> list[str]:
+        """Return what the model will read, before the base class would cut it."""
         messages = _convert_chat_messages(inputs)
         if self.fastchat_template:
-            texts = _format_with_fast_chat_template(messages, self.fastchat_template)
-        else:
-            texts = [
-                self.tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
-                for one in messages
-            ]
-        tokens = self.tokenizer(texts, add_special_tokens=bool(self.fastchat_template))
+            formatted: list[str] = _format_with_fast_chat_template(messages, self.fastchat_template)
+            return formatted
+        return [
+            self.tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
+            for one in messages
+        ]
+
+    def _lengths(self, prompts: list[str]) -> list[int]:
+        tokens = self.tokenizer(prompts, add_special_tokens=bool(self.fastchat_template))
         return [len(ids) for ids in tokens['input_ids']]
 
 

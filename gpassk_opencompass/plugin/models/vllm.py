@@ -16,6 +16,7 @@ from opencompass.utils import get_logger
 from ...responses import with_states
 from ...results.health import NOT_DRAWN, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
+from ..responses import with_opening
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy
 
 RULED = {
@@ -82,7 +83,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
             drawn = generate([prompts[number] for number in fitting], own, **options) if fitting else []
             answered = dict(zip(fitting, drawn, strict=True))
             outputs = [answered.get(number) or _not_drawn(prompt) for number, prompt in enumerate(prompts)]
-            self.generations.note(_generations(outputs))
+            self.generations.note(_generations(outputs, prompts))
             return outputs
 
         self.model.generate = seeded
@@ -141,12 +142,16 @@ def _not_drawn(prompt: Any) -> Any:
     )
 
 
-def _generations(outputs: Sequence[Any]) -> list[Generation]:
-    """Return what the `RequestOutput`s of a batch tell; the text of one that was broken off goes away."""
+def _generations(outputs: Sequence[Any], prompts: Sequence[Any]) -> list[Generation]:
+    """Return what the `RequestOutput`s of a batch tell, and mend their texts.
+
+    That of one that was broken off goes away; a thought that the prompt began gets its mark.
+    """
     told = list(map(_generation, outputs))
-    for output, one in zip(outputs, told, strict=True):
-        if one.state in NOT_DRAWN:
-            output.outputs[0].text = ''
+    for output, one, prompt in zip(outputs, told, prompts, strict=True):
+        read = prompt['prompt'] if isinstance(prompt, Mapping) else prompt
+        drawn = output.outputs[0]
+        drawn.text = '' if one.state in NOT_DRAWN else with_opening(drawn.text, one, read)
     return with_states([output.outputs[0].text for output in outputs], told)
 
 
