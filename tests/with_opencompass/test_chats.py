@@ -414,12 +414,14 @@ def test_versions_are_noted_and_a_change_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_other_weights_end_the_run(tmp_path: Path) -> None:
-    """Samples of two models would be one run; the same weights in another folder are the same."""
+    """Samples of two models would be one run; a folder of the same name elsewhere is asked about."""
     for root in ('/models/a', '/scratch/a'):
         with known('1', root=root) as servers:
             asking = asker(*servers)
             asking.notes.keep_in(tmp_path)
             asking.ask(bodies(3), 16)
+    _, warnings = served.servers_told(served.read_servers(tmp_path))
+    assert warnings == ["the servers have their weights in 2 places that end in 'a': are they the same?"]
     with known('1', root='/models/b') as servers:
         asking = asker(*servers)
         asking.notes.keep_in(tmp_path)
