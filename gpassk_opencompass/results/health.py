@@ -214,9 +214,10 @@ class Health(NamedTuple):
         """Return all of it for a table: column -> text, '–' for what is not known."""
         shares = {WORDS[what]: self.share(what) for what in WORDS}
         tokens, responses = self.output_tokens, self.samples - self.not_drawn
+        mean = '–' if tokens is None or not responses else f'{tokens / responses:,.0f}'
         return {
             **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
-            'output tokens a response': '–' if tokens is None or not responses else f'{tokens / responses:,.0f}',
+            'output tokens a response': mean,
             'in all': '–' if tokens is None else f'{tokens:,}',
         }
 

@@ -27,7 +27,7 @@ REPLIES = [
     ('length', '6 · 7</think>$\\boxed{42}$', '42'),
     ('stop', 'It is $\\boxed{42}$', '42'),
 ]
-"""Why a response ended, its text, and its answer. One that ended by itself without `</think>` did not think."""
+"""Why a response ended, its text, and its answer. One that ended by itself without a mark had no thought."""
 
 
 @pytest.fixture(params=['<think>\n', ''])
@@ -75,7 +75,7 @@ def test_a_thought_that_the_template_began_and_the_limit_cut_holds_no_answer(
     path, mark = thinking
     with fake_vllm(monkeypatch, lambda *_: None):
         model = engine(monkeypatch, path)()
-        monkeypatch.setattr(model.seeds, 'take', lambda count: range(count))
+        monkeypatch.setattr(model.seeds, 'take', range)
         texts = model.generate(['6 · 7?'] * 3, max_out_len=8)
         told = model.generations.take(3)
     answers = [read_response(text, one).answer.text for text, one in zip(texts, told, strict=True)]
