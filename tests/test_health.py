@@ -11,9 +11,10 @@ from result_files import ABBR, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.gates import Gate
 from gpassk_opencompass.report.leaderboard import provenance_warnings
 from gpassk_opencompass.report.summary import Run, summary_table
-from gpassk_opencompass.results.health import Gate, Health, health_of
+from gpassk_opencompass.results.health import Health, health_of
 from gpassk_opencompass.results.read import read
 
 ILL, WELL = ABBR.format(1), ABBR.format(2)

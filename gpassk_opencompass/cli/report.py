@@ -14,10 +14,10 @@ from ..unseen import printable
 from .options import Several, path, requested
 
 if TYPE_CHECKING:
+    from ..report.gates import Gate
     from ..report.leaderboard import Board
     from ..report.published import Published
     from ..report.scores import Scored
-    from ..results.health import Gate
 
 _EPILOG = """\
 examples:
@@ -132,8 +132,8 @@ def _request(arguments: Namespace) -> ReportRequest:
         InputError: there is nothing to report of, or a name or share that means nothing.
     """
     from ..report.figures import FIGURES
+    from ..report.gates import Gate
     from ..report.published import read_published
-    from ..results.health import Gate
 
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]

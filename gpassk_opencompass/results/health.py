@@ -5,13 +5,11 @@ A run whose responses were cut off gets 0 like one that cannot do the task; only
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum, isfinite
 from typing import Any, NamedTuple
 
-from ..errors import InputError
 from ..files import mapping
 
 CUT_OFF = 'length'
@@ -250,37 +248,6 @@ def health_of(block: Mapping[str, Any]) -> Health:
         output_tokens=block.get('output_tokens'),
         not_drawn=count_not_drawn(states or {}),
     )
-
-
-class Gate(NamedTuple):
-    """A share of samples above which a report fails."""
-
-    what: str
-    share: float
-
-    @classmethod
-    def parse(cls, text: str) -> Gate:
-        """Read 'truncated>5%'.
-
-        Raises:
-            InputError: it is none.
-
-        >>> Gate.parse('truncated>5%')
-        Gate(what='truncated', share=0.05)
-        """
-        found = re.fullmatch(r'\s*(\w+)\s*>\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*', text)
-        if not found or found[1] not in WORDS or float(found[2]) > 100:
-            raise InputError(f'{text!r}: expected NAME>SHARE%, as in truncated>5%; names: {", ".join(WORDS)}')
-        return cls(found[1], float(found[2]) / 100)
-
-    def refused(self, health: Health) -> str:
-        """Return why a run does not pass, '' if it does; what is not known does not pass."""
-        share = health.share(self.what)
-        if share is None:
-            return f'how many samples are {WORDS[self.what]} is not known'
-        if share <= self.share:
-            return ''
-        return f'{100 * share:.1f} % {WORDS[self.what]}, above {100 * self.share:g} %'
 
 
 def undecided_notes(block: Mapping[str, Any]) -> list[str]:
