@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('-w', '--work-dir', type=path, metavar='FOLDER', help=folder)
     real = 'SmolLM2-135M-Instruct on word problems, judged by rule and by itself; says what to install'
     add('--real', action='store_true', help=real)
-    port = 'with --real: where its server listens on this machine (default: 8135)'
+    port = 'with --real: where the first of its servers listens on this machine (default: 8135)'
     add('--port', type=positive, metavar='PORT', help=port)
 
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..demo import LANGUAGES, QUESTIONS, WORD_SPLITS, WORDS, weights
-from ..demo.serving import served
+from ..demo.serving import addresses, served
 from ..files import read_json
 from ..sweep.expansion import expand_template
 from .demo import refuse_others, result_files, sampled, step, write_report, write_table
@@ -28,7 +28,7 @@ TEMPLATE, MODELS, LOG, JUDGED = 'template.py', 'model', 'server.log', 'judge'
 
 TEMPERATURES = (0.0, 0.2, 1.0)
 N, KS = 16, (4, 8, 16)
-LONGEST = 80
+LONGEST = 64
 """Tokens of a response."""
 
 JOBS = 2
@@ -38,13 +38,13 @@ PAIRS = 40
 """Answers that the rule accepted, and as many that it did not, that the model is asked to judge."""
 
 _TEMPLATE = '''\
-"""{name}, sampled through the server of the demo; `gpassk demo --real` writes this file."""
+"""{name}, sampled through the servers of the demo; `gpassk demo --real` writes this file."""
 
 engine = 'openai'
 llm_infos = [dict(path={name!r}, batch_size=480)]
-openai_api_base, key = 'http://127.0.0.1:{port}/v1', 'EMPTY'
+openai_api_base, key = {urls}, 'EMPTY'
 tokenizer_path = {model!r}
-max_workers, retry, timeout = 160, 2, 3600
+max_workers, retry, timeout = 80, 2, 3600
 
 # The greedy run and two temperatures.
 temperatures = {temperatures}
@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
     folder: Path
     port: int
-    """Of the server, on this machine."""
+    """Of the first server, on this machine."""
 
 
 class Clock:
@@ -97,7 +97,7 @@ def run_real(request: Request) -> int:
     """
     folder = request.folder
     model = (folder / MODELS / weights.NAME).absolute()
-    text = template_text(model, request.port)
+    text = template_text(model, addresses(request.port))
     refuse_others(folder, _configs(text), (TEMPLATE, MODELS, LOG, JUDGED))
     clock = Clock()
     with clock.timed('weights'):
@@ -111,13 +111,13 @@ def run_real(request: Request) -> int:
     os.environ['NO_PROXY'] = ','.join(filter(None, [os.environ.get('NO_PROXY'), '127.0.0.1']))
     with ExitStack() as running:
         with clock.timed('server'):
-            address = running.enter_context(served(model, request.port, folder / LOG))
+            urls = running.enter_context(served(model, request.port, folder / LOG))
         with clock.timed('sampling and judging by rule'):
             code = sampled(folder, template, JOBS)
         if code == 0:
             write_table(folder, clock.seconds['sampling and judging by rule'])
             with clock.timed('judging by itself'):
-                judge_by_itself(folder, model.name, address)
+                judge_by_itself(folder, model.name, urls)
     if code == 0:
         with clock.timed('report'):
             code = write_report(folder)
@@ -125,12 +125,12 @@ def run_real(request: Request) -> int:
     return code
 
 
-def template_text(model: Path, port: int) -> str:
-    """Return the template of the demo for a model and the port of its server."""
+def template_text(model: Path, urls: Sequence[str]) -> str:
+    """Return the template of the demo for a model and its servers."""
     return _TEMPLATE.format(
         name=model.name,
         model=str(model),
-        port=port,
+        urls=[f'{url}/v1' for url in urls],
         temperatures=list(TEMPERATURES),
         longest=LONGEST,
         ks=list(KS),
@@ -149,7 +149,7 @@ def _configs(template: str) -> list[str]:
         return list(expand_template(file).texts)
 
 
-def judge_by_itself(folder: Path, name: str, address: str) -> None:
+def judge_by_itself(folder: Path, name: str, urls: Sequence[str]) -> None:
     """Ask the model whether answers of its hottest run are right, and show what that is worth.
 
     First as a run would ask it: then a judge that gets easy pairs wrong is refused. Then without that guard.
@@ -162,7 +162,7 @@ def judge_by_itself(folder: Path, name: str, address: str) -> None:
     judge = {
         'type': 'llm',
         'model': name,
-        'urls': [address],
+        'urls': [*urls],
         'max_tokens': 128,
         'accept_equal': False,
         'store': str(judged / 'verdicts'),

@@ -53,7 +53,7 @@ class ChatModel:
         rows: responses under way at a time.
     """
 
-    def __init__(self, folder: Path, dtype: str = 'auto', rows: int = 128) -> None:
+    def __init__(self, folder: Path, dtype: str = 'auto', rows: int = 64) -> None:
         from transformers import AutoTokenizer
 
         from .batching import Batcher, load_model, native_dtype
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument('model', type=Path, help='its folder')
     parser.add_argument('--port', type=int, default=8135, help='0: a free one (default: %(default)s)')
     parser.add_argument('--dtype', choices=['auto', 'float32', 'bfloat16'], default='auto')
-    parser.add_argument('--rows', type=int, default=128, help='responses at a time (default: %(default)s)')
+    parser.add_argument('--rows', type=int, default=64, help='responses at a time (default: %(default)s)')
     parser.add_argument(
         '--while-stdin', action='store_true', help='end when standard input does, so with who started it'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,14 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def port() -> str:
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        return str(free.getsockname()[1])
+    """The first of two free ones in a row."""
+    for _ in range(100):
+        with socket.socket() as one, socket.socket() as two, suppress(OSError):
+            one.bind(('127.0.0.1', 0))
+            first = int(one.getsockname()[1])
+            two.bind(('127.0.0.1', first + 1))
+            return str(first)
+    raise AssertionError('no two free ports in a row')
 
 
 def sampled(out: Path) -> dict[Path, int]:
