@@ -18,6 +18,7 @@ from benchmarks.made import answer_of, made_pairs, made_responses, write_questio
 from benchmarks.measuring import command_cost, cost
 from benchmarks.page import BEGIN, END, measured_part, put_into
 from benchmarks.sections import add_size, duration, times
+from benchmarks.serving import SAMPLES, Rate, prompts, table
 from gpassk_opencompass.answers import final_answer
 
 pytestmark = pytest.mark.slow
@@ -160,3 +161,20 @@ def test_durations_have_three_digits(seconds: float, shown: str) -> None:
 def test_ratios_have_as_many_digits_as_they_deserve(ratio: float, shown: str) -> None:
     """Two below 1, one below 10, none above."""
     assert times(ratio) == shown
+
+
+def test_clients_of_a_server_are_compared_by_their_median_rounds() -> None:
+    """Each number of requests under way has its row; one slow round changes no ratio of medians."""
+    seconds = {'openai': (1.0, 2.0, 50.0), 'vllm bench serve': (2.0, 1.0, 4.0)}
+    rates = [Rate(client, 16, 64, each) for client, rounds in seconds.items() for each in rounds]
+    first, second = table([*rates, Rate('openai', 1, 8, 4.0), Rate('vllm bench serve', 1, 8, 2.0)])[2:]
+    assert first == '| 16 | 64 | 32.00/s | 32.00/s | 1.00 | 2.00, 0.50, 0.08 |'
+    assert second == '| 1 | 8 | 2.00/s | 4.00/s | 0.50 | 0.50 |'
+
+
+def test_no_prompt_is_sent_to_a_server_twice() -> None:
+    """Neither within a turn nor in the next one, for as many as any round sends."""
+    wanted = max(SAMPLES.values())
+    sent = [prompt for turn in (7, 8) for prompt in prompts(turn, wanted)]
+    assert len(set(sent)) == 2 * wanted
+    assert len(set(map(len, sent))) == 1

@@ -26,8 +26,11 @@ N = 48
 LENGTH = 24
 CONTEXT = 512
 
-DRAWS = 1000
+DRAWS = 4000
 """First tokens per setting that are compared with the exact distribution."""
+
+LEAST_EXPECTED = 20
+"""Texts expected less often are counted together: with fewer, chi-square gives small p values too often."""
 
 FALSE_ALARM = 1e-4
 """Below this p value a distribution is another one than transformers'; one test in 10,000 is wrong."""
@@ -83,6 +86,10 @@ class Engine:
         texts = model.generate([*prompts], max_out_len=length)
         told = model.generations.take(len(prompts)) or [Generation()] * len(prompts)
         return [Drawn(text, one) for text, one in zip(texts, told, strict=True)]
+
+    def seeds_of(self, samples: Sequence[Sample]) -> list[int]:
+        """Return the seeds that the last settings give to samples."""
+        return [self._model.seeds.seed_of(sample) for sample in samples]
 
     def _set(self, settings: Mapping[str, Any], stop: Sequence[str]) -> Any:
         from opencompass.utils import build_model_from_cfg
@@ -150,16 +157,22 @@ def batches_change_no_random_numbers(engine: Engine) -> Finding:
 
 def each_setting_arrives(engine: Engine) -> list[Finding]:
     """First tokens are distributed as transformers says, with each setting; and not as without it."""
-    base = flat_temperature(engine.path)
-    cases: dict[str, dict[str, Any]] = {
+    (first, without), *others = settings_of(engine.path).items()
+    plain = first_texts(engine.path, without)
+    found = [_compared(first, engine, without, None)]
+    return found + [_compared(name, engine, settings, plain) for name, settings in others]
+
+
+def settings_of(path: Path) -> dict[str, dict[str, Any]]:
+    """Return each setting that is compared, under its name; the first is without any."""
+    base = flat_temperature(path)
+    return {
+        'no other setting': {'temperature': base},
         'temperature': {'temperature': 1.5 * base},
         'top_k': {'temperature': base, 'top_k': 3},
         'top_p': {'temperature': base, 'top_p': 0.6},
         'repetition_penalty': {'temperature': base, 'repetition_penalty': 0.8},
     }
-    plain = first_texts(engine.path, {'temperature': base})
-    found = [_compared('no other setting', engine, {'temperature': base}, None)]
-    return found + [_compared(name, engine, settings, plain) for name, settings in cases.items()]
 
 
 def _compared(
@@ -167,7 +180,7 @@ def _compared(
 ) -> Finding:
     samples = [Sample(name, replica) for replica in range(DRAWS)]
     drawn = engine.draw([QUESTION] * DRAWS, samples, settings, length=1)
-    seen = Counter(_class_of(one.text) for one in drawn)
+    seen = Counter(class_of(one.text) for one in drawn)
     right = p_value(seen, first_texts(engine.path, settings))
     text = f'{DRAWS} first tokens, {len(seen)} different: p = {right:.3f} for transformers with it'
     if plain is None:
@@ -233,11 +246,11 @@ CHECKS: tuple[Callable[[Engine], Finding | list[Finding]], ...] = (
 
 
 def p_value(seen: Mapping[str, int], expected: Mapping[str, float]) -> float:
-    """Return Pearson's chi-square p value; what is expected fewer than 5 times counts as one class."""
+    """Return Pearson's chi-square p value; what is expected less often than `LEAST_EXPECTED` is one class."""
     total = sum(seen.values())
     if any(expected.get(text, 0.0) == 0.0 for text in seen):
         return 0.0
-    often = [text for text, share in expected.items() if share * total >= 5]
+    often = [text for text, share in expected.items() if share * total >= LEAST_EXPECTED]
     pairs = [(seen.get(text, 0), expected[text] * total) for text in often]
     rest = total - sum(count for count, _ in pairs), total - sum(mean for _, mean in pairs)
     pairs += [rest] if rest[1] > 1e-6 else []
@@ -246,7 +259,21 @@ def p_value(seen: Mapping[str, int], expected: Mapping[str, float]) -> float:
 
 
 def first_texts(path: Path, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the exact distribution of the first token's text after transformers' own processors."""
+    """Return the exact distribution of the first token's text."""
+    shares: Counter[str] = Counter()
+    for text, share in zip(token_texts(path), first_scores(path, settings).softmax(-1).tolist(), strict=True):
+        shares[text] += share
+    return dict(shares)
+
+
+def token_texts(path: Path) -> list[str]:
+    """Return the text of each token, as texts are compared here."""
+    count = _model(path).config.vocab_size
+    return [class_of(_tokenizer(path).decode([token], skip_special_tokens=True)) for token in range(count)]
+
+
+def first_scores(path: Path, settings: Mapping[str, Any]) -> Any:
+    """Return the scores of each token as the first one, after transformers' own processors."""
     import torch
     from transformers import (
         LogitsProcessorList,
@@ -265,11 +292,9 @@ def first_texts(path: Path, settings: Mapping[str, Any]) -> dict[str, float]:
     ids = torch.tensor([prompt_ids(path)])
     with torch.no_grad():
         scores = _model(path)(ids).logits[:, -1].float()
-    steps = LogitsProcessorList([made[name](settings[name]) for name in made if name in settings])
-    shares: Counter[str] = Counter()
-    for token, share in enumerate(steps(ids, scores).softmax(-1)[0].tolist()):
-        shares[_class_of(_tokenizer(path).decode([token], skip_special_tokens=True))] += share
-    return dict(shares)
+    return LogitsProcessorList([made[name](settings[name]) for name in made if name in settings])(
+        ids, scores
+    )[0]
 
 
 def flat_temperature(path: Path) -> float:
@@ -318,7 +343,7 @@ def _tokenizer(path: Path) -> Any:
     return _LOADED['tokenizer', path]
 
 
-def _class_of(text: str) -> str:
+def class_of(text: str) -> str:
     """Engines differ in spaces around a text, and in what they make of half a character."""
     return text.replace('\ufffd', '').strip()
 

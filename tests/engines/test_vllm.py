@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,19 @@ if find_spec('vllm') is None:
     pytest.skip('no vLLM here: make test-engines', allow_module_level=True)
 
 import_plugin()
-from engine_checks import CHECKS, CONTEXT, Engine, Finding  # noqa: E402
+from engine_checks import (  # noqa: E402
+    CHECKS,
+    CONTEXT,
+    QUESTION,
+    Engine,
+    Finding,
+    class_of,
+    first_scores,
+    settings_of,
+    token_texts,
+)
+
+from gpassk_opencompass.plugin.handover import Sample  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
 
@@ -81,3 +93,29 @@ def test_vllms_server_asked_as_openai(openai: Engine, check: Any) -> None:
 def test_vllms_server_asked_as_lmdeploys(lmdeploy_server: Engine, check: Any) -> None:
     """See `engine_checks`."""
     _holds(lmdeploy_server, check)
+
+
+@pytest.mark.parametrize('engine', ['here', 'openai'])
+def test_each_token_is_the_one_of_its_seed(engine: str, request: pytest.FixtureRequest) -> None:
+    """Transformers' scores and vLLM's random numbers of a seed give the very token, with each setting.
+
+    Whatever else is in the batch: a distribution of some thousand draws shows a wrong token only if many are.
+    """
+    asked: Engine = request.getfixturevalue(engine)
+    samples = [Sample('seeded', replica) for replica in range(200)]
+    texts = token_texts(asked.path)
+    for name, settings in settings_of(asked.path).items():
+        drawn = asked.draw([QUESTION] * len(samples), samples, settings, length=1)
+        tokens = _with_vllms_noise(first_scores(asked.path, settings), asked.seeds_of(samples))
+        assert [class_of(one.text) for one in drawn] == [texts[token] for token in tokens], name
+
+
+def _with_vllms_noise(scores: Any, seeds: Sequence[int]) -> list[int]:
+    """Draw with vLLM's own sampler, a row a seed, from scores that are computed elsewhere."""
+    import torch
+    from vllm.v1.sample.ops.topk_topp_sampler import TopKTopPSampler
+
+    rows = scores.expand(len(seeds), -1).contiguous()
+    generators = {row: torch.Generator().manual_seed(seed) for row, seed in enumerate(seeds)}
+    tokens: list[int] = TopKTopPSampler()(rows, generators, None, None)[0].tolist()
+    return tokens
