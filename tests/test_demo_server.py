@@ -98,6 +98,29 @@ def test_tokens_are_drawn_as_often_as_the_model_says(temperature: float) -> None
     assert chisquare(observed, wanted).pvalue > 1e-3
 
 
+def test_a_response_that_is_held_to_choices_is_drawn_from_them() -> None:
+    """As often as transformers' logits say, with all tokens shut out that lead to none."""
+    draws, temperature, prompt = 2000, 8.0, prompts()[12]
+    choices = [(20, 21), (20, 22, 23), (24,)]
+    batcher = batching.Batcher(batching.load_model(MODEL, 'float32'), [-1], rows=64, longest=300)
+    futures = [batcher.submit(prompt, 8, temperature, seed, choices) for seed in range(draws)]
+    replies = [future.result(60) for future in futures]
+    assert {reply.finish_reason for reply in replies} == {'stop'}
+    found = Counter(tuple(reply.tokens) for reply in replies)
+    plain = transformers.AutoModelForCausalLM.from_pretrained(MODEL)
+
+    def share(said: list[int], token: int, allowed: list[int]) -> float:
+        with torch.inference_mode():
+            logits = plain(torch.tensor([[*prompt, *said]])).logits[0, -1].double()
+        return float((logits[[token, *allowed]] / temperature).softmax(-1)[0])
+
+    begun = share([], 20, [24])
+    split = share([20], 21, [22])
+    expected = [begun * split, begun * (1 - split), 1 - begun]
+    assert set(found) <= set(choices)
+    assert chisquare([found[one] for one in choices], [draws * one for one in expected]).pvalue > 1e-3
+
+
 @pytest.fixture(scope='module')
 def address() -> Iterator[str]:
     httpd = server.serve(server.ChatModel(Path(MODEL), 'float32', 4), 0)
@@ -132,6 +155,16 @@ def test_a_reply_says_how_it_ended_and_what_it_took(address: str, limit: int, re
     assert 0 < reply['usage']['completion_tokens'] <= limit
 
 
+def test_a_reply_may_be_held_to_a_verdict(address: str) -> None:
+    """By the field of vLLM: whatever the seed, it is one of the texts."""
+    texts = ['\\boxed{yes}', '\\boxed{no}']
+    for seed in range(8):
+        status, reply = ask(address, seed=seed, temperature=8.0, structured_outputs={'choice': texts})
+        [choice] = reply['choices']
+        assert (status, choice['finish_reason']) == (200, 'stop')
+        assert choice['message']['content'] in texts
+
+
 @pytest.mark.parametrize(
     ('fields', 'said'),
     [
@@ -142,6 +175,8 @@ def test_a_reply_says_how_it_ended_and_what_it_took(address: str, limit: int, re
         ({'temperature': -1}, 'expected none below 0'),
         ({'temperature': 'hot'}, 'expected numbers'),
         ({'max_tokens': 5000}, 'maximum context length'),
+        ({'structured_outputs': {'regex': 'yes|no'}}, "{'choice': [texts]}"),
+        ({'structured_outputs': {'choice': []}}, "{'choice': [texts]}"),
         ({'messages': []}, 'messages'),
         ({'messages': [{'role': 'user', 'content': [{'type': 'text'}]}]}, 'messages'),
     ],

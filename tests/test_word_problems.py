@@ -1,4 +1,4 @@
-"""The word problems of the real demo: right, the same in both languages, and from one step to several."""
+"""The word problems of the real demo: right, the same in both languages, and and ever harder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ import pytest
 from gpassk_opencompass.demo import LANGUAGES, QUESTIONS, WORD_SPLITS, WORDS
 
 SOLUTIONS = {
-    'ONE': [
+    'EASY': [
+        '2 + 3',
+        '10 - 4',
+        '10 + 5',
+        '2 * 5',
+        '20 - 10',
+        '3 * 10',
+        '10 // 2',
+        '4 + 4',
+        '2 * 12',
+        '2 * 6',
+    ],
+    'MEDIUM': [
         '3 + 4',
         '9 - 5',
         '2 * 5',
@@ -24,7 +36,7 @@ SOLUTIONS = {
         '5 + 3 + 2',
         '2025 - 2015',
     ],
-    'TWO': [
+    'HARD': [
         '4 * 7 - 6',
         '50 - 3 * 12',
         '(18 + 24) // 6',
@@ -35,18 +47,6 @@ SOLUTIONS = {
         '7 * 24 + 5',
         '60 * 45 // 60',
         '12 + 2 * 12',
-    ],
-    'MORE': [
-        'next(bo for bo in range(36) if bo + (bo + 7) == 35)',
-        'next(hens for hens in range(21) if 2 * hens + 4 * (20 - hens) == 52)',
-        '6 * 4 // 3',
-        '150 * 120 // 100 * 90 // 100',
-        'sum(1 for a in range(10) for b in range(a))',
-        '4 * 3 * 2 * 1',
-        '5 * 86 - 4 * 85',
-        'sum(range(41, 101))',
-        'next(x for x in range(1, 500) if x % 3 == 2 and x % 5 == 3 and x % 7 == 2)',
-        'next(day for day in range(1, 99) if (day - 1) * (3 - 2) + 3 >= 20)',
     ],
 }
 """How each problem is solved, line by line."""

@@ -37,6 +37,12 @@ JOBS = 2
 PAIRS = 40
 """Answers that the rule accepted, and as many that it did not, that the model is asked to judge."""
 
+HELD = {
+    'canaries': False,
+    'extra_body': {'structured_outputs': {'choice': ['\\boxed{yes}', '\\boxed{no}']}},
+}
+"""What makes a judge of a model that cannot: nobody tries it first, and it can say nothing but a verdict."""
+
 _TEMPLATE = '''\
 """{name}, sampled through the servers of the demo; `gpassk demo --real` writes this file."""
 
@@ -152,7 +158,8 @@ def _configs(template: str) -> list[str]:
 def judge_by_itself(folder: Path, name: str, urls: Sequence[str]) -> None:
     """Ask the model whether answers of its hottest run are right, and show what that is worth.
 
-    First as a run would ask it: then a judge that gets easy pairs wrong is refused. Then without that guard.
+    First as a run would ask it: then a judge that gets easy pairs wrong is refused. Then without that guard,
+    and held to a verdict.
     """
     result = list(result_files(folder))[-1]
     judged = folder / JUDGED
@@ -177,9 +184,11 @@ def judge_by_itself(folder: Path, name: str, urls: Sequence[str]) -> None:
             '\nIt passed the canaries: pairs with known verdicts that each judge is asked first.', flush=True
         )
     else:
-        print('\nRefused, as it should be. What would come out, were it believed:', flush=True)
+        print(
+            '\nRefused, as it should be. What would come out, held to a yes or no and believed:', flush=True
+        )
     wanted = ('-o', str(table), '--disagreements', str(judged / 'disagreements.jsonl'))
-    if step(*ask, json.dumps(judge | {'canaries': False}), *wanted):
+    if step(*ask, json.dumps(judge | HELD), *wanted):
         print(f'no verdict of {name} could be compared with the rule', flush=True)
         return
     step('verdicts', 'list', str(judged / 'verdicts'), '--limit', '6')

@@ -33,5 +33,5 @@ LANGUAGES: tuple[str, ...] = ('cn', 'en')
 WORDS: str = 'words'
 """The version name of the word problems that the real model is asked."""
 
-WORD_SPLITS: tuple[str, ...] = ('ONE', 'TWO', 'MORE')
-"""Steps that the solution of a word problem takes."""
+WORD_SPLITS: tuple[str, ...] = ('EASY', 'MEDIUM', 'HARD')
+"""From easy to hard; see the tests for how each is solved."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -59,6 +59,7 @@ class _Request:
     limit: int
     temperature: float
     random: np.random.Generator
+    choices: frozenset[tuple[int, ...]] = frozenset()
     reply: Future[Reply] = field(default_factory=Future)
     said: list[int] = field(default_factory=list)
 
@@ -176,7 +177,14 @@ class Batcher:
         self._read: OrderedDict[tuple[int, ...], Read] = OrderedDict()
         threading.Thread(target=self._work, daemon=True).start()
 
-    def submit(self, prompt: Sequence[int], limit: int, temperature: float, seed: int) -> Future[Reply]:
+    def submit(
+        self,
+        prompt: Sequence[int],
+        limit: int,
+        temperature: float,
+        seed: int,
+        choices: Sequence[Sequence[int]] = (),
+    ) -> Future[Reply]:
         """Ask for a response.
 
         Args:
@@ -184,6 +192,7 @@ class Batcher:
             limit: the most tokens of the response.
             temperature: 0 is greedy.
             seed: of the random numbers of this response, a number a token.
+            choices: the only responses that there may be, as tokens; none that another one begins with.
 
         Raises:
             ValueError: it is longer than `longest`, or empty.
@@ -194,7 +203,7 @@ class Batcher:
                 f'at most {self.longest} together'
             )
         random = np.random.Generator(np.random.PCG64(seed))
-        request = _Request(tuple(prompt), limit, temperature, random)
+        request = _Request(tuple(prompt), limit, temperature, random, frozenset(map(tuple, choices)))
         self._waiting.put(request)
         return request.reply
 
@@ -290,12 +299,13 @@ class Batcher:
         for row in range(len(self._active) - 1, first - 1, -1):
             request = self._active[row]
             ended = request.said[-1] in self._ends
-            if ended or len(request.said) == request.limit:
+            stops = ended or tuple(request.said) in request.choices
+            if stops or len(request.said) == request.limit:
                 self._slots.remove(row)
                 self._active[row] = self._active[-1]
                 self._active.pop()
                 text = request.said[:-1] if ended else request.said
-                request.reply.set_result(Reply(text, 'stop' if ended else 'length', len(request.said)))
+                request.reply.set_result(Reply(text, 'stop' if stops else 'length', len(request.said)))
 
 
 def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
@@ -306,6 +316,9 @@ def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
 
 def drawn(logits: torch.Tensor, requests: Sequence[_Request]) -> list[int]:
     """Draw a token a row by the inverse of its distribution function, or take the most likely one."""
+    for row, request in enumerate(requests):
+        if request.choices:
+            _hold_to(request.choices, request.said, logits[row])
     scale = torch.tensor([request.temperature or 1.0 for request in requests])
     chances = (logits.float() / scale[:, None]).softmax(-1)
     cumulative = chances.cumsum(-1)
@@ -315,3 +328,12 @@ def drawn(logits: torch.Tensor, requests: Sequence[_Request]) -> list[int]:
     greedy = torch.tensor([request.temperature == 0 for request in requests])
     found[greedy] = logits[greedy].argmax(-1)
     return list(found.tolist())
+
+
+def _hold_to(choices: Collection[tuple[int, ...]], said: Sequence[int], logits: torch.Tensor) -> None:
+    """Leave only the tokens with which what was said goes on as one of the choices."""
+    goes_on = {choice[len(said)] for choice in choices if choice[: len(said)] == tuple(said)}
+    allowed = torch.tensor(sorted(goes_on))
+    kept = logits[allowed].clone()
+    logits.fill_(float('-inf'))
+    logits[allowed] = kept

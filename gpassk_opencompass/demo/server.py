@@ -37,7 +37,10 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 }
 """Fields with the values that mean the same as none."""
 
-_KNOWN = {'model', 'messages', 'max_tokens', 'max_completion_tokens', 'temperature', 'seed'}
+_KNOWN = {
+    *('model', 'messages', 'max_tokens', 'max_completion_tokens', 'temperature', 'seed'),
+    'structured_outputs',
+}
 
 
 class Refused(Exception):
@@ -83,8 +86,9 @@ class ChatModel:
             )
         if temperature < 0 or seed < 0:
             raise Refused(f'temperature {temperature}, seed {seed}: expected none below 0')
+        choices = self._choices(request.get('structured_outputs'))
         try:
-            reply = self._batcher.submit(prompt, limit, float(temperature), seed).result()
+            reply = self._batcher.submit(prompt, limit, float(temperature), seed, choices).result()
         except ValueError as error:
             raise Refused(f"this model's maximum context length is exceeded: {error}") from error
         text = self._tokenizer.decode(reply.tokens, skip_special_tokens=True)
@@ -116,6 +120,18 @@ class ChatModel:
         if not (isinstance(messages, list) and messages and all(map(_is_message, messages))):
             raise Refused('messages: expected a list of objects with the texts role and content')
         text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return self._tokens(text)
+
+    def _choices(self, told: Any) -> list[list[int]]:
+        """Return the tokens of vLLM's `structured_outputs={'choice': […]}`."""
+        if told is None:
+            return []
+        texts = told.get('choice') if isinstance(told, dict) and len(told) == 1 else None
+        if not (isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts)):
+            raise Refused(f"structured_outputs {told!r}: this server knows {{'choice': [texts]}}")
+        return [self._tokens(text) for text in texts]
+
+    def _tokens(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
 
