@@ -167,7 +167,7 @@ class Batcher:
         longest: tokens of prompt and response together.
     """
 
-    def __init__(self, model: Any, ends: Sequence[int], rows: int = 64, longest: int = 1024) -> None:
+    def __init__(self, model: Any, ends: Sequence[int], rows: int = 64, longest: int = 2048) -> None:
         self.longest = longest
         self._model, self._ends = model, frozenset(ends)
         self._slots = _Slots(model.config, rows, longest, model.dtype)

@@ -21,7 +21,7 @@ from typing import Any
 LONGEST_BODY = 1 << 20
 """Bytes of a request."""
 
-LONGEST = 1024
+LONGEST = 2048
 """Tokens of prompt and response together, if the model can have as many."""
 
 READY = 'listens on '
