@@ -8,7 +8,7 @@ from .expressions import as_tree
 from .final import FinalAnswer, answer_of, final_answer, hedges
 from .mutations import mutants_of
 from .normal import ascii_latex, join_thousands, normal_form
-from .thoughts import Parted, opening_of, part
+from .thoughts import Parted, part
 
 __all__ = [
     'RULES',
@@ -25,7 +25,6 @@ __all__ = [
     'letters_of',
     'mutants_of',
     'normal_form',
-    'opening_of',
     'options_of',
     'part',
 ]

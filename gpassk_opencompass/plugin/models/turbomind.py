@@ -12,7 +12,7 @@ from opencompass.registry import MODELS
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
-from ..responses import with_opening
+from ..responses import mended
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_unknown
 
 _OF_ERRORS = {
@@ -81,7 +81,10 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
             replies = pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
-            self._replies = list(map(_mended, replies, prompts))
+            self._replies = [
+                replace(reply, text=mended(reply.text, _generation(reply), prompt))
+                for reply, prompt in zip(replies, prompts, strict=True)
+            ]
             return self._replies
 
         return seeded
@@ -96,15 +99,6 @@ def _state_of(reply: Any) -> str | None:
     if finish in ('error', 'abort'):
         return _OF_ERRORS.get(str(getattr(reply, 'error_code', None)), 'aborted')
     return 'too long' if finish == CUT_OFF and not reply.text and not reply.generate_token_len else None
-
-
-def _mended(reply: Any, prompt: str) -> Any:
-    """Return the reply with the mark of a thought that its prompt began.
-
-    Of one that is an error without the text that some releases put there.
-    """
-    text = '' if _state_of(reply) else with_opening(reply.text, _generation(reply), prompt)
-    return replace(reply, text=text)
 
 
 def _generation(reply: Any) -> Generation:

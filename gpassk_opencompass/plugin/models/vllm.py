@@ -14,9 +14,9 @@ from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
 from ...responses import with_states
-from ...results.health import NOT_DRAWN, Generation
+from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
-from ..responses import with_opening
+from ..responses import mended
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy
 
 RULED = {
@@ -143,15 +143,12 @@ def _not_drawn(prompt: Any) -> Any:
 
 
 def _generations(outputs: Sequence[Any], prompts: Sequence[Any]) -> list[Generation]:
-    """Return what the `RequestOutput`s of a batch tell, and mend their texts.
-
-    That of one that was broken off goes away; a thought that the prompt began gets its mark.
-    """
+    """Return what the `RequestOutput`s of a batch tell, and mend their texts."""
     told = list(map(_generation, outputs))
     for output, one, prompt in zip(outputs, told, prompts, strict=True):
         read = prompt['prompt'] if isinstance(prompt, Mapping) else prompt
         drawn = output.outputs[0]
-        drawn.text = '' if one.state in NOT_DRAWN else with_opening(drawn.text, one, read)
+        drawn.text = mended(drawn.text, one, read)
     return with_states([output.outputs[0].text for output in outputs], told)
 
 
