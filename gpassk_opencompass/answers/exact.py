@@ -9,7 +9,7 @@ proves equality. Where it fails, the expressions may still be equal by a law tha
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import comb, factorial, prod
@@ -321,7 +321,7 @@ def _call(name: str, arguments: list[Form]) -> Form:
     values = [_value(argument) for argument in arguments]
     known = _KNOWN.get(name)
     if known and all(value is not None for value in values):
-        result = known(*values)  # type: ignore[operator]
+        result = known(*values)
         if result is not None:
             return result, _ONE
     if name == 'ln' and arguments[0] == (_generator(('e',)), _ONE):
@@ -368,7 +368,7 @@ def _absolute(value: Fraction) -> Polynomial | None:
     return _rational(abs(value))
 
 
-_KNOWN = {
+_KNOWN: Mapping[str, Callable[..., Polynomial | None]] = {
     'ln': _logarithm,
     'factorial': _factorial,
     'double factorial': _double_factorial,

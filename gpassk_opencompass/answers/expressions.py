@@ -75,9 +75,10 @@ def negative(value: Expression) -> Expression:
 
 def quotient(above: Expression, below: Expression) -> Expression:
     """Return `above` / `below`; of two whole numbers, as one number."""
-    whole = isinstance(above, Number) and isinstance(below, Number) and above.digits is below.digits is None
-    if whole and below.value:  # type: ignore[union-attr]
-        return Number(above.value / below.value)  # type: ignore[union-attr]
+    if isinstance(above, Number) and isinstance(below, Number):
+        whole = above.digits is below.digits is None
+        if whole and below.value:
+            return Number(above.value / below.value)
     return Product((above, Power(below, MINUS_ONE)))
 
 

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from ..chat.completion import ENDS, Reply
@@ -118,7 +119,7 @@ class Collector:
             if one not in self._open:  # another one turned out to be the batch looked for
                 continue
             self._check()
-            progress = self._patiently(lambda one=one: self._api.look(one.batch))  # type: ignore[misc]
+            progress = self._patiently(partial(self._api.look, one.batch))
             self._tell(one.batch, progress)
             if progress.ended:
                 self._open.remove(one)

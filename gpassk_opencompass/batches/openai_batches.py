@@ -120,8 +120,7 @@ class OpenAIBatches:
         found = self._object(lambda: self._client.batches.retrieve(batch))
         done = 0
         for file in filter(None, (found.output_file_id, found.error_file_id)):
-            content = self._ask(lambda file=file: self._client.files.content(file).content)  # type: ignore[misc]
-            for row in lines_of(content):
+            for row in lines_of(self._content(file)):
                 done += 1
                 yield str(row.get('custom_id')), self._answer(row)
         counts = found.request_counts
@@ -154,6 +153,9 @@ class OpenAIBatches:
     def _said_of(self, error: Any) -> str:
         where = f'line {error.line} of the input file: ' if error.line is not None else ''
         return hidden(f'{where}{error.message} ({error.code})', self._key)
+
+    def _content(self, file: str) -> bytes:
+        return self._ask(lambda: self._client.files.content(file).content)
 
     def _object(self, ask: Callable[[], T]) -> T:
         """Ask for an object with an id: the client returns an HTML page or other JSON as it is."""

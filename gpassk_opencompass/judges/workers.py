@@ -168,9 +168,9 @@ def _end(holders: list[subprocess.Popen[bytes]]) -> None:
         holder = holders.pop()
         with suppress(ProcessLookupError):
             os.killpg(holder.pid, signal.SIGKILL)
-        for pipe in (holder.stdin, holder.stdout):
+        for pipe in filter(None, (holder.stdin, holder.stdout)):
             with suppress(BrokenPipeError):
-                pipe.close()  # type: ignore[union-attr]  # both are pipes
+                pipe.close()
         holder.wait()
 
 
