@@ -14,8 +14,9 @@ import pytest
 from gpassk_opencompass import IncompleteError, Samples, Verdict
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.protocol import FunctionJudge, Judgement, Pair
+from gpassk_opencompass.report.gates import Gate
 from gpassk_opencompass.responses import read_response
-from gpassk_opencompass.results.health import NOT_DRAWN, STATES, Gate, Generation, health_of, remarks_of
+from gpassk_opencompass.results.health import NOT_DRAWN, STATES, Generation, health_of, remarks_of
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.schema import json_schema
 from gpassk_opencompass.scoring import Scored, score_judged, score_samples
