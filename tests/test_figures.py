@@ -72,7 +72,7 @@ ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'n
 
 def small_board(n: int = 8, k: int = 4) -> Board:
     """Two runs of one model on ten questions, and its greedy run."""
-    runs = [made_result(f'm_t{t}_l64', list(c), n, [k]) for t, c in (('0-3', COUNTS), ('1-0', COUNTS[::-1]))]
+    runs = [made_result(f'm_t{t}_l64', list(c), n, [k]) for t, c in (('0.3', COUNTS), ('1.0', COUNTS[::-1]))]
     return board_of([*runs, made_result('m_t0_l64', [1, 0] * 5, 1)])
 
 
@@ -411,7 +411,7 @@ def test_what_no_font_can_draw_is_written_as_python_writes_it() -> None:
 def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of runs without an interval, too: a glyph that is missing would be a box."""
     monkeypatch.setattr(labels, '_glyphs', lambda: (frozenset(range(0x250)),))
-    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0-3', '0-7')]
+    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0.3', '0.7')]
     with house_style():
         for one in drawings(board_of(runs)):
             if isinstance(one, Drawing):
