@@ -204,6 +204,7 @@ ROOMS = {
         'judges',
         'keys',
         'metrics',
+        'naming',
         'plugin',
         'question_sets',
         'questions',
