@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
 from ..unseen import printable
-from .options import Several, path, requested
+from .options import Several, leaderboard, path, requested
 
 if TYPE_CHECKING:
     from ..report.gates import Gate
@@ -23,7 +23,8 @@ _EPILOG = """\
 examples:
   gpassk report outputs -o report
   gpassk report outputs more/outputs --configs opencompass_configs --k 8 --average
-  gpassk report --file mine.gpassk.json --published published_results.json
+  gpassk report --file mine.gpassk.json --published
+  gpassk report outputs --published published_results.json
 
 Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
 the same questions and judged by the same judge.
@@ -77,8 +78,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
     add('--configs', action=Several, type=path, default=[], metavar='FOLDER', help=manifests)
-    beside = 'a published leaderboard, shown beside (aggregates only)'
-    add('--published', type=path, metavar='FILE', help=beside)
+    beside = (
+        'a published leaderboard, shown beside (aggregates only); without FILE the one that comes with this'
+    )
+    add('--published', nargs='?', const='published', type=leaderboard, metavar='FILE', help=beside)
     add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
@@ -138,7 +141,12 @@ def _request(arguments: Namespace) -> ReportRequest:
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
-        raise InputError(f'give a folder of results, --file FILE or --published FILE{hint}')
+        raise InputError(f'give a folder of results, --file FILE or --published{hint}')
+    if arguments.published and arguments.published.is_dir():
+        raise InputError(
+            f'--published took {arguments.published}, a folder: folders of results stand before it, and a '
+            'published leaderboard is a file'
+        )
     if arguments.figures and arguments.only not in (None, 'figures'):
         raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
     for name in arguments.figures or ():
