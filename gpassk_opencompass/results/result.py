@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric
 from ..naming.manifest import Entry as ManifestEntry
+from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
@@ -70,6 +71,11 @@ class Result:
             return _settings(self.manifest.settings)
         name = _parsed(ModelName.parse, self.model_abbr)
         return name.settings if name else None
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Return what the manifest says of the model beside its settings; without one nothing is known."""
+        return self.manifest.facts if self.manifest else ModelFacts()
 
     @cached_property
     def benchmark(self) -> str:

@@ -168,7 +168,11 @@ ENTRY = Entry(
     'x',
 )
 entries = st.builds(
-    lambda fields: manifest_text([ENTRY]).encode() + json.dumps({**vars(ENTRY), **fields}).encode() + b'\n',
+    lambda fields: (
+        manifest_text([ENTRY]).encode()
+        + json.dumps({**json.loads(manifest_text([ENTRY])), **fields}).encode()
+        + b'\n'
+    ),
     st.dictionaries(st.sampled_from(sorted(vars(ENTRY))), values, max_size=2),
 )
 
