@@ -30,6 +30,7 @@ PAGE = {
         'mG-Pass@16': {'LiveMathBench-2412': 10, 'AIME2025': None},
     },
     'o M': {
+        'opensourced': 'FALSE',
         'mathLM': 'FALSE',
         'o1-like': 'TRUE',
         'Greedy': {'LiveMathBench-2412': 70.0, 'AIME2025': None},
@@ -69,8 +70,8 @@ FORMULAS = """\
 
 |LLMs|Greedy|G-Pass@$16_{0.5}$|mG-Pass@$16$|
 |--|--|--|--|
-|[M-7B](https://m.example) † 🏐|**24.0**|18.25%|10|
-|o M 🏀|70.0 ‡|-|60.5|
+|[M-7B](https://m.example) 🏐|**24.0**|18.25%|10|
+|o M † 🏀|70.0 ‡|-|60.5|
 
 ### **AIME2025**
 
@@ -108,6 +109,7 @@ def test_the_three_forms_are_read_alike(tmp_path: Path, name: str, text: str) ->
     assert published.decimals['M-7B', first, 'Greedy'] == 1
     assert published.decimals['M-7B', first, mean] == 0
     assert published.kinds == {'M-7B': 'mathematical', 'o M': 'o1-like'}
+    assert published.closed == ({'o M'} if name != 'README.md' else frozenset())
     assert set(published.benchmarks) <= set(BENCHMARKS)
     assert (published.models, published.leading) == (('M-7B', 'o M'), mean)
 
@@ -159,11 +161,12 @@ def test_the_shipped_leaderboards_tell_their_source_and_licence() -> None:
 
 @pytest.mark.skipif(not LEADERBOARD.is_file(), reason='the published leaderboard is not here')
 def test_the_shipped_leaderboard_is_the_published_one() -> None:
-    """Number for number, with the printed digits and the kinds."""
+    """Number for number, with the printed digits, the kinds and the closed models."""
     ours, theirs = read_published(SHIPPED['published']), read_published(LEADERBOARD)
     assert dict(ours.values) == dict(theirs.values)
     assert dict(ours.decimals) == dict(theirs.decimals)
     assert dict(ours.kinds) == dict(theirs.kinds)
+    assert ours.closed == theirs.closed
 
 
 def test_a_file_of_the_name_of_a_shipped_leaderboard_has_a_path(

@@ -185,7 +185,7 @@ def published_paper_tables(published: Published) -> list[PaperTable]:
                 Line(
                     model,
                     published.kinds.get(model, ''),
-                    '',
+                    CLOSED if model in published.closed else '',
                     [Number(published.values.get((model, benchmark, column))) for column in columns],
                 )
                 for model in published.models
@@ -281,7 +281,7 @@ def _together(tables: Iterable[PaperTable]) -> str:
         return tables[0].to_latex()
     return '\n'.join(
         rf'\noindent{{\small {latex_text(table.title)}}}\par\nopagebreak\smallskip'
-        + f'\n{table.to_latex()}\\bigskip\n'
+        + f'\n{table.to_latex()}\\par\\bigskip\n'
         for table in tables
     )
 

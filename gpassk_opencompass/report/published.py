@@ -70,6 +70,8 @@ class Published:
     """The same → the digits behind the point that are printed: the value was rounded to as many."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Model → 'general', 'mathematical' or 'o1-like', as far as the leaderboard says it."""
+    closed: frozenset[str] = frozenset()
+    """Models whose weights are not published, as far as the leaderboard says it."""
     source: str = ''
     """Where the numbers come from, as the file says it in a line `- Source: …`."""
 
@@ -111,8 +113,11 @@ def read_published(path: Path) -> Published:
     benchmarks = tuple(dict.fromkeys(benchmark for _, benchmark, _ in values))
     metrics = tuple(dict.fromkeys(metric for _, _, metric in values))
     kinds = {one.model: one.kind for one in printed if one.kind}
+    closed = frozenset(one.model for one in printed if one.closed)
     source = re.search(r'^- Source: (.+)$', '' if in_json else text, re.MULTILINE)
-    return Published(models, benchmarks, metrics, values, decimals, kinds, source[1] if source else '')
+    return Published(
+        models, benchmarks, metrics, values, decimals, kinds, closed, source[1] if source else ''
+    )
 
 
 def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
@@ -173,8 +178,9 @@ def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:
     if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
         raise InputError('no leaderboard: expected {model: {metric: {benchmark: percent}}}')
     kinds = {model: _kind(facts) for model, facts in content.items()}
+    closed = {model for model, facts in content.items() if _flag(facts, 'opensourced') == 'FALSE'}
     return tuple(content), [
-        Printed(benchmark, model, kinds[model], metric, _digits(model, benchmark, value))
+        Printed(benchmark, model, kinds[model], metric, _digits(model, benchmark, value), model in closed)
         for model, facts in content.items()
         for metric, row in facts.items()
         if isinstance(row, dict) and _METRIC.fullmatch(metric)
@@ -190,10 +196,15 @@ def _of_markdown(text: str) -> tuple[tuple[str, ...], list[Printed]]:
 
 def _kind(facts: Mapping[str, Any]) -> str:
     """Return the kind of a model by the leaderboard's flags, 'TRUE' or 'FALSE'; '' where it has none."""
-    mathematical, o1_like = (str(facts.get(flag)).upper() for flag in ('mathLM', 'o1-like'))
+    mathematical, o1_like = (_flag(facts, name) for name in ('mathLM', 'o1-like'))
     if 'TRUE' in (mathematical, o1_like):
         return 'o1-like' if o1_like == 'TRUE' else 'mathematical'
     return 'general' if mathematical == o1_like == 'FALSE' else ''
+
+
+def _flag(facts: Mapping[str, Any], name: str) -> str:
+    """Return a flag of the page, which may be a text or true or false, in capitals."""
+    return str(facts.get(name)).upper()
 
 
 def _digits(model: str, benchmark: str, value: object) -> str:

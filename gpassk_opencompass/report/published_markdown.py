@@ -28,12 +28,14 @@ class Printed(NamedTuple):
     metric: str
     """As a key: 'G-Pass@16_0.5' also of 'G-Pass@$16_{0.5}$'."""
     number: str
+    closed: bool = False
+    """Whether the model has the mark † in Markdown: its weights are not published."""
 
 
 def printed_numbers(text: str) -> Iterator[Printed]:
     """Return the numbers of all score tables; tables without a column of scores are passed over.
 
-    A table belongs to the heading before it. Emphasis, links, `$`, `%` and the marks † and ‡ are taken off.
+    A table belongs to the heading before it. Emphasis, links, `$`, `%` and the mark ‡ are taken off.
 
     Raises:
         InputError: a table has no heading, a row has another number of cells than its head, a model stands
@@ -69,7 +71,7 @@ def _row(
             continue
         if not _NUMBER.fullmatch(value):
             raise InputError(f'{where}: {model}, {metric}: {cell!r}; expected a percentage, or –')
-        yield Printed(benchmark, model, kind, metric, value)
+        yield Printed(benchmark, model, kind, metric, value, '†' in cells[0])
 
 
 def _cells(line: str) -> list[str]:
