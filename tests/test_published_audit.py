@@ -140,8 +140,10 @@ def test_differences_are_by_row() -> None:
 
 def test_fewer_samples_than_k_are_refused() -> None:
     """No draw of 16 of them."""
-    with pytest.raises(InputError, match='k = 16'):
+    with pytest.raises(InputError, match='from 16, the largest k'):
         audit(table({'m': [0.0] * 5}), 15)
+    with pytest.raises(InputError, match='to 1024 samples'):
+        audit(table({'m': [0.0] * 5}), 1025)
 
 
 def kinds(text: Sequence[Mapping[str, str]], name: str) -> dict[str, set[tuple[str, str]]]:
@@ -201,7 +203,10 @@ def test_a_mapped_model_is_compared(tmp_path: Path, capsys: pytest.CaptureFixtur
         (['published', '--audit', '--neighbours'], '--neighbours has no meaning with --audit'),
         (['published', '--audit', '--metric', 'mG-Pass@16'], '--metric has no meaning with --audit'),
         (['published', 'published', '--audit'], 'the same leaderboard twice'),
-        (['published', '--audit', '--n', '8'], 'n = 8: the table has k = 16'),
+        (
+            ['published', '--audit', '--n', '8'],
+            'n = 8: expected from 16, the largest k of the table, to 1024',
+        ),
     ],
     ids=['folder', 'neighbours', 'metric', 'twice', 'n'],
 )

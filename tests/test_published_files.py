@@ -205,3 +205,11 @@ def test_both_shipped_leaderboards_have_most_rows_in_common() -> None:
         and (plain.get(''.join(filter(str.isalnum, model)).lower()), bench, page.leading) in page.values
     ]
     assert len(shared) == 74
+
+
+def test_a_hostile_text_takes_no_time(tmp_path: Path) -> None:
+    """Half a megabyte of what could begin a link, a heading or a cell, each on one line."""
+    for piece in ('[', '[a](', '# ', '* ', r'\|', '|'):
+        text = f'# B\n|LLMs|Greedy|\n|--|--|\n|a|1|\n\n# {piece * 100_000}\n{piece * 100_000}\n'
+        published = read_published(saved(tmp_path / 'table.md', text))
+        assert published.values == {('a', 'B', 'Greedy'): 1.0}

@@ -44,6 +44,9 @@ BENCHMARKS: Mapping[str, QuestionCount] = {
 }
 """Name in the published leaderboard → what it is."""
 
+_MOST_DIGITS = 15
+"""More digits behind the point tell nothing of a percentage."""
+
 _SAME_BENCHMARK = {
     'LiveMathBench-202412': 'LiveMathBench-2412',
     'LiveMathBench-Hard-202412': 'LiveMathBench-Hard-2412',
@@ -105,7 +108,7 @@ def read_published(path: Path) -> Published:
             benchmark = _SAME_BENCHMARK.get(one.benchmark, one.benchmark)
             key = one.model, benchmark, measure_of(metric_name(one.metric))
             values[key] = _percent(one)
-            decimals[key] = len(one.number.partition('.')[2])
+            decimals[key] = min(len(one.number.partition('.')[2]), _MOST_DIGITS)
     except InputError as error:
         raise InputError(f'{path}: {error}') from error
     if not values:
@@ -220,4 +223,4 @@ def _percent(one: Printed) -> float:
 
 
 def _no_percentage(model: str, benchmark: str, value: str) -> str:
-    return f'{model}, {benchmark}: {value}; expected a percentage from 0 to 100, or null'
+    return f'{model}, {benchmark}: {value:.40}; expected a percentage from 0 to 100, or null'

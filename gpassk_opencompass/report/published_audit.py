@@ -28,6 +28,9 @@ KINDS: Mapping[str, str] = {
 }
 """Kind of a finding → what it says."""
 
+MOST_SAMPLES = 1024
+"""With more samples a question the limits hardly move, and fractions take long."""
+
 _FEWEST_REPEATED = 3
 
 Row = Mapping[Measure, float]
@@ -66,11 +69,11 @@ def audit(published: Published, n: int) -> list[Finding]:
         n: samples a question behind it.
 
     Raises:
-        InputError: n is less than a k of the table.
+        InputError: n is less than a k of the table, or more than `MOST_SAMPLES`.
     """
     largest = max((one.k for one in published.metrics if isinstance(one, Metric)), default=1)
-    if n < largest:
-        raise InputError(f'n = {n}: the table has k = {largest}, which takes at least as many samples')
+    if not largest <= n <= MOST_SAMPLES:
+        raise InputError(f'n = {n}: expected from {largest}, the largest k of the table, to {MOST_SAMPLES}')
     findings = []
     for benchmark in published.benchmarks:
         rows = _rows(published, benchmark)

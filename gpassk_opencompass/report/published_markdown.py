@@ -11,7 +11,7 @@ from ..errors import InputError
 KINDS = {'⚽': 'general', '🏐': 'mathematical', '🏀': 'o1-like'}
 """The marks behind the names of models in the published tables."""
 
-_HEADING = re.compile(r'#{1,6}\s+(.*?)[\s#]*')
+_HEADING = re.compile(r'#{1,6}\s+(.*)')
 _RULE = re.compile(r':?-+:?')
 _METRIC = re.compile(r'Greedy|accuracy|(?:pass|m?G-Pass)@[0-9].*')
 _NUMBER = re.compile(r'[0-9]+(?:\.[0-9]+)?')
@@ -44,7 +44,7 @@ def printed_numbers(text: str) -> Iterator[Printed]:
     benchmark, head, models = '', list[str](), set[str]()
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.fullmatch(line):
-            benchmark = _plain(heading[1])
+            benchmark = _plain(heading[1].rstrip('# \t'))
         cells = _cells(line)
         if not cells:
             head = []
@@ -70,7 +70,7 @@ def _row(
         if not metric or value in _NOTHING:
             continue
         if not _NUMBER.fullmatch(value):
-            raise InputError(f'{where}: {model}, {metric}: {cell!r}; expected a percentage, or –')
+            raise InputError(f'{where}: {model}, {metric}: {cell!r:.40}; expected a percentage, or –')
         yield Printed(benchmark, model, kind, metric, value, '†' in cells[0])
 
 
@@ -98,5 +98,5 @@ def _named(cell: str) -> tuple[str, str]:
 
 def _plain(text: str) -> str:
     """Return a text without links, emphasis and escapes."""
-    text = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', text)
+    text = re.sub(r'\[([^\[\]]*)\]\([^()]*\)', r'\1', text)
     return re.sub(r'\\([\W_])', r'\1', re.sub(r'(?<!\\)[*$`]', '', text)).strip().strip('_')
