@@ -142,7 +142,7 @@ def test_fewer_samples_than_k_are_refused() -> None:
     """No draw of 16 of them."""
     with pytest.raises(InputError, match='from 16, the largest k'):
         audit(table({'m': [0.0] * 5}), 15)
-    with pytest.raises(InputError, match='to 1024 samples'):
+    with pytest.raises(InputError, match='to 1024'):
         audit(table({'m': [0.0] * 5}), 1025)
 
 
