@@ -56,6 +56,7 @@ generations = st.builds(
     st.none() | st.floats(0, 1e9),
     st.none() | st.integers(0, 2**53),
     st.none() | st.sampled_from(list(STATES)),
+    st.none() | st.integers(0, 2**53),
 )
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists)
 
@@ -163,7 +164,7 @@ def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
     """Beside exact arithmetic; seconds to the millisecond."""
     totals = totals_of(told)
     drawn = [one for one in told if one.state not in NOT_DRAWN]
-    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'links', 'seconds'):
         if any(getattr(one, name) is None for one in drawn) or not drawn:
             assert name not in totals
         else:
