@@ -84,10 +84,10 @@ def test_a_file_gives_back_what_was_written(told: Generation) -> None:
 @given(st.dictionaries(st.sampled_from(Generation._fields) | st.text(), JSON) | JSON)
 def test_damage_is_not_known_and_no_error(told: Any) -> None:
     """Each field is of its kind or None, whatever a file or a server has in its place."""
-    reason, prompt, output, seconds, reasoning, state = Generation.from_json(told)
+    reason, prompt, output, seconds, reasoning, state, links = Generation.from_json(told)
     assert reason is None or 0 < len(reason) <= 64
-    assert all(type(count) in (int, type(None)) for count in (prompt, output, reasoning))
-    assert all(count is None or count >= 0 for count in (prompt, output, seconds, reasoning))
+    assert all(type(count) in (int, type(None)) for count in (prompt, output, reasoning, links))
+    assert all(count is None or count >= 0 for count in (prompt, output, seconds, reasoning, links))
     assert state is None or state in STATES
 
 

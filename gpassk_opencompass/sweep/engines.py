@@ -18,6 +18,7 @@ from .models import BATCH_SIZE, Llm, OptionKind
 
 __all__ = [
     'ENGINES',
+    'LINKS',
     'NOT_NEGATIVE',
     'POSITIVE',
     'Engine',
