@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from doc_pages import ROOT, page
+from older_templates import ERAS
+from sweeping import dump
 
 from gpassk_opencompass.cli import COMMANDS
 from gpassk_opencompass.sweep.engines import ENGINES
@@ -43,6 +46,14 @@ SECTIONS = (
     'Use G-Pass@k in Lighteval',
 )
 """Of its README."""
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the three API models; only the folder is another."""
+    assert dump(tmp_path, ERAS['close of March 2025'].text) == 0
+    printed = capsys.readouterr().out.replace(str(tmp_path / 'configs'), 'opencompass_configs')
+    assert printed in [block.text for block in page('migration').blocks('')]
+
 
 ROWS = page('migration').rows('there')
 

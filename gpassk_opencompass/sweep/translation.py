@@ -154,7 +154,8 @@ def _notes(found: Sequence[Pair], own_summarizer: bool) -> Iterator[str]:
             for kind, text in pair.changed():
                 part = pair.model if kind == 'model' else pair.dataset
                 parts.setdefault((kind, text), set()).add(id(part))
-        yield from (f'  {_counted(len(ids), kind)}: {text}' for (kind, text), ids in parts.items())
+        for (kind, text), ids in sorted(parts.items(), key=lambda part: part[0][0] != 'model'):
+            yield f'  {_counted(len(ids), kind)}: {text}'
         if not own_summarizer:
             yield f'  {_counted(len(translated), "config")}: GPassKSummarizer'
         renamed = [pair for pair in translated if _abbreviations(pair.run) != pair.was]

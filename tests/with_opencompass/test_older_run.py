@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hosts import environment, import_plugin, results_of, write_bench
 
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
 
 import_plugin()
@@ -48,32 +49,24 @@ datasets = [questions]
 """
 
 
-def gpassk(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_a_translated_template_runs_to_its_end(tmp_path: Path) -> None:
+def test_a_translated_template_runs_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Built on OpenCompass's own config: n samples a question, every one judged, and a score."""
     data = write_bench(
         tmp_path / 'data', {'AMC_en': [(f'What is {i} + 7?', str(i + 7)) for i in range(3)]}, 'test'
     )
     text = TEMPLATE.format(model=MODEL, data=str(data))
     (tmp_path / 'old.py').write_text(text, encoding='utf-8')
-    said = gpassk(tmp_path, 'expand', 'old.py', '--output_dir', 'configs')
-    assert '1 model: SeededHuggingFace in place of HuggingFacewithChatTemplate' in said
+    monkeypatch.chdir(tmp_path)
+    assert main(['expand', 'old.py', '--output_dir', 'configs']) == 0
+    assert '1 model: SeededHuggingFace in place of HuggingFacewithChatTemplate' in capsys.readouterr().out
     assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == ['demo-1-0_t1-0_l24@bench-k2-n4.py']
-    gpassk(tmp_path, 'run', 'configs', '-w', 'outputs')
-    assert 'complete' in gpassk(tmp_path, 'check', 'configs', '-w', 'outputs')
+    command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'run', 'configs', '-w', 'outputs']
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert main(['check', 'outputs', '--configs', 'configs']) == 0
+    assert '1 complete' in capsys.readouterr().out
     (result,) = [found for place in (tmp_path / 'outputs').glob('*') for found in results_of(place)]
     block = result['gpassk']
     assert (block['n'], block['k'], len(result['details']['correct'])) == (4, [2], 3)
