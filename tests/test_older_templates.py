@@ -278,6 +278,12 @@ def test_two_models_that_would_be_one_run_are_refused(
     assert dump(tmp_path, template_of(cold, [DATASET]), '--keep-built-in') == 0
 
 
+def test_a_length_that_gives_way_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The label of the old config told the other one."""
+    translated(tmp_path, MODEL, livemathbench('bench', length=1000))
+    assert '  1 model: max_out_len is 1000, of the data set' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ('model', 'expected'),
     [

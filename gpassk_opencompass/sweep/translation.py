@@ -46,9 +46,16 @@ class Pair:
 
     def changed(self) -> Iterator[tuple[str, str]]:
         """Yield (kind of part, what of it is another than it was)."""
-        for kind, part in (('model', self.model), ('data set', self.dataset)):
-            for text in part.changed if part and not self.reason else ():
-                yield kind, text
+        if self.model is None or self.dataset is None:
+            return
+        yield from (('model', text) for text in self.model.changed)
+        own, first = self.model.max_out_len, self.dataset.max_out_len
+        if None not in (own, first) and own != first:
+            yield (
+                'model',
+                f'max_out_len is {first}, of the data set, as OpenCompass puts that above its own {own}',
+            )
+        yield from (('data set', text) for text in self.dataset.changed)
 
 
 def translated_runs(variables: Mapping[str, Any]) -> Translated:
