@@ -15,24 +15,35 @@ engine = 'openai'
 # batch_size: questions handed over at a time; query_per_second: no more requests than this.
 # Those of the paper; a provider may have retired one, and then says so at the first request.
 llm_infos = [
-    dict(path='gpt-4o-2024-11-20', batch_size=32),
+    dict(
+        path='gpt-4o-2024-11-20',
+        batch_size=32,
+        open_source=False,
+        link='https://openai.com/index/gpt-4o-system-card/',
+    ),
     dict(
         path='claude-3-5-sonnet-20241022',
         batch_size=32,
         openai_api_base='https://api.anthropic.com/v1/',
         key_env='ANTHROPIC_API_KEY',
+        open_source=False,
+        link='https://docs.anthropic.com/claude/docs/models-overview',
     ),
     dict(
         path='gemini-2.0-flash',
         batch_size=32,
         openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
         key_env='GEMINI_API_KEY',
+        open_source=False,
+        link='https://ai.google.dev/gemini-api/docs/models/gemini',
     ),
     dict(
         path='gemini-1.5-pro',
         batch_size=32,
         openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
         key_env='GEMINI_API_KEY',
+        open_source=False,
+        link='https://ai.google.dev/gemini-api/docs/models/gemini',
     ),
     dict(
         path='qwen-max-2025-01-25',  # Qwen2.5-Max
@@ -40,14 +51,21 @@ llm_infos = [
         batch_size=32,
         openai_api_base='https://dashscope.aliyuncs.com/compatible-mode/v1',
         key_env='DASHSCOPE_API_KEY',
+        open_source=False,
+        link='https://qwenlm.github.io/blog/qwen2.5-max/',
     ),
     dict(
         path='deepseek-chat',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
         key_env='DEEPSEEK_API_KEY',
+        open_source=True,
+        link='https://github.com/deepseek-ai/DeepSeek-V3',
     ),
 ]
+
+mathematical = False
+o1_like = False
 
 query_per_second = 8
 retry = 20
