@@ -204,7 +204,7 @@ def ours(tmp_path: Path, percent: float, model: str = 'DeepSeek-Math-7B-RL') -> 
     problems = [f'p{number // 2}' for number in range(238)]
     write_result(
         tmp_path / 'outputs',
-        f'{model}_t1-0_l8192',
+        f'{model}_t1.0_l8192',
         counts_near(percent),
         n=48,
         k=[16],

@@ -16,12 +16,15 @@ from typing import Any
 from ..errors import InputError
 from ..files import parse_json
 from ..metrics import Kind, Metric
+from ..results.result import Result
 from .leaderboard import Board
 from .published_markdown import Printed, printed_numbers
 from .scores import ALL, Measure, Scored, measure_of, measures_of
 
 _METRIC = re.compile(r'G-Pass@\d+[-_][0-9.]+|mG-Pass@\d+|Greedy')
-_FACTS = ('link', 'opensourced', 'mathLM', 'o1-like')
+
+_PAGE_METRICS = ('Greedy', 'G-Pass@16-0.5', 'G-Pass@16-0.75', 'G-Pass@16-1.0', 'mG-Pass@16')
+"""What the page of the published leaderboard looks up for every model; it stops where one is missing."""
 
 
 @dataclass(frozen=True)
@@ -124,25 +127,27 @@ def read_published(path: Path) -> Published:
 
 
 def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
-    """Return our boards in the layout of the published leaderboard.
+    """Return our boards in the layout of the published leaderboard, as its page reads it.
 
-    Facts that no result tells (open source, mathematical, long reasoner) are null. A model has its own name
-    where it has one setting, the abbreviation with the settings where it has several. Where a model lacks
-    a metric of a benchmark that others have, it is null. `health` is there only for a model with many cut or
-    empty responses: benchmark -> what is to be said beside its scores.
+    A model has its own name where it has one setting, the abbreviation with the settings where it has
+    several. Facts on it that are not known are null, and `link` is ''. Each model has all columns of the
+    published page for each benchmark, null where there is no score. Beside the layout there are `parameters`,
+    where they are known, and `health`, for a model with many cut or empty responses: benchmark -> what is to
+    be said beside its scores.
     """
     columns = [(published_benchmark(board), board) for board, _ in scored]
     names = _names([board for board, _ in scored])
     models: dict[str, dict[str, Any]] = {}
     for (benchmark, board), (_, rows) in zip(columns, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
-            facts = models.setdefault(names[entry.name], _facts(entry.result.manifest))
+            facts = models.setdefault(names[entry.name], _facts(entry.result))
             if mark := entry.result.health.mark:
                 facts.setdefault('health', {})[benchmark] = mark
-            for metric in measures_of(board):
-                score = scores.get((ALL, metric))
-                row = facts.setdefault(str(metric).replace('_', '-'), {name: None for name, _ in columns})
-                row[benchmark] = round(score.value, 2) if score else None
+            values = {str(one).replace('_', '-'): scores.get((ALL, one)) for one in measures_of(board)}
+            for metric in dict.fromkeys((*_PAGE_METRICS, *values)):
+                row = facts.setdefault(metric, {name: None for name, _ in columns})
+                if score := values.get(metric):
+                    row[benchmark] = round(score.value, 2)
     return models
 
 
@@ -166,10 +171,16 @@ def _names(boards: Sequence[Board]) -> dict[str, str]:
     return {run: model if taken.count(model) == 1 else run for run, model in models.items()}
 
 
-def _facts(manifest: Any) -> dict[str, Any]:
-    path = manifest.path if manifest else ''
-    hub = re.fullmatch(r'[\w.-]+/[\w.-]+', path)
-    return {**dict.fromkeys(_FACTS), 'link': f'https://huggingface.co/{path}' if hub else None}
+def _facts(result: Result) -> dict[str, Any]:
+    """Return what the layout says of a model: texts, as in the published file."""
+    path, facts = result.manifest.path if result.manifest else '', result.facts
+    hub = f'https://huggingface.co/{path}' if re.fullmatch(r'[\w.-]+/[\w.-]+', path) else ''
+    flags = {'opensourced': facts.open_source, 'mathLM': facts.mathematical, 'o1-like': facts.o1_like}
+    return {
+        'link': facts.link or hub,
+        **{name: None if flag is None else str(flag).upper() for name, flag in flags.items()},
+        **({'parameters': facts.parameters} if facts.parameters else {}),
+    }
 
 
 def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:

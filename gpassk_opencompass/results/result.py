@@ -37,8 +37,9 @@ _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 class Result:
     """One result file: a model with its settings on one benchmark.
 
-    `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it; `manifest` is the entry
-    of the sweep's manifest for the model, which tells its path and what a name that was cut does not;
+    `model_abbr` and `dataset_abbr` are those of OpenCompass, the first as this version writes it, whatever
+    the folder of a run of an earlier one is called; `host` is who ran it; `manifest` is the entry of the
+    sweep's manifest for the model, which tells its path and what a name that was cut does not;
     `sample_file` is the file with a row a sample, where there is one that belongs to this result.
     """
 

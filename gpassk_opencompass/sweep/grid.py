@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import InputError, TemplateError
 from ..naming.manifest import ModelFacts
-from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name
+from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name, in_file_name, last_part
 from .axes import (
     MODEL_LINES,
     POSITIVE,
@@ -112,7 +112,7 @@ def _runs_of(
     """Yield the runs of one model; a part that several share is one object, so it is rendered once."""
     sampling, settings, benchmarks = _read_own(llm, engine, variables)
     models = cache(lambda setting: [model_config(engine, ModelName(llm.name, setting), llm)])
-    names = frozenset({llm.name, llm.path, llm.path.rstrip('/').rpartition('/')[2]})
+    names = frozenset({llm.name, in_file_name(llm.name), llm.path, last_part(llm.path)})
     for benchmark in benchmarks:
         datasets = cache(partial(_datasets, benchmark))
         words = frozenset({benchmark.key, benchmark.label})

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import TemplateError
 from ..naming.manifest import ModelFacts
-from ..naming.names import clean
+from ..naming.names import clean, in_file_name, last_part
 from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number, unknown
 
 BATCH_SIZE = 64
@@ -35,7 +35,7 @@ class Llm:
 
     Args:
         path: what the engine loads: a name of the hub, a folder, or the name that a server knows.
-        name: what it is called in file names.
+        name: what it is called.
         tp: how many GPUs it takes; 0 for none.
         batch_size: requests at a time.
         options: of its engine, by name; those of the whole template and its own.
@@ -124,7 +124,7 @@ def _read(
     both = {key: {**shared[key], **given[key]} for key in given if isinstance(shared.get(key), dict)}
     return Llm(
         path=path,
-        name=clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name')),
+        name=clean(_text(fields.get('name', last_part(path)), f'{where}.name')),
         tp=NOT_NEGATIVE.read(fields['tp'], f'{where}.tp'),
         batch_size=POSITIVE.read(fields['batch_size'], f'{where}.batch_size'),
         options={**shared, **given, **both},
@@ -160,9 +160,10 @@ def _text(value: Any, where: str) -> str:
 def _check_names(llms: Sequence[Llm]) -> None:
     seen: dict[str, int] = {}
     for i, llm in enumerate(llms):
-        if llm.name in seen:
+        name = in_file_name(llm.name)
+        if name in seen:
             raise TemplateError(
-                f'llm_infos[{seen[llm.name]}] and llm_infos[{i}] are both called {llm.name!r} in file names, '
-                "so their runs would overwrite each other; give one of them another: name='…'"
+                f'llm_infos[{seen[name]}] and llm_infos[{i}] are both called {name!r} in file names, so '
+                "their runs would overwrite each other; give one of them another: name='…'"
             )
-        seen[llm.name] = i
+        seen[name] = i
