@@ -243,6 +243,7 @@ ROOMS = {
         'metrics',
         'naming',
         'results',
+        'questions',
         'report',
         'runs',
         'sources',
