@@ -28,7 +28,8 @@ axis = st.lists(words, min_size=1, max_size=4, unique=True).map(tuple)
 model_names = st.one_of(
     st.text('aZ9_-+.é模', min_size=1, max_size=20),
     st.lists(
-        st.sampled_from(['m', '_t', '_p0', '_k', '_rp', '_rs', '_l', '0', '1-0', '2.5', '-', '.']), min_size=1
+        st.sampled_from(['m', '_t', '_p0', '_k', '_rp', '_rs', '_sl', '_l', '0', '1-0', '2.5', '-', '.']),
+        min_size=1,
     ).map(''.join),
     st.text('aZ9_-+.é模', min_size=80, max_size=400),
 )
@@ -40,6 +41,7 @@ settings = st.builds(
     top_k=st.none() | st.integers(0, 10**4),
     repetition_penalty=st.none() | st.floats(0, 10**20, exclude_min=True),
     random_seed=st.none() | st.integers(0, 2**64 - 1),
+    serial_links=st.none() | st.integers(0, 64),
 )
 
 
@@ -79,6 +81,7 @@ def test_the_documented_name() -> None:
         (Settings(1, temperature=0.30000000000000004), 'm_t0.30000000000000004_l1'),
         (Settings(1, repetition_penalty=1e22), 'm_rp10000000000000000000000.0_l1'),
         (Settings(1, top_k=0, random_seed=0), 'm_k0_rs0_l1'),
+        (Settings(1, random_seed=0, serial_links=2), 'm_rs0_sl2_l1'),
     ],
 )
 def test_numbers_in_names(settings: Settings, text: str) -> None:

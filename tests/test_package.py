@@ -156,6 +156,7 @@ ROOMS = {
     'responses': {'answers', 'results'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
+    'votes': {'answers'},
     'report': {
         'errors',
         'files',
@@ -168,6 +169,7 @@ ROOMS = {
         'uncertainty',
         'unseen',
         'version',
+        'votes',
     },
     'sources': {
         'answers',
@@ -190,6 +192,7 @@ ROOMS = {
         'tables',
         'uncertainty',
         'unseen',
+        'votes',
     },
     'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
@@ -204,6 +207,7 @@ ROOMS = {
         'judges',
         'keys',
         'metrics',
+        'naming',
         'plugin',
         'question_sets',
         'questions',
@@ -242,6 +246,7 @@ ROOMS = {
         'judges',
         'metrics',
         'naming',
+        'questions',
         'results',
         'questions',
         'report',
@@ -277,7 +282,7 @@ PACKAGES = {
     'sympy': {'judges'},
     'tokenizers': {'demo'},
     'torch': {'demo', 'plugin'},
-    'transformers': {'demo'},
+    'transformers': {'demo', 'plugin'},
     'vllm': {'plugin'},
     'yarl': {'chat', 'judges', 'plugin'},
 }
