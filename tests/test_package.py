@@ -248,7 +248,6 @@ ROOMS = {
         'naming',
         'questions',
         'results',
-        'questions',
         'report',
         'runs',
         'sources',
