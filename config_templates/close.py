@@ -13,26 +13,40 @@ engine = 'openai'
 # openai_api_base: where the API is (default: OpenAI, or $OPENAI_BASE_URL).
 # batch_size: questions handed over at a time; query_per_second: no more requests than this.
 llm_infos = [
-    dict(path='gpt-4o-2024-11-20', batch_size=32),
+    dict(
+        path='gpt-4o-2024-11-20',
+        batch_size=32,
+        open_source=False,
+        link='https://openai.com/index/gpt-4o-system-card/',
+    ),
     dict(
         path='claude-3-5-sonnet-20241022',
         batch_size=32,
         openai_api_base='https://api.anthropic.com/v1/',
         key_env='ANTHROPIC_API_KEY',
+        open_source=False,
+        link='https://docs.anthropic.com/claude/docs/models-overview',
     ),
     dict(
         path='gemini-2.0-flash',
         batch_size=32,
         openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
         key_env='GEMINI_API_KEY',
+        open_source=False,
+        link='https://ai.google.dev/gemini-api/docs/models/gemini',
     ),
     dict(
         path='deepseek-chat',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
         key_env='DEEPSEEK_API_KEY',
+        open_source=True,
+        link='https://github.com/deepseek-ai/DeepSeek-V3',
     ),
 ]
+
+mathematical = False
+o1_like = False
 
 query_per_second = 8
 retry = 20

@@ -14,26 +14,32 @@ replications and the lines on data then have the values below. docs/sweeps.md te
 engine = 'turbomind'
 
 # path: a hub name or a folder. tp: GPUs a model. batch_size: requests at a time.
-# Optional: name (in file names), max_seq_len (context; default: the model's own), engine_config (lmdeploy),
-# and any axis below for this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
+# parameters: how many it has, for the leaderboard; link: a page on it, where path is no name on the hub.
+# Optional: name (what it is called), max_seq_len (context; default: the model's own), engine_config
+# (lmdeploy), and any axis below for this model alone: dict(path='Qwen/QwQ-32B', tp=8, max_out_lens=[32768]).
 llm_infos = [
     # general
-    dict(path='meta-llama/Llama-3.1-8B-Instruct', tp=1, batch_size=64),
-    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, batch_size=64),
-    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, batch_size=64),
-    dict(path='Qwen/Qwen2.5-7B-Instruct', tp=1, batch_size=64),
-    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, batch_size=64),
-    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, batch_size=64),
-    dict(path='internlm/internlm3-8b-instruct', tp=1, batch_size=64),
-    dict(path='google/gemma-2-27b-it', tp=4, batch_size=64),
-    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, batch_size=64),
-    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, batch_size=64),
+    dict(path='meta-llama/Llama-3.1-8B-Instruct', tp=1, batch_size=64, parameters='8B'),
+    dict(path='meta-llama/Llama-3.1-70B-Instruct', tp=8, batch_size=64, parameters='70B'),
+    dict(path='meta-llama/Llama-3.3-70B-Instruct', tp=8, batch_size=64, parameters='70B'),
+    dict(path='Qwen/Qwen2.5-7B-Instruct', tp=1, batch_size=64, parameters='7B'),
+    dict(path='Qwen/Qwen2.5-32B-Instruct', tp=4, batch_size=64, parameters='32B'),
+    dict(path='Qwen/Qwen2.5-72B-Instruct', tp=8, batch_size=64, parameters='72B'),
+    dict(path='internlm/internlm3-8b-instruct', tp=1, batch_size=64, parameters='8B'),
+    dict(path='google/gemma-2-27b-it', tp=4, batch_size=64, parameters='27B'),
+    dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, batch_size=64, parameters='34B'),
+    dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, batch_size=64, parameters='123B'),
     # mathematical
-    dict(path='deepseek-ai/deepseek-math-7b-rl', tp=1, batch_size=64),
-    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', tp=1, batch_size=64),
-    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, batch_size=64),
-    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64),
+    dict(path='deepseek-ai/deepseek-math-7b-rl', tp=1, batch_size=64, parameters='7B', mathematical=True),
+    dict(path='Qwen/Qwen2.5-Math-7B-Instruct', tp=1, batch_size=64, parameters='7B', mathematical=True),
+    dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, batch_size=64, parameters='72B', mathematical=True),
+    dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64, parameters='72B', mathematical=True),
 ]
+
+# What the leaderboard says of these models; in an entry above, of one. No score depends on it.
+open_source = True
+mathematical = False
+o1_like = False
 
 # Sampling. Temperature 0.0 is the greedy run: one answer a question, once a model; it is added where the
 # list has none, unless greedy = False.

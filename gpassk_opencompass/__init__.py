@@ -31,6 +31,7 @@ _HOMES = {
     'Pair': 'judges',
     'RuleJudge': 'judges.rule',
     'Samples': 'scoring',
+    'SeededCompletions': 'plugin',
     'SeededGenInferencer': 'plugin',
     'SeededHuggingFace': 'plugin',
     'SeededOpenAISDK': 'plugin',

@@ -193,7 +193,7 @@ def browser() -> Iterator[Page]:
 
 def nasty_board() -> Board:
     """Three sampled models and a greedy run, on questions with Chinese, LaTeX and hostile text."""
-    sampled = [made_up_result(f'{name}_t0-7_l99', skill, QUESTIONS) for name, skill in SKILLS.items()]
+    sampled = [made_up_result(f'{name}_t0.7_l99', skill, QUESTIONS) for name, skill in SKILLS.items()]
     return one_board([*sampled, made_up_result('weak-1B_t0_l99', 0.2, QUESTIONS, n=1)])
 
 

@@ -170,8 +170,16 @@ def _server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict[str, Any
     with JudgeServer(served) as server:
         yield {'url': server.url}
         for asked in server.asked:
-            body = {key: value for key, value in asked.body.items() if key not in ('messages', 'seed')}
-            record(asked.prompt, asked.body.get('seed'), body)
+            own = ('messages', 'prompt', 'seed')
+            body = {key: value for key, value in asked.body.items() if key not in own}
+            record(_text_of(asked.prompt), asked.body.get('seed'), body)
+
+
+def _text_of(prompt: Any) -> str:
+    """A prompt as a text; the tokens of one are those of the shipped model."""
+    if isinstance(prompt, str):
+        return prompt
+    return str(import_module('transformers').AutoTokenizer.from_pretrained(MODEL).decode(prompt))
 
 
 @contextmanager
@@ -198,6 +206,7 @@ ENGINES: dict[str, Any] = {
     'vllm': fake_vllm,
     'huggingface': _huggingface,
     'openai': _openai,
+    'completions': _openai,
     'lmdeploy_server': _lmdeploy_server,
 }
-SERVERS = ('openai', 'lmdeploy_server')
+SERVERS = ('openai', 'completions', 'lmdeploy_server')

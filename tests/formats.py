@@ -11,7 +11,7 @@ from typing import Any
 from doc_pages import page
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from gpassk_opencompass.sweep import Entry
+from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 
 Json = dict[str, Any]
 SCHEMAS = {
@@ -86,9 +86,10 @@ def valid_values() -> dict[str, Json]:
         30,
         'ab' * 8,
         'ab' * 32,
+        facts=ModelFacts(True, False, False, '7B', 'https://example.org/m'),
     )
     return {
         'result': json.loads(json_blocks[0].text),
         'verdict': json.loads(json_blocks[1].text),
-        'manifest': on_disk(vars(entry)),
+        'manifest': json.loads(manifest_text([entry])),
     }

@@ -16,20 +16,24 @@ from aiohttp import web
 from gpassk_opencompass import Verdict
 from gpassk_opencompass.judges.llm.canaries import CANARIES
 
+TEXTS = '/v1/completions'
+"""Where texts are completed."""
+
 
 class Asked(NamedTuple):
     """A request that came in."""
 
     number: int
     """Of this server, from 0."""
-    prompt: str
+    prompt: Any
+    """The last message of a chat; of a text the tokens, or what else was sent."""
     body: dict[str, Any]
     headers: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Say:
-    """A chat completion, after `delay` seconds."""
+    """A completion of the chat or of the text that was sent, after `delay` seconds."""
 
     text: str | None
     finish_reason: str | None = 'stop'
@@ -39,7 +43,11 @@ class Say:
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(self.delay)
-        return web.json_response(completion(self.text, self.finish_reason) | self.more)
+        reply = completion(self.text, self.finish_reason) | self.more
+        if request.path == TEXTS:
+            for choice in reply['choices']:
+                choice['text'] = choice.pop('message')['content']
+        return web.json_response(reply)
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,7 @@ class JudgeServer:
     async def _start(self) -> None:
         app = web.Application(client_max_size=2**30)
         app.router.add_post('/v1/chat/completions', self._answer)
+        app.router.add_post(TEXTS, self._answer)
         if self._models is not None:
             app.router.add_get('/v1/models', self._list_models)
         for place in self._places:
@@ -167,8 +176,10 @@ class JudgeServer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        asked = Asked(len(self.asked), body['messages'][-1]['content'], body, dict(request.headers))
-        if self._fit() and (right := right_verdict(asked.prompt)):
+        is_text = request.path == TEXTS
+        prompt = body['prompt'] if is_text else body['messages'][-1]['content']
+        asked = Asked(len(self.asked), prompt, body, dict(request.headers))
+        if not is_text and self._fit() and (right := right_verdict(asked.prompt)):
             self.canaries.append(asked)
             return await Say(right).respond(request)
         self.asked.append(asked)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ABBR = 'm{}_t1-0_l100'
+ABBR = 'm{}_t1.0_l100'
 """A sampled run of the model m1, m2, …"""
 
 GREEDY = 'm{}_t0_l100'

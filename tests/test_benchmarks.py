@@ -416,7 +416,7 @@ def test_a_long_model_name_is_the_same_everywhere(tmp_path: Path) -> None:
     text = BASE.replace("path='org/model-7b'", f"path='/checkpoints/{'run-' * 80}'")
     [(file, config)] = expanded(tmp_path, text).items()
     (model,), (dataset,) = config['models'], config['datasets']
-    assert file == f'{model["abbr"]}@{dataset["abbr"]}.py'
+    assert file == f'{model["abbr"].replace(".", "-")}@{dataset["abbr"]}.py'
     assert len(file.encode()) < 255
     assert str(RunName.parse(file)) == file
 

@@ -299,6 +299,6 @@ def test_all_pages_show_the_same_demo() -> None:
         assert len(rows) == 2
         assert all(row.items() <= first[row['model']].items() for row in rows), shown
     [seeded, *_] = page('engines').rows('requests')
-    hot = first['demo_t1-0_rs42_l40']
+    hot = first['demo_t1.0_rs42_l40']
     shown_there = [hot[name].split()[0] for name in ('G-Pass@16_0.5', 'G-Pass@16_1.0', 'mG-Pass@16')]
     assert seeded[4:] == shown_there

@@ -116,7 +116,7 @@ def test_the_home_directory_is_written_out(engine: str, monkeypatch: pytest.Monk
     model = config['models'][0]
     loads = engine in {'turbomind', 'pytorch', 'vllm', 'huggingface'}
     assert model['path'] == ('/home/me/models/m' if loads else '~/models/m')
-    assert model['abbr'].startswith('m_t1-0')
+    assert model['abbr'].startswith('m_t1.0')
     assert model.get('tokenizer_path') == ('/home/me/t' if tokenizer else None)
 
 

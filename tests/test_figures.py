@@ -72,7 +72,7 @@ ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'n
 
 def small_board(n: int = 8, k: int = 4) -> Board:
     """Two runs of one model on ten questions, and its greedy run."""
-    runs = [made_result(f'm_t{t}_l64', list(c), n, [k]) for t, c in (('0-3', COUNTS), ('1-0', COUNTS[::-1]))]
+    runs = [made_result(f'm_t{t}_l64', list(c), n, [k]) for t, c in (('0.3', COUNTS), ('1.0', COUNTS[::-1]))]
     return board_of([*runs, made_result('m_t0_l64', [1, 0] * 5, 1)])
 
 
@@ -143,7 +143,7 @@ def test_bands_are_the_clustered_intervals_and_stop_where_those_are_refused() ->
 
 def test_a_threshold_of_one_seventh_asks_for_one_of_seven() -> None:
     """τ = i/k has no binary or decimal rounding in it: the first point is pass@7."""
-    board = board_of([made_result('m_t1-0_l64', COUNTS, 8, [7])])
+    board = board_of([made_result('m_t1.0_l64', COUNTS, 8, [7])])
     with house_style():
         [line] = only(thresholds(board)).figure.axes[0].lines
     assert line.get_ydata()[0] == pytest.approx(100 * np.mean([share_of_draws(c, 8, 7, 1) for c in COUNTS]))
@@ -245,7 +245,7 @@ def test_sensitivity_keeps_the_other_settings_fixed() -> None:
 
 def test_nothing_to_show_is_left_out_with_a_reason() -> None:
     """One run at n = k, no greedy run, no second setting: three families have nothing, and say why."""
-    board = board_of([made_result('m_t0-3_l64', COUNTS, 8, [8])])
+    board = board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])])
     with house_style():
         found = list(drawings(board))
     reasons = {one.name: one.reason for one in found if isinstance(one, LeftOut)}
@@ -348,7 +348,7 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
 def test_bars_stay_within_the_figure() -> None:
     """Intervals reach further than the points, the more so where models are few."""
     runs = [
-        made_result('m_t0-3_l64', [0, 4, 4, 2] * 6, 4, [4]),
+        made_result('m_t0.3_l64', [0, 4, 4, 2] * 6, 4, [4]),
         made_result('m_t0_l64', [0, 1, 1, 0] * 6, 1),
     ]
     with house_style():
@@ -411,7 +411,7 @@ def test_what_no_font_can_draw_is_written_as_python_writes_it() -> None:
 def test_without_a_chinese_font_notes_are_spelt_like_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of runs without an interval, too: a glyph that is missing would be a box."""
     monkeypatch.setattr(labels, '_glyphs', lambda: (frozenset(range(0x250)),))
-    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0-3', '0-7')]
+    runs = [made_result(f'千问_t{t}_l64', [0, 1, 2] * 8, 4, [4]) for t in ('0.3', '0.7')]
     with house_style():
         for one in drawings(board_of(runs)):
             if isinstance(one, Drawing):
@@ -475,8 +475,8 @@ def test_many_runs_have_pages() -> None:
 def test_a_small_board_in_every_way_is_drawn(tmp_path: Path) -> None:
     """One question of one problem, all right or all wrong, k = 2, and runs with different n."""
     for number, c in enumerate(([0], [4])):
-        assert write_figures([board_of([made_result('m_t1-0_l64', c, 4, [2])])], tmp_path / str(number))
-    mixed = board_of([made_result('a_t1-0_l64', COUNTS, 8, [4]), made_result('b_t1-0_l64', COUNTS, 16, [4])])
+        assert write_figures([board_of([made_result('m_t1.0_l64', c, 4, [2])])], tmp_path / str(number))
+    mixed = board_of([made_result('a_t1.0_l64', COUNTS, 8, [4]), made_result('b_t1.0_l64', COUNTS, 16, [4])])
     assert write_figures([mixed], tmp_path / 'mixed')
 
 
@@ -534,7 +534,7 @@ def test_a_family_without_sampled_runs_gets_no_board() -> None:
 
 def test_both_families_of_greedy_runs_say_what_is_missing() -> None:
     """Reasons, not empty pictures."""
-    board = board_of([made_result('m_t1-0_l64', COUNTS, 8, [4])])
+    board = board_of([made_result('m_t1.0_l64', COUNTS, 8, [4])])
     assert [type(one) for family in (potential, gap) for one in family(board)] == [LeftOut, LeftOut]
     with house_style():
         assert isinstance(only(samples(board)), Drawing)

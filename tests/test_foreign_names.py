@@ -16,7 +16,7 @@ from gpassk_opencompass.tables import Table, markdown_cell, markdown_line
 from gpassk_opencompass.unseen import escaped
 
 GOOD = [
-    'Qwen2.5-7B_t1-0_rs42_l8192',
+    'Qwen2.5-7B_t1.0_rs42_l8192',
     'a|b',
     'org/model',
     'a*b',
@@ -26,7 +26,7 @@ GOOD = [
     '1e5',
     'R&D <3',
     'C#',
-    '_t1-0_l8192',
+    '_t1.0_l8192',
 ]
 
 LIVE = [
@@ -68,7 +68,7 @@ def test_a_name_is_shown_as_it_is_and_does_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    'name', ['Qwen2.5-7B_t1-0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
+    'name', ['Qwen2.5-7B_t1.0_rs42_l8192', 'org/model', 'm [v2]', 'G-Pass@16_0.5', '58.33 [38.3, 76.0]']
 )
 def test_usual_names_and_scores_need_no_escapes(name: str) -> None:
     """On a terminal the same table is read as it is written."""

@@ -126,16 +126,16 @@ def test_a_manifest_can_say_that_a_run_is_greedy(tmp_path: Path) -> None:
 
 def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) -> None:
     """The same max_out_len if there is one, else the largest, as a sweep makes it."""
-    for name in ('m1_t1-0_l100', 'm1_t1-0_l50', 'm2_t1-0_l50'):
+    for name in ('m1_t1.0_l100', 'm1_t1.0_l50', 'm2_t1.0_l50'):
         write_result(tmp_path, name, THIRDS)
     for name in ('m1_t0_l100', 'm1_t0_l200', 'm1_t0_l70', 'm2_t0_l20'):
         write_result(tmp_path, name, [1] * 24, n=1)
     [board], left_out = boards_of(tmp_path)
     notes = {entry.name: entry.greedy_note for entry in board.entries}
     assert notes == {
-        'm1_t1-0_l100': '',
-        'm1_t1-0_l50': 'greedy run with max_out_len 200',
-        'm2_t1-0_l50': 'greedy run with max_out_len 20',
+        'm1_t1.0_l100': '',
+        'm1_t1.0_l50': 'greedy run with max_out_len 200',
+        'm2_t1.0_l50': 'greedy run with max_out_len 20',
     }
     assert len(left_out) == 1
     assert left_out[0].endswith('another greedy run of its model stands beside its samples')

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -23,11 +26,12 @@ EXAMPLE = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202
 words = st.text('AZaz09', min_size=1, max_size=5)
 axis = st.lists(words, min_size=1, max_size=4, unique=True).map(tuple)
 model_names = st.one_of(
-    st.text('aZ9_-+é模', min_size=1, max_size=20),
-    st.lists(st.sampled_from(['m', '_t', '_p0', '_k', '_rp', '_rs', '_l', '0', '1-0', '-']), min_size=1).map(
-        ''.join
-    ),
-    st.text('aZ9_-+é模', min_size=80, max_size=400),
+    st.text('aZ9_-+.é模', min_size=1, max_size=20),
+    st.lists(
+        st.sampled_from(['m', '_t', '_p0', '_k', '_rp', '_rs', '_sl', '_l', '0', '1-0', '2.5', '-', '.']),
+        min_size=1,
+    ).map(''.join),
+    st.text('aZ9_-+.é模', min_size=80, max_size=400),
 )
 settings = st.builds(
     Settings,
@@ -37,6 +41,7 @@ settings = st.builds(
     top_k=st.none() | st.integers(0, 10**4),
     repetition_penalty=st.none() | st.floats(0, 10**20, exclude_min=True),
     random_seed=st.none() | st.integers(0, 2**64 - 1),
+    serial_links=st.none() | st.integers(0, 64),
 )
 
 
@@ -70,18 +75,72 @@ def test_the_documented_name() -> None:
     [
         (Settings(8192, temperature=0.0), 'm_t0_l8192'),
         (Settings(8192, temperature=-0.0), 'm_t0_l8192'),
-        (Settings(8192, temperature=1), 'm_t1-0_l8192'),
+        (Settings(8192, temperature=1), 'm_t1.0_l8192'),
         (Settings(8192), 'm_l8192'),
-        (Settings(1, temperature=1e-05), 'm_t0-00001_l1'),
-        (Settings(1, temperature=0.30000000000000004), 'm_t0-30000000000000004_l1'),
-        (Settings(1, repetition_penalty=1e22), 'm_rp10000000000000000000000-0_l1'),
+        (Settings(1, temperature=1e-05), 'm_t0.00001_l1'),
+        (Settings(1, temperature=0.30000000000000004), 'm_t0.30000000000000004_l1'),
+        (Settings(1, repetition_penalty=1e22), 'm_rp10000000000000000000000.0_l1'),
         (Settings(1, top_k=0, random_seed=0), 'm_k0_rs0_l1'),
+        (Settings(1, random_seed=0, serial_links=2), 'm_rs0_sl2_l1'),
     ],
 )
 def test_numbers_in_names(settings: Settings, text: str) -> None:
-    """Numbers are positional with `-` for the point; what is not passed has no part."""
+    """Numbers are positional; what is not passed has no part. With `-` for the point they are read, too."""
     assert str(ModelName('m', settings)) == text
     assert ModelName.parse(text) == ModelName('m', settings)
+    assert ModelName.parse(text.replace('.', '-')) == ModelName('m', settings)
+
+
+def test_a_file_name_has_no_points_and_an_abbreviation_has_the_models_name() -> None:
+    """As the published expander does it: a config is called `abbr.replace('.', '-')`."""
+    run = RunName(
+        ModelName('Qwen2.5-72B-Instruct', Settings(8192, 1.0, 0.8, 50, 1.0, 42)),
+        DatasetName('LiveMathBench-v202412', (4, 8, 16), 48),
+    )
+    assert str(run.model) == 'Qwen2.5-72B-Instruct_t1.0_p0.8_k50_rp1.0_rs42_l8192'
+    assert str(run) == (
+        'Qwen2-5-72B-Instruct_t1-0_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
+    )
+
+
+def written_by_0_1_0(model: str, settings: Settings) -> str:
+    """The abbreviation as version 0.1.0 wrote it: every point a dash, then cut by bytes and a hash."""
+    name = re.sub(r'[^\w+-]', '-', model)
+    if len(name.encode()) > 96:
+        head = name.encode()[:87].decode(errors='ignore')
+        name = f'{head}~{hashlib.sha256(name.encode()).hexdigest()[:8]}'
+    for tag, value in (('t', settings.temperature), ('p', settings.top_p)):
+        name += '' if value is None else f'_{tag}{f"{value:.4f}".rstrip("0").replace(".", "-")}'
+    return f'{name}_l{settings.max_out_len}'
+
+
+@pytest.mark.slow
+@given(st.text('aZ9-+.é模: ', min_size=1, max_size=400), st.sampled_from([None, 0.25, 0.8]))
+def test_abbreviations_of_earlier_versions_are_read(model: str, top_p: float | None) -> None:
+    """They are what a file name has, so file names stay; told the model's name, they are today's."""
+    settings = Settings(100, 0.3, top_p)
+    before, now = written_by_0_1_0(model, settings), str(ModelName(names.clean(model), settings))
+    assert names.in_file_name(now) == before
+    assert ModelName.parse(before).settings == settings
+    assert names.as_called(before, model) == now
+    assert names.as_called(now, 'another') == now
+
+
+@pytest.mark.parametrize(
+    ('abbr', 'model', 'called'),
+    [
+        ('Qwen2-5-7B_t0-3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0.3_l9'),
+        ('Qwen2-5-7B_t0-3_l9', 'other', 'Qwen2-5-7B_t0.3_l9'),
+        ('Qwen2.5-7B_t0.3_l9', 'Qwen2-5-7B', 'Qwen2.5-7B_t0.3_l9'),
+        ('Qwen2-5-7B_t0.3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0.3_l9'),
+        ('my-2-5-model', 'my-2.5-model', 'my-2-5-model'),
+        ('Qwen2.5-7B_t0-3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0-3_l9'),
+        ('m_t' + '9' * 5000 + '_l9', 'm', 'm_t' + '9' * 5000 + '_l9'),
+    ],
+)
+def test_what_a_model_is_called(abbr: str, model: str, called: str) -> None:
+    """Only a name of a run is written anew, and only with a name that it can have."""
+    assert names.as_called(abbr, model) == called
 
 
 @pytest.mark.parametrize(
@@ -135,6 +194,7 @@ def test_names_round_trip(model: str, settings: Settings, dataset: DatasetName) 
         assume(False)
     again = RunName.parse(str(run))
     assert str(again) == str(run)
+    assert ModelName.parse(str(run.model)).settings == settings
     assert (again.model.settings, again.dataset.ks, again.dataset.n, again.dataset.cot) == (
         settings,
         dataset.ks,
@@ -145,11 +205,12 @@ def test_names_round_trip(model: str, settings: Settings, dataset: DatasetName) 
         (again.model.model, model, names.MAX_MODEL),
         (again.dataset.label, dataset.label, names.MAX_LABEL),
     ):
-        if len(whole.encode()) <= limit:
-            assert written == whole
+        there = whole.replace('.', '-')
+        if len(there.encode()) <= limit:
+            assert written == there
         else:
             assert len(written.encode()) <= limit
-            assert whole.startswith(written.partition('~')[0])
+            assert there.startswith(written.partition('~')[0])
 
 
 @given(live_math_bench_names)
@@ -216,6 +277,7 @@ def test_different_runs_have_different_names(one: tuple[str, Settings], two: tup
         first, second = ModelName(*one), ModelName(*two)
     except InputError:
         assume(False)
+    assume(max(len(first.model), len(second.model)) <= names.MAX_MODEL or '.' not in one[0] + two[0])
     assert (str(first) == str(second)) == (first == second)
 
 
@@ -227,7 +289,8 @@ def test_different_runs_have_different_names(one: tuple[str, Settings], two: tup
         ('', Settings(10)),
         ('a/b', Settings(10)),
         ('a@b', Settings(10)),
-        ('Qwen2.5', Settings(10)),
+        ('.Qwen', Settings(10)),
+        ('phi_t1.0', Settings(10, top_p=0.5)),
         ('m', Settings(10, temperature=float('nan'))),
         ('m', Settings(10, temperature=-0.5)),
     ],
@@ -287,6 +350,8 @@ def test_a_data_set_name_that_opencompass_could_not_use() -> None:
         'm_l10@LiveMathBench-v202412-k4-r0',
         'm_l10@AIME2024-k4-n12',
         'm_t1_l10@AIME2024-k4-r3',
+        'm_t0.3_l10@AIME2024-k4-r3',
+        'Qwen2.5_l10@AIME2024-k4-r3',
         'm_l10@LiveMathBench-v202412-CNMO_CCEE_AMC_WLPMC-cn_en-k4-r3',
     ],
 )
@@ -297,7 +362,8 @@ def test_other_names_are_not_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('model', 'text'), [('Qwen2.5-7B', 'Qwen2-5-7B'), ('llama3:8b', 'llama3-8b'), ('a@b c', 'a-b-c')]
+    ('model', 'text'),
+    [('Qwen2.5-7B', 'Qwen2.5-7B'), ('llama3:8b', 'llama3-8b'), ('a@b c', 'a-b-c'), ('.x', '-x')],
 )
 def test_clean(model: str, text: str) -> None:
     """What cannot stand in a name becomes `-`."""

@@ -48,9 +48,10 @@ def test_a_first_template_for_their_engine_expands(tmp_path: Path, packages: Pat
     assert "dict(path='their-13b', api_addr='http://localhost:9000', batch_size=8)," in template
     gpassk(tmp_path, packages, 'expand', 'template.py', *overrides(LINES))
     found = {path.name: load(path) for path in (tmp_path / 'opencompass_configs').glob('*.py')}
-    model = 'their-13b_t1-0_p0-8_rs42_l8192'
-    assert set(found) == {f'{model}@{name}-k4_8_16-r3.py' for name in ('Contest2026', 'AIME2024')}
-    config = found[f'{model}@Contest2026-k4_8_16-r3.py']
+    model = 'their-13b_t1.0_p0.8_rs42_l8192'
+    file = f'{model}@{{}}-k4_8_16-r3.py'.replace('.', '-', 2)
+    assert set(found) == {file.format(name) for name in ('Contest2026', 'AIME2024')}
+    config = found[file.format('Contest2026')]
     assert config['models'][0] == {
         'type': 'theirs.model.TheirModel',
         'abbr': model,

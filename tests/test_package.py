@@ -156,6 +156,7 @@ ROOMS = {
     'responses': {'answers', 'results'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
+    'votes': {'answers'},
     'report': {
         'errors',
         'files',
@@ -168,6 +169,7 @@ ROOMS = {
         'uncertainty',
         'unseen',
         'version',
+        'votes',
     },
     'studies': {
         'answers',
@@ -202,6 +204,7 @@ ROOMS = {
         'tables',
         'uncertainty',
         'unseen',
+        'votes',
     },
     'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
@@ -289,7 +292,7 @@ PACKAGES = {
     'sympy': {'judges'},
     'tokenizers': {'demo'},
     'torch': {'demo', 'plugin', 'studies'},
-    'transformers': {'demo', 'studies'},
+    'transformers': {'demo', 'plugin', 'studies'},
     'vllm': {'plugin'},
     'yarl': {'chat', 'judges', 'plugin'},
 }

@@ -123,11 +123,11 @@ def test_answers_are_packed_with_verdict_judge_and_frequency(tmp_path: Path) -> 
 
 def test_the_page_is_given_the_note_on_a_greedy_run(tmp_path: Path) -> None:
     """And an empty one where there is nothing to say."""
-    runs = [made_up_result(f'{name}_t{t}_l99', 0.5, QUESTIONS) for name, t in (('a', '1-0'), ('b', '1-0'))]
+    runs = [made_up_result(f'{name}_t{t}_l99', 0.5, QUESTIONS) for name, t in (('a', '1.0'), ('b', '1.0'))]
     greedy = made_up_result('a_t0_l200', 0.5, QUESTIONS, n=1)
     _, content = page_of(tmp_path, *runs, greedy)
     notes = {entry['name']: entry['greedyNote'] for entry in content['boards'][0]['entries']}
-    assert notes == {'a_t1-0_l99': 'greedy run with max_out_len 200', 'b_t1-0_l99': ''}
+    assert notes == {'a_t1.0_l99': 'greedy run with max_out_len 200', 'b_t1.0_l99': ''}
 
 
 def test_the_greedy_run_keeps_its_place_when_questions_are_ordered_otherwise(tmp_path: Path) -> None:

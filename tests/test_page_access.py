@@ -35,14 +35,14 @@ def test_everything_can_be_done_from_the_keyboard(shown: Page, board: Board) -> 
     press(Keys.ENTER)
     assert shown.find('[data-column=name]').get_attribute('aria-sort') == 'ascending'
     tab_to('weak')
-    assert press(Keys.ENTER).text == 'weak-1B_t0-7_l99'
+    assert press(Keys.ENTER).text == 'weak-1B_t0.7_l99'
     tab_to('q0')
     press(Keys.ENTER)
     assert shown.wait_for('#question h3').text == 'Question q0'
     assert shown.driver.switch_to.active_element.text == 'Question q0'
     shown.button('Close').send_keys(Keys.ENTER)
     assert not shown.find('#model').is_displayed()
-    assert shown.driver.switch_to.active_element.text == 'weak-1B_t0-7_l99'
+    assert shown.driver.switch_to.active_element.text == 'weak-1B_t0.7_l99'
 
 
 def test_every_control_has_a_name_and_every_table_its_heads(shown: Page) -> None:

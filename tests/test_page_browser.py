@@ -48,14 +48,14 @@ def test_the_first_view_shows_scores_and_intervals_of_the_library(shown: Page, b
 def test_a_note_on_the_greedy_run_is_read_beside_it(page: Page, tmp_path: Path) -> None:
     """In the table and with the facts of its model."""
     questions = [(f'Question {number}', '42') for number in range(24)]
-    sampled = made_up_result('m_t1-0_l50', 0.5, questions)
+    sampled = made_up_result('m_t1.0_l50', 0.5, questions)
     made = made_up_result('m_t0_l99', 0.5, questions, n=1)
     greedy = replace(made, record={'gpassk': {**made.block, 'unjudged': 2}})
     note = 'greedy run with max_out_len 99; greedy run with 2 of 24 samples unjudged'
     with showing(page, one_board([sampled, greedy]), tmp_path) as shown:
         [cell] = shown.all('#rows td:nth-child(4)')
         assert cell.find_element('css selector', '.remark').text == note
-        shown.button('m_t1-0_l50').click()
+        shown.button('m_t1.0_l50').click()
         assert note in shown.find('#model dl').text
 
 
@@ -87,7 +87,7 @@ def test_a_column_sorts_both_ways_and_says_so(shown: Page, board: Board) -> None
 def test_the_filter_keeps_models_with_all_words(shown: Page) -> None:
     """In any order and case, and it says how many are left."""
     shown.set('#filter', '1b WEAK')
-    assert shown.column(2) == ['weak-1B_t0-7_l99']
+    assert shown.column(2) == ['weak-1B_t0.7_l99']
     assert shown.find('#shown').text == '1 of 3 models'
     shown.set('#filter', 'nobody')
     assert shown.find('#empty').is_displayed()
@@ -143,12 +143,12 @@ def test_a_group_of_questions_is_scored_by_itself(shown: Page, board: Board) -> 
 
 def test_two_models_are_compared_as_the_library_does(shown: Page, board: Board) -> None:
     """Difference, interval, p-value, and what pairing brings."""
-    shown.choose('#first', 'weak-1B_t0-7_l99')
-    shown.choose('#second', 'steady-10B_t0-7_l99')
+    shown.choose('#first', 'weak-1B_t0.7_l99')
+    shown.choose('#second', 'steady-10B_t0.7_l99')
     shown.choose('#metric', 'G-Pass@4_0.5')
     by_name = {entry.name: entry.result.values(Metric.parse('G-Pass@4_0.5')) for entry in board.entries}
     expected = compare(
-        by_name['weak-1B_t0-7_l99'], by_name['steady-10B_t0-7_l99'], board.entries[0].result.problems
+        by_name['weak-1B_t0.7_l99'], by_name['steady-10B_t0.7_l99'], board.entries[0].result.problems
     )
     facts = [fact.text for fact in shown.all('#comparison dd')]
     assert facts[0] == f'{100 * expected.difference:+.2f} points'.replace('-', '−')
@@ -160,8 +160,8 @@ def test_two_models_are_compared_as_the_library_does(shown: Page, board: Board) 
 
 def test_a_model_compared_with_itself_gives_no_interval(shown: Page) -> None:
     """It says why."""
-    shown.choose('#first', 'weak-1B_t0-7_l99')
-    shown.choose('#second', 'weak-1B_t0-7_l99')
+    shown.choose('#first', 'weak-1B_t0.7_l99')
+    shown.choose('#second', 'weak-1B_t0.7_l99')
     assert 'No interval: too few problems differ: 0.0 in effect' in shown.find('#comparison').text
 
 

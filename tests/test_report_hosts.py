@@ -72,7 +72,7 @@ def again(folder: Path, time: str, name: str = 'someone/demo') -> None:
 
 
 def beside(
-    folder: Path, change: Callable[[dict[str, Any]], object] = bool, model: str = 'other_t0-7_l40'
+    folder: Path, change: Callable[[dict[str, Any]], object] = bool, model: str = 'other_t0.7_l40'
 ) -> Path:
     """The recorded run as OpenCompass would have written it, changed."""
     record = copy.deepcopy(dict(read(details_in(RECORDED)).record))
@@ -99,7 +99,7 @@ def judged_by(**other: Any) -> Callable[[dict[str, Any]], object]:
 def test_details_tell_all_that_a_record_of_opencompass_tells() -> None:
     """Names and settings as a sweep writes them, the counts, and who judged with which packages."""
     result = read(details_in(RECORDED))
-    assert (result.host, result.model_abbr, result.model) == ('lighteval', 'demo_t1-0_p0-9_l40', 'demo')
+    assert (result.host, result.model_abbr, result.model) == ('lighteval', 'demo_t1.0_p0.9_l40', 'demo')
     assert (result.benchmark, result.dataset_abbr) == (BENCHMARK, f'{BENCHMARK}-k4_8-r1')
     assert result.settings == Settings(40, temperature=1.0, top_p=0.9)
     assert (result.n, result.block['k'], len(result.uids), len(set(result.problems))) == (8, [4, 8], 48, 24)
@@ -124,13 +124,13 @@ def test_two_hosts_stand_in_one_table_marked(tmp_path: Path, saved: Path) -> Non
     output = tmp_path / 'report'
     assert main(['report', str(tmp_path / 'oc'), str(saved), '-o', str(output), '--only', 'tables']) == 0
     text = (output / 'leaderboard.md').read_text(encoding='utf-8')
-    assert '| demo_t1-0_p0-9_l40 (lighteval)' in text
-    assert '| other_t0-7_l40 (opencompass)' in text
+    assert '| demo_t1.0_p0.9_l40 (lighteval)' in text
+    assert '| other_t0.7_l40 (opencompass)' in text
     assert 'Runs of lighteval and opencompass stand together' in text
     assert "the prompt around a question and the chat template are each host's own" in text
     assert {(score.run, score.host) for score in read_scores(output / 'scores.csv')} == {
-        ('demo_t1-0_p0-9_l40 (lighteval)', 'lighteval'),
-        ('other_t0-7_l40 (opencompass)', 'opencompass'),
+        ('demo_t1.0_p0.9_l40 (lighteval)', 'lighteval'),
+        ('other_t0.7_l40 (opencompass)', 'opencompass'),
     }
 
 
@@ -153,7 +153,7 @@ def test_equal_counts_are_equal_scores_and_share_their_rank(tmp_path: Path, save
 def test_one_host_has_neither_mark_nor_warning(saved: Path) -> None:
     """A report of one host reads as ever."""
     board = board_of(saved)
-    assert [one.name for one in board.entries] == ['demo_t1-0_p0-9_l40']
+    assert [one.name for one in board.entries] == ['demo_t1.0_p0.9_l40']
     assert board.notes == []
 
 
@@ -191,7 +191,7 @@ def test_judges_that_differ_in_more_stay_apart(tmp_path: Path, saved: Path, othe
 def test_packages_of_one_host_stay_apart(tmp_path: Path, saved: Path) -> None:
     """Where one host has two versions, nobody could say beside which the other host stands."""
     for number, version in enumerate(('0.8.0', '0.9.0')):
-        beside(tmp_path / version, judged_by(**{'math-verify': version}), f'm{number}_t0-7_l40')
+        beside(tmp_path / version, judged_by(**{'math-verify': version}), f'm{number}_t0.7_l40')
     found, _ = boards(collect([tmp_path, saved]).results)
     assert [len(board.entries) for board in found] == [1, 1, 1]
 
@@ -225,7 +225,7 @@ def test_models_of_one_name_from_two_owners_are_two_runs(tmp_path: Path) -> None
     again(tmp_path, '2026-01-01T00-00-00.5')
     again(tmp_path, '2026-01-02T00-00-00.5', 'else/demo')
     assert [result.whole_name for result in collect([tmp_path]).results] == ['else/demo', 'someone/demo']
-    name = 'demo_t1-0_p0-9_l40'
+    name = 'demo_t1.0_p0.9_l40'
     assert {entry.name for entry in board_of(tmp_path).entries} == {
         f'{name} (else/demo)',
         f'{name} (someone/demo)',
@@ -239,9 +239,9 @@ def test_one_model_with_two_lists_of_k_is_two_runs(tmp_path: Path, saved: Path) 
     rewrite(first, block_with(k=[4]))
     beside(tmp_path / 'oc')
     assert {entry.name for entry in board_of(tmp_path).entries} == {
-        'demo_t1-0_p0-9_l40 (lighteval, k4-r2)',
-        'demo_t1-0_p0-9_l40 (lighteval, k4_8-r1)',
-        'other_t0-7_l40 (opencompass)',
+        'demo_t1.0_p0.9_l40 (lighteval, k4-r2)',
+        'demo_t1.0_p0.9_l40 (lighteval, k4_8-r1)',
+        'other_t0.7_l40 (opencompass)',
     }
 
 
@@ -257,7 +257,7 @@ def test_the_results_file_may_lie_elsewhere(saved: Path) -> None:
     (saved / 'elsewhere').mkdir()
     summary_in(saved).rename(saved / 'elsewhere' / summary_in(saved).name)
     shutil.rmtree(saved / 'results')
-    assert [result.model_abbr for result in collect([saved]).results] == ['demo_t1-0_p0-9_l40']
+    assert [result.model_abbr for result in collect([saved]).results] == ['demo_t1.0_p0.9_l40']
 
 
 def test_results_without_details_are_named(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -453,7 +453,7 @@ def test_compare_takes_a_folder_of_lighteval(
     published = tmp_path / 'published.json'
     published.write_text(json.dumps({'demo': {'mG-Pass@8': {BENCHMARK: 20.0}}}))
     assert main(['compare', str(saved), str(published)]) == 0
-    assert '| demo_t1-0_p0-9_l40 | demo' in capsys.readouterr().out
+    assert '| demo_t1.0_p0.9_l40 | demo' in capsys.readouterr().out
 
 
 def test_compare_pairs_the_runs_of_two_hosts(
@@ -494,8 +494,8 @@ def test_the_page_shows_both_hosts(tmp_path: Path, saved: Path) -> None:
     beside(tmp_path / 'oc')
     content = page.page_content([board_of(tmp_path / 'oc', saved)])
     assert [one['name'] for one in content['boards'][0]['entries']] == [
-        'demo_t1-0_p0-9_l40 (lighteval)',
-        'other_t0-7_l40 (opencompass)',
+        'demo_t1.0_p0.9_l40 (lighteval)',
+        'other_t0.7_l40 (opencompass)',
     ]
     assert content['boards'][0]['reason'].startswith('Runs of lighteval and opencompass stand together')
 

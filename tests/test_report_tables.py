@@ -31,8 +31,8 @@ from gpassk_opencompass.tables import Table, csv_cell, letter, read_csv_cell
 
 LEADERBOARD = [
     ['model', 'Greedy', 'G-Pass@2_0.5', 'G-Pass@2_0.75', 'G-Pass@2_1.0', 'mG-Pass@2'],
-    ['m2_t1-0_l100', '41.67 [23.4, 62.5]', '77.78 [59.7, 89.2]', *['55.56 [36.8, 72.8]'] * 3],
-    ['m1_t1-0_l100', '–', '61.11 [42.0, 77.3]', *['38.89 [22.7, 58.0]'] * 3],
+    ['m2_t1.0_l100', '41.67 [23.4, 62.5]', '77.78 [59.7, 89.2]', *['55.56 [36.8, 72.8]'] * 3],
+    ['m1_t1.0_l100', '–', '61.11 [42.0, 77.3]', *['38.89 [22.7, 58.0]'] * 3],
 ]
 
 
@@ -67,7 +67,7 @@ def test_contests_and_languages_have_a_table_a_metric(report: Path) -> None:
     part = text.partition('### MATH500-L5: mG-Pass@2 by contest and language')[2]
     found = [cells(line) for line in part.splitlines() if line.startswith('|')][:4]
     assert found[0] == ['model', 'A_cn', 'A_en']
-    assert found[2] == ['m2_t1-0_l100', '55.56 [a]', '55.56 [a]']
+    assert found[2] == ['m2_t1.0_l100', '55.56 [a]', '55.56 [a]']
     assert '[a] no interval: 12 problems, fewer than 20' in part
 
 
@@ -99,15 +99,15 @@ def test_the_json_has_the_published_layout(report: Path) -> None:
 
 def test_a_model_with_two_settings_is_two_models_of_the_json(tmp_path: Path) -> None:
     """By their abbreviations; the link is that of the manifest's path on the hub."""
-    write_result(tmp_path / 'outputs', 'm_t0-3_l100', THIRDS)
-    write_result(tmp_path / 'outputs', 'm_t1-0_l100', HALVES)
+    write_result(tmp_path / 'outputs', 'm_t0.3_l100', THIRDS)
+    write_result(tmp_path / 'outputs', 'm_t1.0_l100', HALVES)
     entry = Entry(
-        'x.py', 't.py', 'm', 'org/m', 'm_t1-0_l100', 'd', {'max_out_len': 100}, 'b', (2,), 4, 24, 's', 'h'
+        'x.py', 't.py', 'm', 'org/m', 'm_t1.0_l100', 'd', {'max_out_len': 100}, 'b', (2,), 4, 24, 's', 'h'
     )
     (tmp_path / 'outputs' / 'manifest.jsonl').write_text(manifest_text([entry]))
     content = json.loads((written(tmp_path / 'outputs', tmp_path / 'r') / 'results.json').read_text())
     links = {model: facts['link'] for model, facts in content.items()}
-    assert links == {'m_t1-0_l100': 'https://huggingface.co/org/m', 'm_t0-3_l100': None}
+    assert links == {'m_t1.0_l100': 'https://huggingface.co/org/m', 'm_t0.3_l100': ''}
 
 
 def test_every_score_has_its_signature(report: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_latex_is_escaped(report: Path) -> None:
     """booktabs, and no bare underscore."""
     text = (report / 'tables' / 'MATH500-L5.tex').read_text()
     assert r'\toprule' in text
-    assert r'm2\_t1-0\_l100 & 41.67 [23.4, 62.5] & 77.78 [59.7, 89.2]' in text
+    assert r'm2\_t1.0\_l100 & 41.67 [23.4, 62.5] & 77.78 [59.7, 89.2]' in text
     assert (report / 'tables' / 'MATH500-L5.groups.tex').is_file()
 
 
@@ -152,7 +152,7 @@ def test_tables_that_share_a_file_have_their_titles_printed(report: Path) -> Non
 
 def test_a_note_on_the_greedy_run_stands_in_every_table(tmp_path: Path) -> None:
     """Another max_out_len and unjudged samples: in Markdown, LaTeX and CSV."""
-    write_result(tmp_path / 'o', 'm_t1-0_l50', THIRDS)
+    write_result(tmp_path / 'o', 'm_t1.0_l50', THIRDS)
     write_result(tmp_path / 'o', 'm_t0_l200', [1] * 10 + [0] * 14, n=1, unjudged=[0] * 22 + [1] * 2)
     folder = written(tmp_path / 'o', tmp_path / 'r')
     note = 'greedy run with max_out_len 200; greedy run with 2 of 24 samples unjudged'
@@ -169,12 +169,12 @@ FORMULAS = ['=HYPERLINK(1)', '+1', '-1', '@x', "'=1", "''-1", "'m", 'm', '\tx']
 
 def test_hedged_responses_stand_below_the_table(tmp_path: Path) -> None:
     """In words, by the name of the run; a run without a count of them has no line."""
-    told, silent = (made_result(f'{name}_t1-0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
+    told, silent = (made_result(f'{name}_t1.0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
     told.record['gpassk'].update(samples=12, hedged=6, truncated=0)
     write_tables([board_of([told, silent])], tmp_path)
     lines = (tmp_path / 'leaderboard.md').read_text().splitlines()
     assert [line for line in lines if line.startswith('- ') and 'asked for' in line] == [
-        '- told_t1-0_l50: 6 of 12 responses state more answers than are asked for and count as incorrect'
+        '- told_t1.0_l50: 6 of 12 responses state more answers than are asked for and count as incorrect'
     ]
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from fake_opencompass import (
 
 from gpassk_opencompass.cli import main, parser_for
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.naming.manifest import Entry, manifest_text
+from gpassk_opencompass.files import digest
+from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
+from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.runs.driver import step_of
 from gpassk_opencompass.runs.plan import planned_runs
@@ -258,6 +261,29 @@ def test_configs_that_the_template_no_longer_gives_are_left_out(
     assert called(sweep) == ['ok']
     assert main(['run', 'configs/old.py', '-w', 'out']) == 0
     assert called(sweep) == ['ok', 'old']
+
+
+def test_a_work_directory_keeps_what_the_manifest_says(sweep: Path) -> None:
+    """A report knows the model without --configs; what the template says later reaches complete runs, too."""
+
+    def facts() -> ModelFacts:
+        [result] = collect([sweep / 'out']).results
+        return result.facts
+
+    configs = write_configs(sweep, 'ok')
+    config = configs / 'ok.py'
+    told = ('m', 'org/m', 'm-ok', 'd-ok', {'max_out_len': 9}, 'd', (2, 4), 4, None)
+    sums = (planned_runs([config]).runs[0].signature or '', digest(config.read_bytes()))
+    for known in (ModelFacts(o1_like=True), ModelFacts(o1_like=True, parameters='7B')):
+        entry = Entry('ok.py', 't.py', *told, *sums, facts=known)
+        (configs / 'manifest.jsonl').write_text(manifest_text([entry]))
+        assert run() == 0
+        assert facts() == known
+    assert called(sweep) == ['ok']
+    config.write_text(config.read_text() + '# edited\n')
+    (configs / 'manifest.jsonl').write_text(manifest_text([replace(entry, facts=ModelFacts())]))
+    assert run() == 0
+    assert facts() == known, 'the line is not of the config as it is'
 
 
 def test_two_configs_of_one_name_are_refused(tmp_path: Path) -> None:

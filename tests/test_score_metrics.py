@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import Metric, required_correct
+from gpassk_opencompass.sources.ballots import ballot_of
 from gpassk_opencompass.sources.source import About, Counted, Question, Sampled
 from gpassk_opencompass.sources.summary import (
     Line,
@@ -26,18 +27,17 @@ from gpassk_opencompass.sources.summary import (
     summarise,
 )
 from gpassk_opencompass.sources.tally import Tally, Unjudged
-from gpassk_opencompass.sources.votes import (
+from gpassk_opencompass.uncertainty import mean_interval, rerun_interval, value_table
+from gpassk_opencompass.votes import (
     Ballot,
     answer_entropy,
     ballot,
-    ballot_of,
     distinct_answers,
     group_majorities,
     majority,
     sizes_of,
     total_agreement,
 )
-from gpassk_opencompass.uncertainty import mean_interval, rerun_interval, value_table
 
 LETTERS = ['a', 'b', 'c', '']
 ANSWERS = st.lists(st.sampled_from(LETTERS), min_size=1, max_size=6)

@@ -21,7 +21,7 @@ def test_a_huggingface_config_in_full(tmp_path: Path) -> None:
             'models': [
                 {
                     'type': 'gpassk_opencompass.SeededHuggingFace',
-                    'abbr': 'model-7b_t0-3_p0-8_k50_rs42_l100',
+                    'abbr': 'model-7b_t0.3_p0.8_k50_rs42_l100',
                     'path': 'org/model-7b',
                     'model_kwargs': {'device_map': 'cpu'},
                     'generation_kwargs': {'do_sample': True, 'temperature': 0.3, 'top_p': 0.8, 'top_k': 50},
@@ -77,7 +77,7 @@ def test_a_turbomind_model(tmp_path: Path) -> None:
     )
     assert model == {
         'type': 'gpassk_opencompass.SeededTurboMind',
-        'abbr': 'model-7b_t0-3_rp1-0_rs42_l100',
+        'abbr': 'model-7b_t0.3_rp1.0_rs42_l100',
         'path': 'org/model-7b',
         'engine_config': {
             'tp': 2,
@@ -105,7 +105,7 @@ def test_an_api_model_is_told_only_what_its_name_says(tmp_path: Path) -> None:
             'extra_body = dict(x=1)\n',
         )
     )
-    assert model['abbr'] == 'gpt-4o_t1-0_p0-8_k50_l100'
+    assert model['abbr'] == 'gpt-4o_t1.0_p0.8_k50_l100'
     assert (model['type'], model['key'], model['temperature']) == (
         'gpassk_opencompass.SeededOpenAISDK',
         'ENV',
@@ -149,7 +149,7 @@ dataset_languages = ['en']
     for name, config in configs.items():
         run = RunName.parse(name)
         (model,), (dataset,) = config['models'], config['datasets']
-        assert name == f'{model["abbr"]}@{dataset["abbr"]}.py'
+        assert name == f'{model["abbr"].replace(".", "-")}@{dataset["abbr"]}.py'
         assert model['gen_config'] == {
             'do_sample': True,
             'temperature': run.model.settings.temperature,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sweeping import BASE, NAME, dump, load
 
 from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.naming.manifest import ModelFacts
 from gpassk_opencompass.sweep import Entry, read_manifest, signature
 
 TWO = BASE.replace('[0.3]', '[0.3, 0.7]')
@@ -45,6 +47,57 @@ def test_a_line_says_what_a_config_is(tmp_path: Path) -> None:
         signature=signature(config),
         sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
     )
+
+
+def test_a_line_says_what_the_template_says_of_the_model(tmp_path: Path) -> None:
+    """A model's own facts stand above those for all; what nobody says is not known, nor is None."""
+    text = """
+        o1_like = False
+        open_source = True
+        llm_infos = [
+            dict(path='org/a', o1_like=True, parameters='1.5B', link='https://example.org/a'),
+            dict(path='org/b', open_source=None),
+        ]
+    """
+    lines = '\n'.join(line.strip() for line in text.splitlines())
+    assert dump(tmp_path, BASE + lines) == 0
+    first, second = read_manifest(tmp_path / 'configs')
+    assert first.facts == ModelFacts(True, None, True, '1.5B', 'https://example.org/a')
+    assert second.facts == ModelFacts(o1_like=False)
+    [written, _] = map(json.loads, (tmp_path / 'configs' / 'manifest.jsonl').read_text().splitlines())
+    assert 'mathematical' not in written['facts']
+
+
+def test_facts_change_no_config_and_no_signature(tmp_path: Path) -> None:
+    """They may be added to a sweep that runs already, by an override too."""
+    assert dump(tmp_path, BASE) == 0
+    [before] = read_manifest(tmp_path / 'configs')
+    assert dump(tmp_path, BASE, '--override', 'mathematical=True') == 0
+    [after] = read_manifest(tmp_path / 'configs')
+    assert after == replace(before, facts=ModelFacts(mathematical=True))
+
+
+def test_a_manifest_of_an_earlier_version_has_no_facts(tmp_path: Path) -> None:
+    """A line without the field is read, and written again with it."""
+    assert dump(tmp_path, BASE) == 0
+    path = tmp_path / 'configs' / 'manifest.jsonl'
+    fields = json.loads(path.read_text())
+    del fields['facts']
+    path.write_text(json.dumps(fields) + '\n')
+    [entry] = read_manifest(path.parent)
+    assert entry.facts == ModelFacts()
+
+
+@pytest.mark.parametrize(
+    'facts', [[1], {'open_source': 'TRUE'}, {'parameters': 7}, {'link': 1}, {'size': '7B'}, {'o1_like': 1}]
+)
+def test_facts_of_other_kinds_are_refused(tmp_path: Path, facts: object) -> None:
+    """As every other field that somebody may have edited."""
+    assert dump(tmp_path, BASE) == 0
+    path = tmp_path / 'configs' / 'manifest.jsonl'
+    path.write_text(json.dumps({**json.loads(path.read_text()), 'facts': facts}) + '\n')
+    with pytest.raises(InputError, match='is not an entry of a manifest'):
+        read_manifest(path.parent)
 
 
 def test_every_config_has_a_line_in_the_order_of_the_template(tmp_path: Path) -> None:

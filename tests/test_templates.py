@@ -47,7 +47,8 @@ def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_p
     assert {path.name for path in tmp_path.glob('*.py')} == set(configs)
     for file, config in configs.items():
         assert load_with_mmengine(tmp_path / file) == config
-        assert file == f'{config["models"][0]["abbr"]}@{config["datasets"][0]["abbr"]}.py'
+        model, dataset = config['models'][0]['abbr'], config['datasets'][0]['abbr']
+        assert file == f'{model.replace(".", "-")}@{dataset}.py'
         assert str(RunName.parse(file)) == file
 
 

@@ -72,13 +72,13 @@ def test_a_run_says_it_when_it_is_scored() -> None:
 
 def test_a_report_says_it_below_the_table_and_on_the_page(tmp_path: Path) -> None:
     """With the name of the run, and the limits of its score in the table of all scores."""
-    path = tmp_path / 'in' / 'w' / '20260101_000000' / 'results' / 'm_t1-0_l100' / 'MATH500-L5-k2-r1.json'
+    path = tmp_path / 'in' / 'w' / '20260101_000000' / 'results' / 'm_t1.0_l100' / 'MATH500-L5-k2-r1.json'
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record_of_24()))
     result = read(path)
     assert result.bounds(Metric.parse('accuracy')) == pytest.approx((47 / 48, 1.0))
     [board], _ = boards([result])
-    assert board.notes == [f'm_t1-0_l100: {SENTENCE}.']
+    assert board.notes == [f'm_t1.0_l100: {SENTENCE}.']
     for part in ('tables', 'page'):
         assert main(['report', str(tmp_path / 'in'), '-o', str(tmp_path / 'out'), '--only', part]) == 0
     assert SENTENCE in (tmp_path / 'out' / 'leaderboard.md').read_text().replace('\\', '')
@@ -89,7 +89,7 @@ def test_the_page_has_it_among_the_warnings_of_a_run(tmp_path: Path) -> None:
     pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.page import page_content
 
-    path = tmp_path / 'm_t1-0_l100.gpassk.json'
+    path = tmp_path / 'm_t1.0_l100.gpassk.json'
     path.write_text(json.dumps(record_of_24()))
     [board] = page_content(boards([read(path)])[0])['boards']
     [entry] = board['entries']

@@ -134,6 +134,13 @@ def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: 
     assert str(installed / 'gpassk_opencompass' / 'demo' / 'model') in config.read_text()
 
 
+@pytest.mark.slow
+def test_the_wheel_has_the_published_leaderboards(installed: Path, tmp_path: Path) -> None:
+    """By their names, in a folder without any file."""
+    for name in ('published', 'published-readme'):
+        assert '(238 questions of 119 problems' in gpassk(installed, tmp_path, 'compare', name)
+
+
 @pytest.fixture(scope='module')
 def metadata(installed: Path) -> Message:
     [folder] = installed.glob('*.dist-info')

@@ -18,6 +18,12 @@ _MARK = re.compile(
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
 """Every mark holds one of them; most responses hold none, and substrings are found faster than a pattern."""
 
+END_MARKS = (
+    *('</think>', '</thinking>', '</thought>', '</thoughts>', '</reasoning>', '</seed:think>'),
+    *('[/THINK]', '<|end_of_thought|>', '◁/think▷', '<|channel|>final'),
+)
+"""The marks that end a thought, as models write them: stop words for who wants a thought alone."""
+
 _LONGEST_END = 64
 """Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""
 

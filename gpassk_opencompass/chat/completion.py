@@ -102,7 +102,7 @@ def read_reply(content: bytes) -> Reply:
 
 
 def reply_of(completion: Any) -> Reply:
-    """Return what stands in a chat completion.
+    """Return what stands in a completion, of a chat or of a text.
 
     Args:
         completion: the object that its JSON is.
@@ -114,7 +114,8 @@ def reply_of(completion: Any) -> Reply:
         if completion['choices'] == []:
             raise Trouble(Kind.BROKEN, 'no choice', server_message(json.dumps(completion).encode()))
         choice = completion['choices'][0]
-        message, usage = choice['message'], completion.get('usage') or {}
+        message = choice['message'] if 'message' in choice else {'content': choice['text']}
+        usage = completion.get('usage') or {}
         details = usage.get('completion_tokens_details') or {}
         text, within = _parts(message.get('content') if _has_more(message) else message['content'])
         return Reply(

@@ -15,6 +15,7 @@ from yarl import URL
 from ..keys import hidden
 from .completion import Reply
 from .exchange import read_body
+from .routes import base_of
 from .trouble import Kind, Trouble, kind_of
 
 _LIST_TIMEOUT = 15.0
@@ -127,7 +128,7 @@ async def about(session: aiohttp.ClientSession, url: URL, name: str, proxy: str 
     Raises:
         Trouble: it cannot be reached.
     """
-    base = url.parent.parent
+    base = base_of(url)
     models = await _json_at(session, base / 'models', proxy)
     engine = _owner(models, name)
     place, field = _VERSIONS.get(engine, ('', ''))
@@ -169,5 +170,5 @@ def _text(value: Any) -> str:
 async def list_of_models(session: aiohttp.ClientSession, url: URL) -> Any:
     """Return what a server's `GET /v1/models` says; None where there is no such thing."""
     with suppress(asyncio.TimeoutError, Trouble):
-        return await asyncio.wait_for(_json_at(session, url.parent.parent / 'models', None), _LIST_TIMEOUT)
+        return await asyncio.wait_for(_json_at(session, base_of(url) / 'models', None), _LIST_TIMEOUT)
     return None

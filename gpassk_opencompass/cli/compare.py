@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import write_file
-from .options import path, requested
+from .options import leaderboard, path, requested
 
 if TYPE_CHECKING:
     from ..report.compare import Pairing
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 examples:
-  gpassk compare report published_results.json
-  gpassk compare outputs published_results.json --map my-model=DeepSeek-Math-7B-RL -o agreement.csv
-  gpassk compare published_results.json --neighbours
+  gpassk compare report published
+  gpassk compare outputs published --map my-model=DeepSeek-Math-7B-RL -o agreement.csv
+  gpassk compare published --neighbours
+  gpassk compare published-readme published --audit
   gpassk compare outputs lighteval_results
+
+`published` is the leaderboard page of the authors of G-Pass@k, `published-readme` the tables of their README;
+both come with this package. A file is JSON in the layout of that page, or Markdown with a table a benchmark.
 
 Folders alone: every two runs on the same questions, whatever host asked them, question by question.
 
@@ -68,9 +72,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'paths',
         nargs='+',
-        type=path,
+        type=leaderboard,
         metavar='PATH',
-        help='reports or folders of results, and last the published leaderboard (JSON), or none',
+        help='reports or folders of results, and last a published leaderboard (a file, `published`), or none',
     )
     parser.add_argument(
         '--map',
@@ -88,16 +92,27 @@ def add_arguments(parser: ArgumentParser) -> None:
     models = 'correlation between two models on the same questions (default: 0.8)'
     add('--between-models', type=float, default=0.8, metavar='R', help=models)
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    parser.add_argument('-o', '--output', type=path, metavar='FILE', help='write the comparison there (CSV)')
-    parser.add_argument('--strict', action='store_true', help='exit with 1 where a score is outside')
+    wrong = (
+        'name what is impossible or doubtful in published leaderboards, and where others differ from the last'
+    )
+    parser.add_argument('--audit', action='store_true', help=wrong)
+    what = 'write the comparison, or the findings, there (CSV)'
+    parser.add_argument('-o', '--output', type=path, metavar='FILE', help=what)
+    strict = 'exit with 1 where a score is outside, or something was found'
+    parser.add_argument('--strict', action='store_true', help=strict)
 
 
 def run(arguments: Namespace) -> int:
     """Print our scores beside theirs, then what theirs can tell apart; of folders alone, runs by pairs.
 
     Returns:
-        The exit code: 0, or 1 with --strict where a published score is outside our interval.
+        The exit code: 0, or 1 with --strict where a published score is outside our interval, or with
+        --audit something was found.
     """
+    if arguments.audit:
+        from .compare_audit import run_audit
+
+        return run_audit(arguments, names_of(arguments.map))
     request = _request(arguments)
     if request.published is None:
         _print_runs(request)
@@ -118,7 +133,7 @@ def _request(arguments: Namespace) -> CompareRequest:
     *ours, theirs = arguments.paths
     if theirs.is_dir() and not all(path.is_dir() for path in ours):
         raise InputError(
-            f'{theirs} is a folder; the last path is the published leaderboard, a JSON file, '
+            f'{theirs} is a folder; the last path is the published leaderboard, a file or `published`, '
             'or all paths are folders'
         )
     if files := [path for path in ours if not path.is_dir()]:
@@ -134,7 +149,7 @@ def _request(arguments: Namespace) -> CompareRequest:
         ours=arguments.paths if theirs.is_dir() else ours,
         published=None if theirs.is_dir() else theirs,
         metric=measure_of(metric_name(arguments.metric)) if arguments.metric else None,
-        names=_names(arguments.map),
+        names=names_of(arguments.map),
         assumptions=Assumptions(*assumptions),
         every_pair=arguments.neighbours,
     )
@@ -149,10 +164,17 @@ def _check_options(arguments: Namespace, *, beside_published: bool) -> None:
             f'{" ".join(map(str, arguments.paths))}'
         )
     if arguments.neighbours and arguments.paths[-1].is_dir():
-        raise InputError('--neighbours are those of a published leaderboard, a JSON file as the last path')
+        raise InputError(
+            '--neighbours are those of a published leaderboard, a file or `published` as the last path'
+        )
 
 
-def _names(pairs: Sequence[str]) -> dict[str, str]:
+def names_of(pairs: Sequence[str]) -> dict[str, str]:
+    """Return what --map says: our name of a model → theirs.
+
+    Raises:
+        InputError: a pair is none.
+    """
     names = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition('=')

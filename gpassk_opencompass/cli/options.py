@@ -37,6 +37,16 @@ def path(text: str) -> Path:
         raise ArgumentTypeError(f'{text!r}: {error} Write the whole path') from error
 
 
+def leaderboard(text: str) -> Path:
+    """Read a path, or the name of a leaderboard that comes with this package: 'published'.
+
+    A file or folder of that name is './published'.
+    """
+    from ..report.published import SHIPPED
+
+    return SHIPPED.get(text) or path(text)
+
+
 def listed(kind: Callable[[str], Number]) -> Callable[[str], Number]:
     """Return a reader of one of several numbers of an option, which have blanks between them.
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
+from ..metrics import SHOWN_THRESHOLDS
 from ..unseen import printable
-from .options import Several, path, requested
+from .options import Several, add_several, leaderboard, listed, path, requested
 
 if TYPE_CHECKING:
     from ..report.gates import Gate
@@ -23,7 +24,8 @@ _EPILOG = """\
 examples:
   gpassk report outputs -o report
   gpassk report outputs more/outputs --configs opencompass_configs --k 8 --average
-  gpassk report --file mine.gpassk.json --published published_results.json
+  gpassk report --file mine.gpassk.json --published
+  gpassk report outputs --published published_results.json
 
 Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
 the same questions and judged by the same judge.
@@ -46,6 +48,9 @@ class ReportRequest:
         output: the folder of the report.
         k: of the metrics; None: the largest that all have.
         level: of confidence.
+        thresholds: of the columns of G-Pass@k.
+        paper: write tables in the layout of the paper, too.
+        question_types: the folder with LiveMathBench, for tables by type of question.
         average: add an average over the benchmarks.
         parts: those of `PARTS` that are written.
         figures: names of figures; None: all.
@@ -60,6 +65,9 @@ class ReportRequest:
     output: Path
     k: int | None
     level: float
+    thresholds: Sequence[float]
+    paper: bool
+    question_types: Path | None
     average: bool
     parts: Sequence[str]
     figures: Sequence[str] | None
@@ -77,11 +85,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
     add('--configs', action=Several, type=path, default=[], metavar='FOLDER', help=manifests)
-    beside = 'a published leaderboard, shown beside (aggregates only)'
-    add('--published', type=path, metavar='FILE', help=beside)
+    beside = (
+        'a published leaderboard, shown beside (aggregates only); without FILE the one that comes with this'
+    )
+    add('--published', nargs='?', const='published', type=leaderboard, metavar='FILE', help=beside)
     add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
+    add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
+    paper = 'also tables in the layout of the paper: paper.md and tables/*.paper.tex'
+    add('--paper', action='store_true', help=paper)
+    data = 'of --paper: the questions of LiveMathBench, a folder, for tables by type of question'
+    add('--question-types', type=path, metavar='FOLDER', help=data)
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
     add('--only', choices=PARTS, help='write only these')
     names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
@@ -107,7 +123,7 @@ def run(arguments: Namespace) -> int:
 
     request = _request(arguments)
     found = collect(request.folders, request.files, request.configs, 'page' in request.parts)
-    tables, left_out = boards(found.results, request.k, request.level)
+    tables, left_out = boards(found.results, request.k, request.level, request.thresholds)
     missing = [*found.passed_over, *left_out]
     for line in (*missing, *found.older):
         print(f'left out: {printable(line)}', file=sys.stderr)
@@ -138,7 +154,16 @@ def _request(arguments: Namespace) -> ReportRequest:
     if not (arguments.folders or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
-        raise InputError(f'give a folder of results, --file FILE or --published FILE{hint}')
+        raise InputError(f'give a folder of results, --file FILE or --published{hint}')
+    if arguments.published and arguments.published.is_dir():
+        raise InputError(
+            f'--published took {arguments.published}, a folder: folders of results stand before it, and a '
+            'published leaderboard is a file'
+        )
+    if arguments.question_types and not arguments.paper:
+        raise InputError('--question-types goes with --paper, whose tables they make')
+    if arguments.paper and arguments.only not in (None, 'tables'):
+        raise InputError(f'--paper makes tables, and --only {arguments.only} writes none')
     if arguments.figures and arguments.only not in (None, 'figures'):
         raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
     for name in arguments.figures or ():
@@ -147,6 +172,7 @@ def _request(arguments: Namespace) -> ReportRequest:
         ReportRequest,
         arguments,
         files=arguments.file,
+        thresholds=arguments.threshold,
         gates=[Gate.parse(text) for text in arguments.fail_on],
         published=read_published(arguments.published) if arguments.published else None,
         parts=[arguments.only] if arguments.only else PARTS,
@@ -210,10 +236,18 @@ def _write(
 
 def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.neighbours import write_published
+    from ..report.paper import write_paper
     from ..report.tables import write_scored
+    from .question_types import question_types
 
     paths = write_scored(scored, request.output, notes, request.average) if scored else []
-    return paths + (write_published(request.published, request.output) if request.published else [])
+    if request.published:
+        paths += write_published(request.published, request.output)
+    if request.paper:
+        tables = [board for board, _ in scored]
+        types = question_types(request.question_types, tables) if request.question_types else None
+        paths += write_paper(tables, request.output, request.published, types)
+    return paths
 
 
 def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,33 @@ MANIFEST = 'manifest.jsonl'
 
 LARGEST = 10**40
 """No setting or size is as large, and Python does not write numbers of thousands of digits."""
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a leaderboard says of a model beside its scores; None is not known.
+
+    They change no score, and are no part of a signature.
+    """
+
+    open_source: bool | None = None
+    """Whether its weights are published."""
+    mathematical: bool | None = None
+    """Whether it is trained for mathematics."""
+    o1_like: bool | None = None
+    """Whether it reasons at length before it answers."""
+    parameters: str | None = None
+    """How many it has: '7B', '1.5B', '671B'."""
+    link: str | None = None
+    """A page on it."""
+
+    def known(self) -> dict[str, Any]:
+        """Return what is known.
+
+        >>> ModelFacts(o1_like=False, parameters='7B').known()
+        {'o1_like': False, 'parameters': '7B'}
+        """
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -48,6 +75,8 @@ class Entry:
     """`files.digest` of the file as it was written."""
     stale: bool = field(default=False)
     """The template no longer gives it, and the file is still there."""
+    facts: ModelFacts = field(default=ModelFacts())
+    """What the template says of the model."""
 
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
@@ -69,7 +98,8 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it."""
-    return ''.join(json.dumps(vars(entry), ensure_ascii=False) + '\n' for entry in entries)
+    lines = ({**vars(entry), 'facts': entry.facts.known()} for entry in entries)
+    return ''.join(json.dumps(line, ensure_ascii=False) + '\n' for line in lines)
 
 
 def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) -> list[Entry]:
@@ -90,6 +120,7 @@ def _entry(line: str, where: str) -> Entry:
         fields: Any = json.loads(line)
         json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()  # no halves of characters
         fields['k'] = tuple(fields['k'])
+        fields['facts'] = ModelFacts(**fields.get('facts', {}))
         entry = Entry(**fields)
         _check_types(entry)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -104,10 +135,13 @@ def _entry(line: str, where: str) -> Entry:
 def _check_types(entry: Entry) -> None:
     """Raise TypeError for a value of another kind than is written: anybody may have edited a manifest."""
     fields = dict(vars(entry))
-    for name in ('file', 'k', 'n', 'questions', 'settings', 'stale'):
+    for name in ('file', 'k', 'n', 'questions', 'settings', 'stale', 'facts'):
         del fields[name]
     if wrong := [name for name, value in fields.items() if not isinstance(value, str)]:
         raise TypeError(f'{wrong[0]} is no text')
+    for name, value in entry.facts.known().items():
+        if not isinstance(value, str if name in ('parameters', 'link') else bool):
+            raise TypeError(f'{name} of facts is {value!r:.40}')
     if not isinstance(entry.settings, dict):
         raise TypeError('settings is no object')
     counts = [value for value in (entry.n, entry.questions) if value is not None]

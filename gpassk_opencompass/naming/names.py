@@ -1,17 +1,19 @@
 """Names of runs: this module writes them and reads them back, for files, abbreviations and result folders.
 
-    [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
-    @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
+    [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_sl[SERIAL_LINKS]
+    _l[MAX_OUT_LEN]@[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
 
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
-there only for what was passed. Numbers are written with `-` for the point, lists joined by `_`. A benchmark
-is `AIME2024` or another label of `question_sets`, or `LiveMathBench-v202412`; there the standard splits and
+there only for what was passed. The abbreviation has the model as it is called and numbers as they are
+written, `Qwen2.5-7B_t0.3_l8192`; in a file name every `.` of it is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`.
+Earlier versions wrote the abbreviation so, too, and both are read. Lists are joined by `_`. A benchmark is
+`AIME2024` or another label of `question_sets`, or `LiveMathBench-v202412`; there the standard splits and
 languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the
 size of a data set by its abbreviation alone, so other rows need another name).
 
 A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
-8 hexadecimal digits that stand for the whole. What they are cut to depends on nothing else, so a model has
-one name in all its runs, and file, abbreviations and folders agree.
+8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
+else, so a model has one name in all its runs, and file, abbreviations and folders agree.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ AROUND_DATASET = len('_99999.json.20260101_000000.aside')
 _CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""
 
-_FLOAT, _INT = r'[0-9]+(?:-[0-9]+)?', r'[0-9]{1,40}'
+_FLOAT, _INT = r'[0-9]+(?:[.-][0-9]+)?', r'[0-9]{1,40}'
 
 _TAGS: dict[str, tuple[str, str]] = {
     'temperature': ('t', _FLOAT),
@@ -46,6 +48,7 @@ _TAGS: dict[str, tuple[str, str]] = {
     'top_k': ('k', _INT),
     'repetition_penalty': ('rp', _FLOAT),
     'random_seed': ('rs', _INT),
+    'serial_links': ('sl', _INT),
     'max_out_len': ('l', _INT),
 }
 """Fields of Settings in the order of the name: the tag and what follows it."""
@@ -79,6 +82,7 @@ class Settings:
     top_k: int | None = None
     repetition_penalty: float | None = None
     random_seed: int | None = None
+    serial_links: int | None = None
 
     @property
     def greedy(self) -> bool:
@@ -93,7 +97,7 @@ class ModelName:
     A long `model` is cut when it is written (see above); read back, it is the cut one.
 
     >>> str(ModelName('deepseek-math-7b-rl', Settings(8192, 0.3, top_k=50, random_seed=42)))
-    'deepseek-math-7b-rl_t0-3_k50_rs42_l8192'
+    'deepseek-math-7b-rl_t0.3_k50_rs42_l8192'
     >>> ModelName.parse(str(ModelName(96 * 'a' + 'b', Settings(8192)))).model[80:]
     'aaaaaaa~4d70064f'
 
@@ -124,7 +128,13 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
-        """Read what `str` wrote; InputError for anything else."""
+        """Read what `str` wrote, or an earlier version, or what stands in a file name; else InputError.
+
+        The last two do not tell a `.` in the name of the model from a `-`; see `as_called`.
+
+        >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
+        ('Qwen2.5-7B', 'Qwen2-5-7B')
+        """
         match = _MODEL.fullmatch(text)
         if match is None or match['max_out_len'] is None:
             raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
@@ -133,7 +143,8 @@ class ModelName:
             for field, (_, pattern) in _TAGS.items()
             if match[field] is not None
         }
-        return _as_written(text, cls(match['model'], Settings(**values)))
+        name = cls(match['model'], Settings(**values))
+        return name if in_file_name(str(name)) == text else _as_written(text, name)
 
 
 @dataclass(frozen=True)
@@ -227,30 +238,74 @@ class RunName:
     >>> run = RunName.parse(name)
     >>> run.model.settings.temperature, run.dataset.n, str(run) == name
     (0.3, 48, True)
+    >>> print(run.model)
+    deepseek-math-7b-rl_t0.3_p0.8_k50_rp1.0_rs42_l8192
     """
 
     model: ModelName
     dataset: DatasetName
 
     def __str__(self) -> str:
-        return f'{self.model}@{self.dataset}.py'
+        return f'{in_file_name(str(self.model))}@{self.dataset}.py'
 
     @classmethod
     def parse(cls, text: str) -> RunName:
-        """Read a file name (with or without `.py`); InputError for anything else."""
+        """Read a file name (with or without `.py`); InputError for anything else.
+
+        It has no `.` of the model's name any more: `Qwen2-5-7B`.
+        """
         left, at, right = text.removesuffix('.py').partition('@')
         if not at:
             raise InputError(f'{text!r} is not [MODEL ABBREVIATION]@[DATASET ABBREVIATION].py: it has no @')
-        return cls(ModelName.parse(left), DatasetName.parse(right))
+        return _as_written(f'{left}@{right}.py', cls(ModelName.parse(left), DatasetName.parse(right)))
 
 
 def clean(model: str) -> str:
-    """Return a model's name as it goes into file names: all but letters, digits, `_`, `+`, `-` become `-`.
+    """Return a model's name as it goes into names: all but letters, digits, `_`, `+`, `-`, `.` become `-`.
 
-    >>> clean('Qwen2.5-7B-Instruct')
-    'Qwen2-5-7B-Instruct'
+    A `.` at the beginning does, too: it would hide the folder of the results.
+
+    >>> clean('Qwen2.5-7B-Instruct'), clean('.llama3:8b')
+    ('Qwen2.5-7B-Instruct', '-llama3-8b')
     """
-    return re.sub(r'[^\w+-]', '-', model)
+    return re.sub(r'[^\w.+-]|^\.', '-', model)
+
+
+def in_file_name(abbr: str) -> str:
+    """Return a model's name or abbreviation as it stands in file names, and in those of earlier versions.
+
+    >>> in_file_name('Qwen2.5-7B_t0.3_l8192')
+    'Qwen2-5-7B_t0-3_l8192'
+    """
+    return abbr.replace('.', '-')
+
+
+def as_called(abbr: str, model: str) -> str:
+    """Return a model's abbreviation as this version writes it.
+
+    Args:
+        abbr: of any version; one that is no name of a run stays as it is.
+        model: what the model may be called. It is taken if `abbr` has it as it stands in file names.
+
+    >>> as_called('Qwen2-5-7B_t0-3_l9', 'Qwen2.5-7B'), as_called('Qwen2-5-7B_t0-3_l9', 'checkpoint.12')
+    ('Qwen2.5-7B_t0.3_l9', 'Qwen2-5-7B_t0.3_l9')
+    """
+    try:
+        name = ModelName.parse(abbr)
+        called = clean(model)
+        same = in_file_name(cut(called, MAX_MODEL)) == name.model
+        return str(ModelName(called, name.settings) if same else name)
+    except ValueError:  # also a number of too many digits
+        return abbr
+
+
+def last_part(path: str) -> str:
+    """Return what a model is called, of its path or its name on the hub.
+
+    >>> last_part('Qwen/Qwen2.5-7B-Instruct'), last_part('/models/checkpoint-1200/')
+    ('Qwen2.5-7B-Instruct', 'checkpoint-1200')
+    """
+    return path.rstrip('/').rpartition('/')[2]
 
 
 def _as_written(text: str, name: _Name) -> _Name:
@@ -261,11 +316,11 @@ def _as_written(text: str, name: _Name) -> _Name:
 
 
 def _written(value: float, pattern: str) -> str:
-    """Write a number without exponent, `-` for the point: 0.3 is 0-3, 1 is 1-0, 1e-05 is 0-00001, 0 is 0."""
+    """Write a number without exponent: 0.3, 1 as 1.0, 1e-05 as 0.00001, 0 as 0."""
     if pattern is _INT or value == 0:
         return str(int(value))
     text = format(Decimal(repr(float(value))), 'f')
-    return (text if '.' in text else text + '.0').replace('.', '-')
+    return text if '.' in text else text + '.0'
 
 
 def _read(text: str, pattern: str) -> float | int:
@@ -312,13 +367,13 @@ def cut(name: str, limit: int) -> str:
     data = name.encode()
     if len(data) <= limit:
         return name
-    digest = hashlib.sha256(data).hexdigest()[:8]
+    digest = hashlib.sha256(in_file_name(name).encode()).hexdigest()[:8]
     return f'{data[: limit - 9].decode(errors="ignore")}~{digest}'
 
 
 def _is_cut(name: str, limit: int) -> bool:
     """Return whether `cut` may have written it; a character that was split misses up to three bytes."""
-    whole = re.fullmatch(rf'[\w+-]+{_CUT}', name)
+    whole = re.fullmatch(rf'[\w.+-]+{_CUT}', name)
     return whole is not None and limit - 3 <= len(name.encode()) <= limit
 
 

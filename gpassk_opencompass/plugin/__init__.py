@@ -6,6 +6,7 @@ from .inferencer import SeededGenInferencer
 from .models import (
     AnthropicBatchModel,
     OpenAIBatchModel,
+    SeededCompletions,
     SeededHuggingFace,
     SeededOpenAISDK,
     SeededTurboMind,
@@ -21,6 +22,7 @@ __all__ = [
     'GPassKSummarizer',
     'LiveMathBenchDataset',
     'OpenAIBatchModel',
+    'SeededCompletions',
     'SeededGenInferencer',
     'SeededHuggingFace',
     'SeededOpenAISDK',

@@ -43,13 +43,21 @@ def _not_announced(count: int, known: str) -> RuntimeError:
     )
 
 
-def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS) -> int:
+def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS, turn: int = 0) -> int:
     """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other.
+
+    Args:
+        random_seed: of the run.
+        sample: which one.
+        bits: of the seed.
+        turn: of a response that is drawn in several rounds, the number of the round; the first is 0, and
+            has the seed of a response that is drawn in one.
 
     >>> sample_seed(42, Sample('202412/AMC_en/3', 0)) == sample_seed(42, Sample('202412/AMC_en/3', 1))
     False
     """
-    name = f'{random_seed}\0{sample.uid}\0{sample.replica}'.encode()
+    later = f'\0{turn}' if turn else ''
+    name = f'{random_seed}\0{sample.uid}\0{sample.replica}{later}'.encode()
     digest = hashlib.blake2b(name, digest_size=8).digest()
     return int.from_bytes(digest, 'big') >> (64 - bits)
 
@@ -71,7 +79,11 @@ class SeedsOfBatch:
         self._announced = list(samples)
 
     def take(self, count: int) -> list[int]:
-        """Return the seeds of the announced batch of `count` prompts; each announcement serves once.
+        """Return the seeds of the announced batch of `count` prompts; see `take_samples`."""
+        return list(map(self.seed_of, self.take_samples(count)))
+
+    def take_samples(self, count: int) -> list[Sample]:
+        """Return whose the announced batch of `count` prompts is; each announcement serves once.
 
         Raises:
             RuntimeError: nothing, or a batch of another size, was announced.
@@ -80,11 +92,11 @@ class SeedsOfBatch:
         if announced is None or len(announced) != count:
             known = 'none' if announced is None else len(announced)
             raise _not_announced(count, f'seeds for {known} were announced')
-        return list(map(self.seed_of, announced))
+        return announced
 
-    def seed_of(self, sample: Sample) -> int:
-        """Return the seed of a sample."""
-        return sample_seed(self._random_seed, sample, self._bits)
+    def seed_of(self, sample: Sample, turn: int = 0) -> int:
+        """Return the seed of a sample, or of one of the rounds in which its response is drawn."""
+        return sample_seed(self._random_seed, sample, self._bits, turn)
 
 
 class NotesOfBatch:

@@ -22,6 +22,7 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from ..files import PROVENANCE, model_files, read_json
+from ..naming.names import in_file_name
 from ..results.record import digest_of
 from ..times import utc_now
 from ..unseen import json_text
@@ -83,6 +84,7 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
     if known is None:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_earlier(folder)
+        _refuse_earlier_name(folder, mine)
         if _create(folder / PROVENANCE, json_text(asdict(mine), indent=1).encode()):
             return mine
         known = read_provenance(folder) or mine
@@ -104,6 +106,18 @@ def _refuse_earlier(folder: Path) -> None:
             f'{left[0]}: this run was begun with version 0.1.0, which kept no record of what it sampled '
             f'with, or its {PROVENANCE} was removed: put that back, finish it with 0.1.0, evaluate what is '
             'finished (-m eval), or start anew, without -r'
+        )
+
+
+def _refuse_earlier_name(folder: Path, mine: Provenance) -> None:
+    """Refuse to draw anew what lies beside, in the folder that an earlier version made for this model."""
+    earlier = folder.with_name(in_file_name(folder.name))
+    drawn = earlier != folder and (any(earlier.glob('*.json')) or any(earlier.glob('tmp_*')))
+    if drawn and not difference((read_provenance(earlier) or mine).model, mine.model):
+        raise IncompleteError(
+            f'{earlier} has samples of this model, under the name that earlier versions gave it; they would '
+            f'be drawn anew. `gpassk run` goes on with them; by hand, rename the folder to {folder.name}, or '
+            'start anew, without -r'
         )
 
 

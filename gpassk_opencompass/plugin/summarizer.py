@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opencompass.utils import (
-    dataset_abbr_from_cfg,
-    get_infer_output_path,
-    get_logger,
-    model_abbr_from_cfg,
-)
+from opencompass.utils import get_infer_output_path, get_logger
 
 from ..errors import InputError
 from ..report.leaderboard import provenance_warnings
@@ -70,14 +65,14 @@ class GPassKSummarizer:
             for dataset in self._config['datasets']:
                 path = get_infer_output_path(model, dataset, results)
                 try:
-                    record = read(Path(path)).record
+                    result = read(Path(path))
                 except InputError as error:
                     missing[path] = _why_missing(path, error)
                     continue
-                if (changed := _changed_since(record, model)) and not _may_differ(dataset):
+                if (changed := _changed_since(result.record, model)) and not _may_differ(dataset):
                     missing[path] = changed
                 else:
-                    runs.append(Run(model_abbr_from_cfg(model), dataset_abbr_from_cfg(dataset), record))
+                    runs.append(Run(result.model_abbr, result.dataset_abbr, result.record))
         return runs, missing
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -111,6 +111,8 @@ class Board:
     entries: tuple[Entry, ...]
     level: float = 0.95
     """The confidence level of all intervals."""
+    thresholds: Sequence[float] = SHOWN_THRESHOLDS
+    """The τ of the columns of G-Pass@k."""
 
     @property
     def title(self) -> str:
@@ -119,8 +121,8 @@ class Board:
 
     @property
     def metrics(self) -> list[Metric]:
-        """The published columns: G-Pass@k at three thresholds, then mG-Pass@k."""
-        return metrics_of(self.k, SHOWN_THRESHOLDS)
+        """The columns: G-Pass@k at each of `thresholds`, then mG-Pass@k."""
+        return metrics_of(self.k, self.thresholds)
 
     @property
     def ranked_by(self) -> Metric:
@@ -164,7 +166,10 @@ class Board:
 
 
 def boards(
-    results: Sequence[Result], k: int | None = None, level: float = 0.95
+    results: Sequence[Result],
+    k: int | None = None,
+    level: float = 0.95,
+    thresholds: Sequence[float] = SHOWN_THRESHOLDS,
 ) -> tuple[list[Board], list[str]]:
     """Return the tables of all sampled results, best mG-Pass@k first.
 
@@ -177,16 +182,18 @@ def boards(
         results: greedy runs (n = 1, temperature 0) stand beside the sampled runs of their model.
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         level: of confidence, between 0 and 1.
+        thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
 
     Returns:
         Boards, and a line for each result that stands in none.
 
     Raises:
-        InputError: k is less than 2, or the level is none.
+        InputError: k is less than 2, or the level or a threshold is none.
     """
     if k is not None and k < 2:
         raise InputError(f'k = {k}: expected at least 2; one answer says nothing of stability')
     check_level(level)
+    metrics_of(k or 2, thresholds)  # refuses what is no threshold, and one that is given twice
     kinds: defaultdict[str, defaultdict[tuple[str, str], list[Result]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -198,7 +205,9 @@ def boards(
         parts = across_hosts(apart)
         for number, (key, members) in enumerate(parts.items(), 1):
             part, reason = (f'part {number}', _reason(parts, key)) if len(parts) > 1 else ('', '')
-            board, leftover = _board(Board(benchmark, part, reason, k or 0, (), level), members, marked)
+            board, leftover = _board(
+                Board(benchmark, part, reason, k or 0, (), level, tuple(thresholds)), members, marked
+            )
             left_out += leftover
             found += [board] if board else []
     return found, left_out
@@ -229,7 +238,7 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
         return None, left_out
     metric = Metric.mg_pass_at(k)
     entries.sort(key=lambda entry: (-float(entry.result.values(metric).mean()), entry.name))
-    return Board(frame.benchmark, frame.part, frame.reason, k, tuple(entries), frame.level), left_out
+    return replace(frame, k=k, entries=tuple(entries)), left_out
 
 
 def _told_apart(results: Sequence[Result]) -> list[str]:

@@ -1,24 +1,30 @@
-"""The published leaderboard: read, and our scores written in its layout.
+"""Published leaderboards: those that are shipped, those that are read, and our scores in their layout.
 
-Its layout: one JSON object a model, percent by metric and benchmark.
+The layout of the JSON: one object a model, percent by metric and benchmark.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import read_json
+from ..files import parse_json
 from ..metrics import Kind, Metric
+from ..results.result import Result
 from .leaderboard import Board
+from .published_markdown import Printed, printed_numbers
 from .scores import ALL, Measure, Scored, measure_of, measures_of
 
 _METRIC = re.compile(r'G-Pass@\d+[-_][0-9.]+|mG-Pass@\d+|Greedy')
-_FACTS = ('link', 'opensourced', 'mathLM', 'o1-like')
+
+_PAGE_METRICS = ('Greedy', 'G-Pass@16-0.5', 'G-Pass@16-0.75', 'G-Pass@16-1.0', 'mG-Pass@16')
+"""What the page of the published leaderboard looks up for every model; it stops where one is missing."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,21 @@ BENCHMARKS: Mapping[str, QuestionCount] = {
 }
 """Name in the published leaderboard → what it is."""
 
+_MOST_DIGITS = 15
+"""More digits behind the point tell nothing of a percentage."""
+
+_SAME_BENCHMARK = {
+    'LiveMathBench-202412': 'LiveMathBench-2412',
+    'LiveMathBench-Hard-202412': 'LiveMathBench-Hard-2412',
+}
+"""Another published name of a benchmark → the one in `BENCHMARKS`."""
+
+SHIPPED: Mapping[str, Path] = {
+    'published': Path(__file__).with_name('leaderboards') / 'page.md',
+    'published-readme': Path(__file__).with_name('leaderboards') / 'readme.md',
+}
+"""Name of a leaderboard that comes with this package → its file, which tells its source."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -51,6 +72,14 @@ class Published:
     metrics: tuple[Measure, ...]
     values: Mapping[tuple[str, str, Measure], float]
     """(model, benchmark, metric) → percent; what was not published is not there."""
+    decimals: Mapping[tuple[str, str, Measure], int] = field(default_factory=dict)
+    """The same → the digits behind the point that are printed: the value was rounded to as many."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Model → 'general', 'mathematical' or 'o1-like', as far as the leaderboard says it."""
+    closed: frozenset[str] = frozenset()
+    """Models whose weights are not published, as far as the leaderboard says it."""
+    source: str = ''
+    """Where the numbers come from, as the file says it in a line `- Source: …`."""
 
     @property
     def leading(self) -> Measure:
@@ -65,52 +94,60 @@ class Published:
 
 
 def read_published(path: Path) -> Published:
-    """Read a leaderboard.
+    """Read a leaderboard: the JSON of its page, or a Markdown text with a table a benchmark.
 
     Raises:
         InputError: the file cannot be read, or is laid out otherwise.
     """
     try:
-        content = read_json(path)
+        text = path.read_text('utf-8-sig')
     except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
-    if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
-        raise InputError(f'{path} is no leaderboard: expected {{model: {{metric: {{benchmark: percent}}}}}}')
-    values = {
-        (model, benchmark, _measure_of(path, metric)): _percent(path, model, benchmark, value)
-        for model, facts in content.items()
-        for metric, row in facts.items()
-        if isinstance(row, dict) and _METRIC.fullmatch(metric)
-        for benchmark, value in row.items()
-        if value is not None
-    }
+    in_json = path.suffix == '.json' or text.lstrip()[:1] in ('{', '[')
+    try:
+        models, printed = _of_json(text) if in_json else _of_markdown(text)
+        values, decimals = {}, {}
+        for one in printed:
+            benchmark = _SAME_BENCHMARK.get(one.benchmark, one.benchmark)
+            key = one.model, benchmark, measure_of(metric_name(one.metric))
+            values[key] = _percent(one)
+            decimals[key] = min(len(one.number.partition('.')[2]), _MOST_DIGITS)
+    except InputError as error:
+        raise InputError(f'{path}: {error}') from error
     if not values:
         raise InputError(f'{path} has no score: expected Greedy, G-Pass@16-0.5, mG-Pass@16 or the like')
     benchmarks = tuple(dict.fromkeys(benchmark for _, benchmark, _ in values))
     metrics = tuple(dict.fromkeys(metric for _, _, metric in values))
-    return Published(tuple(content), benchmarks, metrics, values)
+    kinds = {one.model: one.kind for one in printed if one.kind}
+    closed = frozenset(one.model for one in printed if one.closed)
+    source = re.search(r'^- Source: (.+)$', '' if in_json else text, re.MULTILINE)
+    return Published(
+        models, benchmarks, metrics, values, decimals, kinds, closed, source[1] if source else ''
+    )
 
 
 def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
-    """Return our boards in the layout of the published leaderboard.
+    """Return our boards in the layout of the published leaderboard, as its page reads it.
 
-    Facts that no result tells (open source, mathematical, long reasoner) are null. A model has its own name
-    where it has one setting, the abbreviation with the settings where it has several. Where a model lacks
-    a metric of a benchmark that others have, it is null. `health` is there only for a model with many cut or
-    empty responses: benchmark -> what is to be said beside its scores.
+    A model has its own name where it has one setting, the abbreviation with the settings where it has
+    several. Facts on it that are not known are null, and `link` is ''. Each model has all columns of the
+    published page for each benchmark, null where there is no score. Beside the layout there are `parameters`,
+    where they are known, and `health`, for a model with many cut or empty responses: benchmark -> what is to
+    be said beside its scores.
     """
     columns = [(published_benchmark(board), board) for board, _ in scored]
     names = _names([board for board, _ in scored])
     models: dict[str, dict[str, Any]] = {}
     for (benchmark, board), (_, rows) in zip(columns, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
-            facts = models.setdefault(names[entry.name], _facts(entry.result.manifest))
+            facts = models.setdefault(names[entry.name], _facts(entry.result))
             if mark := entry.result.health.mark:
                 facts.setdefault('health', {})[benchmark] = mark
-            for metric in measures_of(board):
-                score = scores.get((ALL, metric))
-                row = facts.setdefault(str(metric).replace('_', '-'), {name: None for name, _ in columns})
-                row[benchmark] = round(score.value, 2) if score else None
+            values = {str(one).replace('_', '-'): scores.get((ALL, one)) for one in measures_of(board)}
+            for metric in dict.fromkeys((*_PAGE_METRICS, *values)):
+                row = facts.setdefault(metric, {name: None for name, _ in columns})
+                if score := values.get(metric):
+                    row[benchmark] = round(score.value, 2)
     return models
 
 
@@ -127,13 +164,6 @@ def metric_name(published: str) -> str:
     return re.sub(r'(@\d+)-', r'\1_', published)
 
 
-def _measure_of(path: Path, published: str) -> Measure:
-    try:
-        return measure_of(metric_name(published))
-    except InputError as error:
-        raise InputError(f'{path}: {error}') from error
-
-
 def _names(boards: Sequence[Board]) -> dict[str, str]:
     """Name of an entry → name of the model, where that says which is meant."""
     models = {entry.name: entry.model for board in boards for entry in board.entries}
@@ -141,15 +171,67 @@ def _names(boards: Sequence[Board]) -> dict[str, str]:
     return {run: model if taken.count(model) == 1 else run for run, model in models.items()}
 
 
-def _facts(manifest: Any) -> dict[str, Any]:
-    path = manifest.path if manifest else ''
-    hub = re.fullmatch(r'[\w.-]+/[\w.-]+', path)
-    return {**dict.fromkeys(_FACTS), 'link': f'https://huggingface.co/{path}' if hub else None}
+def _facts(result: Result) -> dict[str, Any]:
+    """Return what the layout says of a model: texts, as in the published file."""
+    path, facts = result.manifest.path if result.manifest else '', result.facts
+    hub = f'https://huggingface.co/{path}' if re.fullmatch(r'[\w.-]+/[\w.-]+', path) else ''
+    flags = {'opensourced': facts.open_source, 'mathLM': facts.mathematical, 'o1-like': facts.o1_like}
+    return {
+        'link': facts.link or hub,
+        **{name: None if flag is None else str(flag).upper() for name, flag in flags.items()},
+        **({'parameters': facts.parameters} if facts.parameters else {}),
+    }
 
 
-def _percent(path: Path, model: str, benchmark: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
-        raise InputError(
-            f'{path}: {model}, {benchmark}: {value!r}; expected a percentage from 0 to 100, or null'
-        )
-    return float(value)
+def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:
+    """Return the models of the JSON and its numbers."""
+    try:
+        content = parse_json(text)
+    except ValueError as error:
+        raise InputError(f'no JSON: {error}') from error
+    if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
+        raise InputError('no leaderboard: expected {model: {metric: {benchmark: percent}}}')
+    kinds = {model: _kind(facts) for model, facts in content.items()}
+    closed = {model for model, facts in content.items() if _flag(facts, 'opensourced') == 'FALSE'}
+    return tuple(content), [
+        Printed(benchmark, model, kinds[model], metric, _digits(model, benchmark, value), model in closed)
+        for model, facts in content.items()
+        for metric, row in facts.items()
+        if isinstance(row, dict) and _METRIC.fullmatch(metric)
+        for benchmark, value in row.items()
+        if value is not None
+    ]
+
+
+def _of_markdown(text: str) -> tuple[tuple[str, ...], list[Printed]]:
+    printed = list(printed_numbers(text))
+    return tuple(dict.fromkeys(one.model for one in printed)), printed
+
+
+def _kind(facts: Mapping[str, Any]) -> str:
+    """Return the kind of a model by the leaderboard's flags, 'TRUE' or 'FALSE'; '' where it has none."""
+    mathematical, o1_like = (_flag(facts, name) for name in ('mathLM', 'o1-like'))
+    if 'TRUE' in (mathematical, o1_like):
+        return 'o1-like' if o1_like == 'TRUE' else 'mathematical'
+    return 'general' if mathematical == o1_like == 'FALSE' else ''
+
+
+def _flag(facts: Mapping[str, Any], name: str) -> str:
+    """Return a flag of the page, which may be a text or true or false, in capitals."""
+    return str(facts.get(name)).upper()
+
+
+def _digits(model: str, benchmark: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(_no_percentage(model, benchmark, repr(value)))
+    return f'{Decimal(repr(value)):f}'
+
+
+def _percent(one: Printed) -> float:
+    if not 0 <= float(one.number) <= 100:
+        raise InputError(_no_percentage(one.model, one.benchmark, one.number))
+    return float(one.number)
+
+
+def _no_percentage(model: str, benchmark: str, value: str) -> str:
+    return f'{model}, {benchmark}: {value:.40}; expected a percentage from 0 to 100, or null'

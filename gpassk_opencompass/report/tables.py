@@ -253,7 +253,7 @@ def _list(title: str, lines: Iterable[str]) -> str:
 
 
 def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
-    for (board, rows), name in zip(scored, _file_names([board for board, _ in scored]), strict=True):
+    for (board, rows), name in zip(scored, file_names([board for board, _ in scored]), strict=True):
         yield f'tables/{name}.tex', leaderboard_table(board, rows).to_latex()
         by_group = [table.to_latex(titled=True) for table in group_tables(board, rows)]
         if by_group:
@@ -263,7 +263,7 @@ def _latex(scored: Scored, average: bool) -> Iterator[tuple[str, str]]:
         yield 'tables/overview.tex', overview.to_latex()
 
 
-def _file_names(boards: Iterable[Board]) -> list[str]:
+def file_names(boards: Iterable[Board]) -> list[str]:
     """Return a name a board, different ones for different boards also where capitals do not count."""
     names: list[str] = []
     for board in boards:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import mapping, parse_json, read_json
-from ..naming.names import DatasetName, ModelName, Settings, clean
+from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
 from .record import data_of, lettered
 from .samples import TOLD
 
@@ -227,7 +227,7 @@ def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
 
 def _model_abbr(whole_name: str, settings: Mapping[str, Any]) -> str:
     """Return the model's name as a sweep would write it, or the plain name where the settings make none."""
-    model = clean(whole_name.rstrip('/').rpartition('/')[2]) or 'model'
+    model = clean(last_part(whole_name)) or 'model'
     try:
         return str(ModelName(model, Settings(**settings)))
     except InputError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..files import SAMPLES, mapping, read_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
+from ..naming.names import as_called, clean, in_file_name, last_part
 from ..times import seconds_of, seconds_of_folder
 from . import lighteval
 from .check import check
@@ -64,6 +65,7 @@ def result_of(path: Path, record: Any) -> Result:
     dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
     if 'run' not in block and (results := _results_above(path)):
         model, dataset, host = path.parent.relative_to(results).as_posix(), path.stem, 'opencompass'
+    model = as_called(model, last_part(_model_path(block)))
     return Result(_text(model), _text(dataset), record, path, _text(host), sample_file=samples)
 
 
@@ -117,11 +119,10 @@ def collect(
             results.append(result if details else replace(result, record={'gpassk': result.block}))
         except InputError as error:
             passed_over.append(str(error))
-    newest, older = _newest(sorted(results, key=_age))
-    models = _models(folders, configs)
-    told = [replace(result, manifest=models.get(result.model_abbr)) for result in newest]
-    told.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
-    return Collected(told, passed_over, older)
+    models = _Models([*_homes(folders), *configs])
+    newest, older = _newest(sorted(map(models.told, results), key=_age))
+    newest.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
+    return Collected(newest, passed_over, older)
 
 
 def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,11 +259,45 @@ def _age(result: Result) -> tuple[float, str]:
     return result.path.stat().st_mtime if begun is None else begun, str(result.path)
 
 
-def _models(folders: Iterable[Path], configs: Iterable[Path]) -> dict[str, ManifestEntry]:
-    """Return model abbreviation → its entry in the manifests, unless two of them tell different paths."""
+def _model_path(block: Mapping[str, Any]) -> str:
+    """Return the model's path or name on the hub; '' where the record does not tell."""
+    return str(mapping(mapping(block.get('provenance')).get('model')).get('path') or '')
+
+
+def _homes(folders: Iterable[Path]) -> list[Path]:
     walks = (os.walk(folder) for folder in folders)
-    homes = dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names)
-    entries = [entry for home in [*homes, *configs] for entry in read_manifest(home)]
-    models = {entry.model_abbr: entry for entry in entries}
-    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
-    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}
+    return list(dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names))
+
+
+class _Models:
+    """The models of some manifests, under the abbreviations of any version."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        entries = [_as_called(entry) for folder in folders for entry in read_manifest(folder)]
+        entries.sort(key=lambda entry: not entry.stale)  # the last one of a name counts
+        self._called = _unlike(entries, lambda entry: entry.model_abbr)
+        self._in_files = _unlike(entries, lambda entry: in_file_name(entry.model_abbr))
+
+    def told(self, result: Result) -> Result:
+        """Return a result with the entry of its model, and the name that this has there."""
+        abbr = result.model_abbr
+        entry = self._called.get(abbr) or self._in_files.get(in_file_name(abbr))
+        if entry is None or entry.model_abbr not in (abbr, as_called(abbr, entry.model)):
+            return result
+        return replace(result, manifest=entry, model_abbr=entry.model_abbr)
+
+
+def _as_called(entry: ManifestEntry) -> ManifestEntry:
+    """Return an entry with the names of this version, as far as the path tells them."""
+    model = last_part(entry.path)
+    called = clean(model) if in_file_name(clean(model)) == entry.model else entry.model
+    return replace(entry, model=called, model_abbr=as_called(entry.model_abbr, model))
+
+
+def _unlike(
+    entries: Sequence[ManifestEntry], name: Callable[[ManifestEntry], str]
+) -> dict[str, ManifestEntry]:
+    """Return name → entry, unless two of that name tell different paths."""
+    models = {name(entry): entry for entry in entries}
+    unclear = {name(entry) for entry in entries if entry.path != models[name(entry)].path}
+    return {called: entry for called, entry in models.items() if called not in unclear}

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric
 from ..naming.manifest import Entry as ManifestEntry
+from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, ModelName, Settings
 from ..uncertainty import Interval, mean_interval, value_table
 from ..uncertainty.intervals import cluster_numbers
@@ -36,8 +37,9 @@ _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 class Result:
     """One result file: a model with its settings on one benchmark.
 
-    `model_abbr` and `dataset_abbr` are those of OpenCompass; `host` is who ran it; `manifest` is the entry
-    of the sweep's manifest for the model, which tells its path and what a name that was cut does not;
+    `model_abbr` and `dataset_abbr` are those of OpenCompass, the first as this version writes it, whatever
+    the folder of a run of an earlier one is called; `host` is who ran it; `manifest` is the entry of the
+    sweep's manifest for the model, which tells its path and what a name that was cut does not;
     `sample_file` is the file with a row a sample, where there is one that belongs to this result.
     """
 
@@ -70,6 +72,11 @@ class Result:
             return _settings(self.manifest.settings)
         name = _parsed(ModelName.parse, self.model_abbr)
         return name.settings if name else None
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Return what the manifest says of the model beside its settings; without one nothing is known."""
+        return self.manifest.facts if self.manifest else ModelFacts()
 
     @cached_property
     def benchmark(self) -> str:

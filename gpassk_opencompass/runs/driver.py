@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +17,13 @@ from ..errors import IncompleteError, InputError
 from ..files import put_aside
 from ..times import utc_folder
 from .command import Options, command, environment, prepare_directory
+from .config_file import with_earlier_names
 from .examine import examine
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
 from .state import Finding, State
-from .work_dir import LOG, Start, Starts, changed_at
+from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
 
 POLL = 0.2
 
@@ -102,7 +103,10 @@ class Driver:
         """Start a command, or say why not."""
         work_dir = self._outputs / run.name
         finding = examine(run, work_dir)
-        if not self.is_done(finding):
+        if self.is_done(finding):
+            with suppress(OSError):  # somebody else's results, that may only be read
+                _keep_entry(run, work_dir)
+        else:
             with ExitStack() as held:
                 try:
                     lock = held.enter_context(WorkDirLock(work_dir))
@@ -124,11 +128,14 @@ class Driver:
     def _start(self, run: Planned, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
         work_dir, config = finding.work_dir, run.config or Path()
         resumed = finding.time if finding.resumable else None
+        names = finding.earlier_names if resumed is not None else frozenset()
         directory = prepare_directory(work_dir, config, self._here)
+        _keep_entry(run, work_dir)
         starts = Starts(work_dir)
         made = None if resumed is None else starts.made(resumed)
         workers = self._options.workers if made is None else made.workers
-        line = command(config, work_dir, self._options, workers, resumed)
+        given = _called_as_before(config, work_dir, names) if names else config
+        line = command(given, work_dir, self._options, workers, resumed)
         if resumed is not None:
             for path in finding.in_the_way:  # OpenCompass skips what has a result, whatever is in it
                 put_aside(path, utc_folder())
@@ -148,7 +155,8 @@ class Driver:
         process = self._spawn(line, directory, log, lock)
         lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
-        self._watcher.started(run, _how(resumed, workers, self._options.workers))
+        how = _how(resumed, workers, self._options.workers)
+        self._watcher.started(run, f'{how}, under the name that an earlier version gave' if names else how)
         return job
 
     def _spawn(
@@ -175,6 +183,21 @@ class Driver:
             finding = examine(job.run, job.work_dir, holding=True)
         self._watcher.ended(finding, time.time() - job.started)
         return finding
+
+
+def _keep_entry(run: Planned, work_dir: Path) -> None:
+    if run.entry is not None:
+        keep_entry(work_dir, run.entry)
+
+
+def _called_as_before(config: Path, work_dir: Path, models: Collection[str]) -> Path:
+    """Write a copy of a config with models called as in the directory that is gone on with; return its path.
+
+    OpenCompass looks for samples under the abbreviation of the model: with another it would draw all anew.
+    """
+    copy = work_dir / NOTES / config.name
+    copy.write_text(with_earlier_names(config, models), encoding='utf-8')
+    return copy
 
 
 def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:

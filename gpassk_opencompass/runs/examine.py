@@ -86,7 +86,12 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: TimeDir, starts: Starts
         run.name, State.FAILED, 'no model or data set with an abbr in its config', work_dir, time_dir.time
     )
     change = _changed_since(run, time_dir, starts)
-    findings = [_of_result(about, time_dir, one, change, starts) for one in wanted]
+    findings = []
+    for one in wanted:
+        there = time_dir.called(one)
+        earlier = frozenset({one.model} - {there.model})
+        found = _of_result(about, time_dir, there, change, starts)
+        findings.append(replace(found, earlier_names=earlier))
     return merged(findings) if findings else about
 
 

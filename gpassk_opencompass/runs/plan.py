@@ -29,6 +29,8 @@ class Planned:
     config: Path | None = None
     """None for a run that is known from its work directory alone."""
     sha256: str | None = None
+    entry: Entry | None = None
+    """What the manifest beside the config says of it; None where it says nothing of the config as it is."""
 
     def values(self) -> Config | None:
         """Return the variables of the config; None if it is not there (any more), or computes them."""
@@ -92,7 +94,7 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
         raise InputError(f'cannot read the config {config}: {error.strerror}') from error
     if entry is not None and entry.sha256 == sha256:
         wanted = Wanted(entry.model_abbr, entry.dataset_abbr, entry.n, entry.k or None, entry.questions)
-        return Planned(config.stem, (wanted,), entry.signature, config, sha256)
+        return Planned(config.stem, (wanted,), entry.signature, config, sha256, entry)
     values = read_config(config)
     _refuse_template(config, values)
     if values is None:

@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..files import PROVENANCE, mapping, parse_json, read_json
+from ..files import PROVENANCE, mapping, parse_json, read_json, replace_file
+from ..naming.manifest import MANIFEST, Entry, manifest_text
+from ..naming.names import in_file_name
 from ..times import seconds_of, seconds_of_folder
 from .config_file import Config, dicts_of, read_config
 
@@ -237,6 +239,23 @@ class TimeDir:
         """Return the configs of each start in this directory, without those that cannot be read."""
         return tuple(_readable(sorted(self.path.glob('configs/*.py'))))
 
+    def called(self, wanted: Wanted) -> Wanted:
+        """Return what is wanted under the model's abbreviation in this directory.
+
+        Earlier versions wrote it as it stands in file names, and what they began has it still.
+        """
+        earlier = in_file_name(wanted.model)
+        if self._holds('predictions', wanted.model) or self._holds('results', wanted.model):
+            return wanted
+        begun = any(self._holds(kind, earlier) for kind in ('predictions', 'results', 'logs/infer'))
+        return wanted._replace(model=earlier) if begun else wanted
+
+    def _holds(self, kind: str, model: str) -> bool:
+        try:
+            return any((self.path / kind / model).iterdir())
+        except OSError:
+            return False
+
     def result(self, wanted: Wanted) -> Path:
         """Return where a result is, or would be."""
         return self.path / 'results' / wanted.model / f'{wanted.dataset}.json'
@@ -261,6 +280,18 @@ class TimeDir:
     def logs(self, stage: str, wanted: Wanted) -> list[Path]:
         """Return the logs of the tasks of a stage, 'infer' or 'eval', for one result."""
         return sorted(_shards(self.path / 'logs' / stage / wanted.model, wanted.dataset, '.out'))
+
+
+def keep_entry(work_dir: Path, entry: Entry) -> None:
+    """Keep what the manifest says of a run beside its results, for reports, which look for manifests there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path, content = work_dir / NOTES / MANIFEST, manifest_text([entry]).encode()
+    if not path.is_file() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content, path.with_name(f'{MANIFEST}.{os.getpid()}'))
 
 
 def time_dirs(work_dir: Path) -> list[TimeDir]:

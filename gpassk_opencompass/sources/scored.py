@@ -20,10 +20,11 @@ from ..results.health import Generation, Health, count_not_drawn, cut_off, remar
 from ..results.record import SYMBOLS, Measures, undecided_reasons
 from ..results.samples import SampleColumns
 from ..scoring import Samples, answer_counts, judge_rows
+from ..votes import Ballot
+from .ballots import ballot_of
 from .source import Counted, Responded, Run, Sampled, Selection
 from .summary import Line, Settings, check_sizes, summarise
 from .tally import Counts, Tally, Unjudged
-from .votes import Ballot, ballot_of
 from .written import result_record
 
 LANGUAGE = 'en'

@@ -15,8 +15,7 @@ from ..metrics import ACCURACY, Metric
 from ..uncertainty import Interval, value_table
 from ..uncertainty.intervals import interval_of_sums
 from ..uncertainty.rerun import rerun_variance
-from .tally import Counts, Unjudged
-from .votes import (
+from ..votes import (
     Ballot,
     answer_entropy,
     distinct_answers,
@@ -25,6 +24,7 @@ from .votes import (
     sizes_of,
     total_agreement,
 )
+from .tally import Counts, Unjudged
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from .summary import headline
 
 if TYPE_CHECKING:
     from ..tables.table import Value
+    from ..votes import Ballot
     from .summary import Line, Settings
     from .tally import Counts
-    from .votes import Ballot
 
 NORMAL = 1.959964
 """Standard errors on each side of a score in which 95 % of reruns fall."""

@@ -62,6 +62,7 @@ def entries(expansion: Expansion, template: str) -> list[Entry]:
             questions=run.questions,
             signature=signature(run.config, texts),
             sha256=digest(expansion.texts[run.file].encode()),
+            facts=run.facts,
         )
         for run in expansion.runs
     ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from typing import Any
 
 from ..errors import InputError, TemplateError
-from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name
+from ..naming.manifest import ModelFacts
+from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name, in_file_name, last_part
 from .axes import (
     MODEL_LINES,
     POSITIVE,
@@ -26,14 +27,14 @@ from .axes import (
 )
 from .benchmarks import BENCHMARK_LINES, TemplateBenchmark, read_benchmarks
 from .engines import DEFAULT_ENGINE, ENGINES, Engine, model_config
-from .models import Llm, read_llms, read_option
+from .models import FLAGS, Llm, read_llms, read_option
 
 DEFAULT_SUMMARIZER = {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 PARTS = ('summarizer', 'infer', 'eval')
 """Parts of an OpenCompass config that a template may give as they are."""
 
-VARIABLES = frozenset({'engine', 'llm_infos', 'exclude', *MODEL_LINES, *BENCHMARK_LINES, *PARTS})
+VARIABLES = frozenset({'engine', 'llm_infos', 'exclude', *FLAGS, *MODEL_LINES, *BENCHMARK_LINES, *PARTS})
 """What a template may assign, beside the options of its engine."""
 
 
@@ -42,7 +43,7 @@ class Run:
     """One config of a sweep, and what it says in short.
 
     `model` and `benchmark` are their names in the template, `settings` what is passed, `questions` the
-    size of the benchmark where it is known.
+    size of the benchmark where it is known, `facts` what the template says of the model.
     """
 
     file: str
@@ -54,6 +55,7 @@ class Run:
     k: tuple[int, ...]
     n: int | None
     questions: int | None = None
+    facts: ModelFacts = field(default=ModelFacts())
 
 
 def runs(variables: Mapping[str, Any]) -> list[Run]:
@@ -110,7 +112,7 @@ def _runs_of(
     """Yield the runs of one model; a part that several share is one object, so it is rendered once."""
     sampling, settings, benchmarks = _read_own(llm, engine, variables)
     models = cache(lambda setting: [model_config(engine, ModelName(llm.name, setting), llm)])
-    names = frozenset({llm.name, llm.path, llm.path.rstrip('/').rpartition('/')[2]})
+    names = frozenset({llm.name, in_file_name(llm.name), llm.path, last_part(llm.path)})
     for benchmark in benchmarks:
         datasets = cache(partial(_datasets, benchmark))
         words = frozenset({benchmark.key, benchmark.label})
@@ -130,6 +132,7 @@ def _runs_of(
                         k=k,
                         n=n,
                         questions=benchmark.questions,
+                        facts=llm.facts,
                     )
 
 
@@ -183,7 +186,8 @@ def _read_llms(engine: Engine, variables: Mapping[str, Any]) -> tuple[Llm, ...]:
         name: read_option(options[name], raw, name) for name, raw in variables.items() if name in options
     }
     defaults = engine.default_tp, engine.default_batch_size
-    return read_llms(variables['llm_infos'], options, shared, *defaults)
+    flags = {name: variables[name] for name in variables if name in FLAGS}
+    return read_llms(variables['llm_infos'], options, shared, *defaults, flags)
 
 
 def _read_parts(variables: Mapping[str, Any]) -> dict[str, Any]:

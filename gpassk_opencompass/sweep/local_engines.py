@@ -8,7 +8,16 @@ from typing import Any
 from ..errors import TemplateError
 from ..naming.names import Settings
 from .axes import POSITIVE, words
-from .engines import Engine, Starter, check_temperature, chosen, passed, refuse_keys, refuse_unknown_keys
+from .engines import (
+    LINKS,
+    Engine,
+    Starter,
+    check_temperature,
+    chosen,
+    passed,
+    refuse_keys,
+    refuse_unknown_keys,
+)
 from .models import Llm
 
 LMDEPLOY = '0.18.0'
@@ -137,7 +146,7 @@ PYTORCH = _lmdeploy('pytorch', 'PyTorch engine', PYTORCH_FIELDS, {'backend': 'py
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
     loads=True,
-    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict},
+    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict, **LINKS},
     arguments=_vllm,
     check=_check_vllm,
     starter=_starter('vLLM, on GPUs of this machine', 'vllm'),
@@ -145,7 +154,7 @@ VLLM = Engine(
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
     loads=True,
-    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE},
+    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE, **LINKS},
     arguments=_huggingface,
     starter=_starter('transformers, on any machine', 'opencompass', more=' tp=0: no GPU.', batch_size=16),
 )

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import TemplateError
-from ..naming.names import clean
+from ..naming.manifest import ModelFacts
+from ..naming.names import clean, in_file_name, last_part
 from .axes import MODEL_LINES, NOT_NEGATIVE, POSITIVE, Number, unknown
 
 BATCH_SIZE = 64
 """Requests at a time, unless a template or its engine says otherwise."""
+
+FLAGS = frozenset({'open_source', 'mathematical', 'o1_like'})
+"""Those of the facts on a model that may be a line for all models of a template."""
+
+_TEXTS = {
+    'parameters': (re.compile(r'[0-9]+(\.[0-9]+)?[MBT]'), "how many it has, such as '7B', '1.5B' or '500M'"),
+    'link': (re.compile(r'https?://[^\s/]\S*'), "the address of a page, such as 'https://…'"),
+}
+_FACTS = FLAGS | frozenset(_TEXTS)
 
 OptionKind = Number | type | tuple[type, ...]
 """What an option of an engine may be: a number in a range, or a value of one of these types."""
@@ -24,11 +35,12 @@ class Llm:
 
     Args:
         path: what the engine loads: a name of the hub, a folder, or the name that a server knows.
-        name: what it is called in file names.
+        name: what it is called.
         tp: how many GPUs it takes; 0 for none.
         batch_size: requests at a time.
         options: of its engine, by name; those of the whole template and its own.
         lines: those of `axes.MODEL_LINES` that it has for itself, as they stand in the template.
+        facts: what is said of it beside its scores.
     """
 
     path: str
@@ -37,6 +49,7 @@ class Llm:
     batch_size: int
     options: Mapping[str, Any]
     lines: Mapping[str, Any] = field(default_factory=dict)
+    facts: ModelFacts = field(default=ModelFacts())
 
 
 def read_llms(
@@ -45,6 +58,7 @@ def read_llms(
     shared: Mapping[str, Any],
     default_tp: int,
     default_batch_size: int = BATCH_SIZE,
+    flags: Mapping[str, Any] | None = None,
 ) -> tuple[Llm, ...]:
     """Read `llm_infos`.
 
@@ -54,6 +68,7 @@ def read_llms(
         options: what the engine takes beside these.
         shared: options given for all models; a model's own go before them, dicts are merged.
         default_tp, default_batch_size: of a model that does not say.
+        flags: those of `FLAGS` that are given for all models; a model's own go before them.
 
     Raises:
         TemplateError: an entry of another form, an unknown key, a value out of range, or two equal names.
@@ -61,10 +76,13 @@ def read_llms(
     infos = [raw] if isinstance(raw, (dict, str)) else raw
     if not isinstance(infos, (list, tuple)) or not infos:
         raise TemplateError(f'llm_infos is {raw!r}; expected at least one dict(path=…, tp=…, batch_size=…)')
+    for name, flag in (flags or {}).items():
+        _check_fact(name, flag, name)
     llms = []
     for i, info in enumerate(infos):
         where = f'llm_infos[{i}]'
-        fields = {'tp': default_tp, 'batch_size': default_batch_size, **_as_dict(info, where)}
+        defaults = {'tp': default_tp, 'batch_size': default_batch_size, **(flags or {})}
+        fields = {**defaults, **_as_dict(info, where)}
         llms.append(_read(fields, where, options, shared))
     _check_names(llms)
     return tuple(llms)
@@ -95,7 +113,7 @@ def _as_dict(info: Any, where: str) -> dict[str, Any]:
 def _read(
     fields: Mapping[str, Any], where: str, options: Mapping[str, OptionKind], shared: Mapping[str, Any]
 ) -> Llm:
-    allowed: Collection[str] = {'path', 'name', 'tp', 'batch_size', *options, *MODEL_LINES}
+    allowed: Collection[str] = {'path', 'name', 'tp', 'batch_size', *options, *MODEL_LINES, *_FACTS}
     for key in fields:
         if key not in allowed:
             raise unknown(f'key of {where}', key, allowed)
@@ -106,12 +124,30 @@ def _read(
     both = {key: {**shared[key], **given[key]} for key in given if isinstance(shared.get(key), dict)}
     return Llm(
         path=path,
-        name=clean(_text(fields.get('name', path.rstrip('/').rpartition('/')[2]), f'{where}.name')),
+        name=clean(_text(fields.get('name', last_part(path)), f'{where}.name')),
         tp=NOT_NEGATIVE.read(fields['tp'], f'{where}.tp'),
         batch_size=POSITIVE.read(fields['batch_size'], f'{where}.batch_size'),
         options={**shared, **given, **both},
         lines={key: fields[key] for key in fields if key in MODEL_LINES},
+        facts=_read_facts(fields, where),
     )
+
+
+def _read_facts(fields: Mapping[str, Any], where: str) -> ModelFacts:
+    given = {name: fields[name] for name in fields if name in _FACTS}
+    for name, value in given.items():
+        _check_fact(name, value, f'{where}.{name}')
+    return ModelFacts(**given)
+
+
+def _check_fact(name: str, value: Any, where: str) -> None:
+    if name in FLAGS:
+        fits, expected = isinstance(value, bool), 'True or False'
+    else:
+        form, expected = _TEXTS[name]
+        fits = isinstance(value, str) and form.fullmatch(value) is not None
+    if value is not None and not fits:
+        raise TemplateError(f'{where} is {value!r}; expected {expected}, or None where that is not known')
 
 
 def _text(value: Any, where: str) -> str:
@@ -124,9 +160,10 @@ def _text(value: Any, where: str) -> str:
 def _check_names(llms: Sequence[Llm]) -> None:
     seen: dict[str, int] = {}
     for i, llm in enumerate(llms):
-        if llm.name in seen:
+        name = in_file_name(llm.name)
+        if name in seen:
             raise TemplateError(
-                f'llm_infos[{seen[llm.name]}] and llm_infos[{i}] are both called {llm.name!r} in file names, '
-                "so their runs would overwrite each other; give one of them another: name='…'"
+                f'llm_infos[{seen[name]}] and llm_infos[{i}] are both called {name!r} in file names, so '
+                "their runs would overwrite each other; give one of them another: name='…'"
             )
-        seen[llm.name] = i
+        seen[name] = i

@@ -45,8 +45,8 @@ HOSTILE = [
     '..', '.', 'CON', 'x' * 300, '中文', '__proto__', 'constructor', 'null', 'NaN', '\\u003c',
 ]  # fmt: skip
 NAMES = [
-    'm', 'M-7B', '_t0-3', '_t0', '_t1-0', '_p0-8', '_k50', '_rp1-0', '_rs42', '_l8192', '_l', '@',
-    '.py', 'LiveMathBench-v202412', 'LiveMathBench-v', 'MATH500-L5', 'AIME2024', '-nocot',
+    'm', 'M-7B', 'Q2.5', '_t0.3', '_t0-3', '_t0', '_t1-0', '_p0-8', '_k50', '_rp1-0', '_rs42', '_l8192', '_l',
+    '@', '.py', 'LiveMathBench-v202412', 'LiveMathBench-v', 'MATH500-L5', 'AIME2024', '-nocot',
     '-k4_8_16', '-k1', '-k', '-r3', '-n50', '-r', '-n', '-hard-cn_en', '-AMC_CCEE-en', '-', '_',
     '~', '~4d70064f', '0', '1', '9' * 25, '9' * 5000, '00', '1e5', 'a' * 97, 'é' * 49, '\n', '/',
     '..', '\x00', '²', '３', ' ',

@@ -20,7 +20,7 @@ from gpassk_opencompass.judges.llm.asking import read_verdict
 from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts
-from gpassk_opencompass.naming.manifest import Entry, read_manifest
+from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
 from gpassk_opencompass.naming.names import DatasetName, ModelName
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.tables import Table
@@ -58,7 +58,11 @@ def test_a_line_of_a_store_that_says_things_twice_is_read_by_its_head(tmp_path: 
 
 
 SETTINGS = {'temperature': 1.0}
-ENTRY = vars(Entry('a.py', 't.py', 'm', 'p', ABBR.format(1), 'd', SETTINGS, 'b', (2,), 4, 24, 's', 'x'))
+ENTRY = json.loads(
+    manifest_text(
+        [Entry('a.py', 't.py', 'm', 'p', ABBR.format(1), 'd', SETTINGS, 'b', (2,), 4, 24, 's', 'x')]
+    )
+)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,27 @@ def test_a_damaged_leaderboard_is_refused_or_shown(folder: Path, content: bytes)
     write_result(folder / 'work', ABBR.format(1), THIRDS)
     gpassk('report', '--published', path, '-o', folder / 'published', '--only', 'tables')
     gpassk('compare', path, '--neighbours')
+    gpassk('compare', path, '--audit', '-o', folder / 'findings.csv')
     gpassk('compare', folder / 'work', path, '-o', folder / 'compared.csv')
+
+
+MARKDOWN = """\
+## MATH500-L5
+
+|LLMs|Greedy|G-Pass@16_0.5|G-Pass@$16_{1.0}$|mG-Pass@16|
+|--|--|--|--|--|
+|A-7B † 🏐|50.0|30.5|10.25|20|
+|[B](https://b.example)|**41.0**|–|5 ‡|4.5%|
+"""
+
+
+@fuzz(st.just(MARKDOWN.encode()).flatmap(mutated), share=0.5)
+def test_a_damaged_markdown_table_is_refused_or_shown(folder: Path, content: bytes) -> None:
+    """In the layout of the paper too, and with what is wrong in it."""
+    path = folder / 'published.md'
+    path.write_bytes(content)
+    gpassk('report', '--published', path, '-o', folder / 'published', '--only', 'tables', '--paper')
+    gpassk('compare', path, '--audit')
 
 
 ENTRY = Entry(
@@ -168,7 +188,11 @@ ENTRY = Entry(
     'x',
 )
 entries = st.builds(
-    lambda fields: manifest_text([ENTRY]).encode() + json.dumps({**vars(ENTRY), **fields}).encode() + b'\n',
+    lambda fields: (
+        manifest_text([ENTRY]).encode()
+        + json.dumps({**json.loads(manifest_text([ENTRY])), **fields}).encode()
+        + b'\n'
+    ),
     st.dictionaries(st.sampled_from(sorted(vars(ENTRY))), values, max_size=2),
 )
 

@@ -65,14 +65,14 @@ def test_two_temperatures_are_two_runs_in_one_table(two_runs: Path) -> None:
     found = collect([two_runs])
     assert (found.passed_over, found.older) == ([], [])
     [board], _ = boards(found.results)
-    assert [entry.name for entry in board.entries] == ['demo_t0-3_p0-9_l40', 'demo_t1-0_p0-9_l40']
+    assert [entry.name for entry in board.entries] == ['demo_t0.3_p0.9_l40', 'demo_t1.0_p0.9_l40']
     assert board.title == 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'
 
 
 def test_a_report_of_saved_runs_is_written(two_runs: Path, tmp_path: Path) -> None:
     """By the command, in Lighteval's own environment."""
     assert main(['report', str(two_runs), '-o', str(tmp_path), '--only', 'tables', '--strict']) == 0
-    assert 'demo_t0-3_p0-9_l40' in (tmp_path / 'leaderboard.md').read_text(encoding='utf-8')
+    assert 'demo_t0.3_p0.9_l40' in (tmp_path / 'leaderboard.md').read_text(encoding='utf-8')
 
 
 def test_a_run_without_details_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

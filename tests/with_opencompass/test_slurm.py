@@ -67,7 +67,7 @@ def local(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expand(root: Path, gpus: int) -> dict[str, Path]:
-    """Model abbreviation → its config, the sampled one with a trace."""
+    """Model as file names have it → its config, the sampled one with a trace."""
     assert dump(root, TEMPLATE.replace('{gpus}', str(gpus))) == 0
     configs = {path.name.split('@')[0]: path for path in (root / 'configs').glob('*.py')}
     assert set(configs) == {GREEDY, SAMPLED}

@@ -160,11 +160,11 @@ def test_each_score_has_its_interval_below() -> None:
 
 def test_a_line_fits_a_terminal() -> None:
     """120 columns, with a name as long as those of the templates; settings stand below the model."""
-    name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192'
+    name = 'deepseek-math-7b-rl_t0.3_p0.8_k50_rp1.0_rs42_l8192'
     text = summary_table([sampled(name), sampled('one-that-is-no-name-of-ours-' * 2)])
     assert max(map(len, text.splitlines())) <= 120
     assert '| deepseek-math-7b-rl ' in text
-    assert '| _t0-3_p0-8_k50_rp1-0_rs42_l8192 ' in text
+    assert '| _t0.3_p0.8_k50_rp1.0_rs42_l8192 ' in text
 
 
 def test_each_data_set_has_a_table() -> None:

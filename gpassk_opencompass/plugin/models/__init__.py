@@ -1,6 +1,7 @@
 """OpenCompass's model classes, drawing each sample from its own seed: one module an engine."""
 
 from .batch import AnthropicBatchModel, OpenAIBatchModel
+from .completions import SeededCompletions
 from .huggingface import SeededHuggingFace
 from .lmdeploy_server import SeededTurboMindAPI
 from .openai_api import SeededOpenAISDK
@@ -10,6 +11,7 @@ from .vllm import SeededVLLM
 __all__ = [
     'AnthropicBatchModel',
     'OpenAIBatchModel',
+    'SeededCompletions',
     'SeededHuggingFace',
     'SeededOpenAISDK',
     'SeededTurboMind',

@@ -18,6 +18,7 @@ SHORT = {
     'top_k': 'top-k',
     'repetition_penalty': 'rp',
     'random_seed': 'seed',
+    'serial_links': 'links',
     'max_out_len': 'len',
 }
 """Settings as they stand in labels, in this order."""

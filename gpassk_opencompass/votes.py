@@ -13,10 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..answers import normal_form
-from ..errors import InputError
-from .source import Question, Sampled
-from .tally import Unjudged
+from .answers import normal_form
 
 Sizes = tuple[int, ...]
 """How often each different answer was given."""
@@ -53,27 +50,6 @@ def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
     del given['']
     right = frozenset(vote for vote in given if 2 * hits[vote] > given[vote])
     return Ballot(votes, right, sum(0 < hits[vote] < given[vote] for vote in given))
-
-
-def ballot_of(question: Question, unjudged: Unjudged) -> Ballot:
-    """Return the votes of a question; samples that nobody judged count as `unjudged` says.
-
-    Raises:
-        InputError: its answers are not known.
-    """
-    if not isinstance(question, Sampled) or question.answers is None:
-        raise InputError(
-            f'row {question.about.number}: majorities and agreement need the answers, which it does not '
-            'have; give responses, or labels with "answers"'
-        )
-    right = '1?' if unjudged is Unjudged.RIGHT else '1'
-    dropped = '?' if unjudged is Unjudged.LEAVE_OUT else ''
-    kept = [
-        (answer, verdict in right)
-        for answer, verdict in zip(question.answers, question.verdicts, strict=True)
-        if verdict != dropped
-    ]
-    return ballot([answer for answer, _ in kept], [correct for _, correct in kept])
 
 
 _form = lru_cache(maxsize=100_000)(normal_form)

@@ -1,0 +1,125 @@
+"""A server that completes texts (`/v1/completions`), asked with the chat template applied here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opencompass.models.huggingface_above_v4_33 import _convert_chat_messages
+from opencompass.registry import MODELS
+from yarl import URL
+
+from ...chat.routes import text_endpoint
+from ...errors import InputError
+from ...results.health import Generation
+from ..serial import BreakLinks, Piece, break_links
+from .openai_api import SeededOpenAISDK
+
+
+@MODELS.register_module()
+class SeededCompletions(SeededOpenAISDK):
+    """A server's endpoint for texts, with a seed a sample, and responses that may go on behind their end.
+
+    A server of chats takes whole messages: nobody can have a model go on in the middle of its answer or its
+    thought. So the prompt is made here, with the chat template of the model's own tokenizer, and sent as its
+    tokens; vLLM and llama.cpp take these, and add no second token for the beginning. Thoughts stand in the
+    text as the model marks them, whatever parser the server has for chats.
+
+    Args:
+        path: the name of the model at the server.
+        tokenizer_path: the folder, or name on the hub, of the model's tokenizer with its chat template.
+        chat_template_kwargs: for the template, such as {'enable_thinking': True}.
+        max_seq_len: tokens of prompt and response together; a response has as much room as the prompt leaves.
+        serial_links, serial_link_text: how often a response is made to go on behind its end, and with which
+            words; see `serial.BreakLinks`.
+        kwargs: as for `SeededOpenAISDK`.
+
+    Raises:
+        InputError: as for `SeededOpenAISDK`; or there is no tokenizer with a chat template.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        tokenizer_path: str,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        serial_links: int | None = None,
+        serial_link_text: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.links = break_links(serial_links, serial_link_text)
+        self.chat_template_kwargs = dict(chat_template_kwargs or {})
+        super().__init__(path, tokenizer_path=tokenizer_path, **kwargs)
+
+    def generate(
+        self, inputs: list[Any], max_out_len: int = 512, temperature: float = 0.7, **kwargs: Any
+    ) -> list[str]:
+        """Return the text of each response, '' where there is none; its state is in `generations`.
+
+        With seeds, those of the batch must have been announced. As in the base class a temperature counts
+        only as an argument of the class.
+        """
+        seeds = self.seeds
+        samples = [] if seeds is None else seeds.take_samples(len(inputs))
+        prompts = [
+            self.tokenizer.apply_chat_template(
+                one, add_generation_prompt=True, tokenize=False, **self.chat_template_kwargs
+            )
+            for one in _convert_chat_messages(inputs)
+        ]
+        heard: list[str] = []
+
+        def draw(pieces: Sequence[Piece], stops: Sequence[str]) -> Sequence[tuple[str, Generation]]:
+            bodies = [self._text_body(piece, stops) for piece in pieces]
+            answers, said = self.chats.ask(bodies, max_out_len)
+            heard.append(said)
+            return answers
+
+        def seed_of(place: int, turn: int) -> int | None:
+            return None if seeds is None else seeds.seed_of(samples[place], turn)
+
+        answers = (self.links or BreakLinks(0)).responses(prompts, seed_of, max_out_len, draw)
+        told = [one if self.links else one._replace(links=None) for _, one in answers]
+        self.generations.note(told, next(filter(None, heard), ''))
+        return [text for text, _ in answers]
+
+    def _init_tokenizer(self) -> None:
+        """Load the tokenizer; the base class takes that of GPT-4 where there is none."""
+        from transformers import AutoTokenizer
+
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(self.tokenizer_path, trust_remote_code=True)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f'tokenizer_path = {self.tokenizer_path!r} cannot be loaded: {error!s:.200}; give the folder '
+                "with the model's tokenizer"
+            ) from error
+        self.tokenizer_type = 'hf'
+        if not self.tokenizer.chat_template:
+            raise InputError(
+                f'tokenizer_path = {self.tokenizer_path!r} has no chat template, with which prompts are made'
+            )
+
+    def _endpoints(self, urls: Sequence[URL]) -> list[URL]:
+        return [text_endpoint(url) for url in urls]
+
+    def _text_body(self, piece: Piece, stops: Sequence[str]) -> dict[str, Any] | None:
+        """Return a request; None if the text so far fills the context."""
+        tokens = self.tokenizer(piece.text, add_special_tokens=False)['input_ids']
+        room = min(piece.room, self.max_seq_len - len(tokens))
+        if room < 1:
+            return None
+        own = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}
+        words = own.pop('stop', None) or []
+        words = [words] if isinstance(words, str) else words
+        ends = [*words, *stops]
+        return {
+            'model': self.path,
+            'prompt': tokens,
+            'max_tokens': room,
+            **({} if self.temperature is None else {'temperature': self.temperature}),
+            **own,
+            **({'stop': ends} if ends else {}),
+            **({} if piece.seed is None else {'seed': piece.seed}),
+        }

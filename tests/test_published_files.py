@@ -1,0 +1,215 @@
+"""The forms in which leaderboards are published, read alike; and those that come with this package."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from gpassk_opencompass import InputError
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.report.published import BENCHMARKS, SHIPPED, read_published
+
+LEADERBOARD = (
+    Path(__file__).resolve().parents[2] / 'shared' / 'data' / 'leaderboard' / 'published_results.json'
+)
+
+BENCHES = ('LiveMathBench-2412', 'AIME2025')
+
+PAGE = {
+    'M-7B': {
+        'link': 'https://m.example',
+        'opensourced': 'TRUE',
+        'mathLM': 'TRUE',
+        'o1-like': 'FALSE',
+        'Greedy': {'LiveMathBench-2412': 24.0, 'AIME2025': 6.7},
+        'G-Pass@16-0.5': {'LiveMathBench-2412': 18.25, 'AIME2025': 0.1},
+        'mG-Pass@16': {'LiveMathBench-2412': 10, 'AIME2025': None},
+    },
+    'o M': {
+        'opensourced': 'FALSE',
+        'mathLM': 'FALSE',
+        'o1-like': 'TRUE',
+        'Greedy': {'LiveMathBench-2412': 70.0, 'AIME2025': None},
+        'G-Pass@16-0.5': {'LiveMathBench-2412': None, 'AIME2025': None},
+        'mG-Pass@16': {'LiveMathBench-2412': 60.5, 'AIME2025': None},
+    },
+}
+
+README = """\
+# A title | with a bar
+
+* 🏐: mathematical
+
+| k | n |
+|---|---|
+| 16 | 48 |
+
+### *LiveMathBench-202412*
+
+|LLMs|Greedy|G-Pass@16_0.5|mG-Pass@16|
+|--|--|--|--|
+|M-7B 🏐|24.0|18.25|10|
+|o M 🏀|70.0||60.5|
+
+```sh
+run {a.py|b.py}
+```
+### AIME2025
+
+LLMs | Greedy | G-Pass@16_0.5 | mG-Pass@16
+:-- | --: | --: | --:
+M-7B 🏐 | 6.7 | 0.1 | –
+"""
+
+FORMULAS = """\
+### *LiveMathBench-202412*
+
+|LLMs|Greedy|G-Pass@$16_{0.5}$|mG-Pass@$16$|
+|--|--|--|--|
+|[M-7B](https://m.example) 🏐|**24.0**|18.25%|10|
+|o M † 🏀|70.0 ‡|-|60.5|
+
+### **AIME2025**
+
+|LLMs|Greedy|G-Pass@$16\\_{0.5}$|mG-Pass@$16$|
+|--|--|--|--|
+|M-7B 🏐|6.7|0.1|–|
+"""
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, 'utf-8')
+    return path
+
+
+@pytest.mark.parametrize(
+    ('name', 'text'),
+    [('page.json', json.dumps(PAGE)), ('README.md', README), ('FORMULAS.md', FORMULAS)],
+    ids=['page', 'readme', 'formulas'],
+)
+def test_the_three_forms_are_read_alike(tmp_path: Path, name: str, text: str) -> None:
+    """JSON of the page, Markdown with plain and with TeX heads: values, printed digits, kinds of models."""
+    published = read_published(saved(tmp_path / name, text))
+    half, mean = Metric.g_pass_at(16, 0.5), Metric.mg_pass_at(16)
+    first, second = BENCHES
+    assert published.values == {
+        ('M-7B', first, 'Greedy'): 24.0,
+        ('M-7B', second, 'Greedy'): 6.7,
+        ('M-7B', first, half): 18.25,
+        ('M-7B', second, half): 0.1,
+        ('M-7B', first, mean): 10.0,
+        ('o M', first, 'Greedy'): 70.0,
+        ('o M', first, mean): 60.5,
+    }
+    assert published.decimals['M-7B', first, half] == 2
+    assert published.decimals['M-7B', first, 'Greedy'] == 1
+    assert published.decimals['M-7B', first, mean] == 0
+    assert published.kinds == {'M-7B': 'mathematical', 'o M': 'o1-like'}
+    assert published.closed == ({'o M'} if name != 'README.md' else frozenset())
+    assert set(published.benchmarks) <= set(BENCHMARKS)
+    assert (published.models, published.leading) == (('M-7B', 'o M'), mean)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('|LLMs|Greedy|\n|--|--|\n|a|1|\n', 'line 3: a table of scores without a heading'),
+        ('# B\n|LLMs|Greedy|\n|--|--|\n|a|1|2|\n', 'line 4: 3 cells, and the head of the table has 2'),
+        ('# B\n|LLMs|Greedy|\n|--|--|\n|a|1|\n|a|2|\n', 'line 5: a has two rows on B'),
+        ('# B\n|LLMs|Greedy|\n|--|--|\n|a|one|\n', "line 4: a, Greedy: 'one'; expected a percentage"),
+        ('# B\n|LLMs|Greedy|\n|--|--|\n|a|101|\n', 'a, B: 101; expected a percentage'),
+        ('# B\n|LLMs|G-Pass@16_2|\n|--|--|\n|a|1|\n', 'G-Pass@16_2'),
+        ('# B\n|LLMs|score|\n|--|--|\n|a|1|\n', 'has no score'),
+        ('', 'has no score'),
+        ('{"a": {"Greedy": {"b": NaN}}}', 'a, b: nan; expected a percentage'),
+        ('{', 'no JSON'),
+    ],
+    ids=['heading', 'cells', 'twice', 'text', 'percent', 'metric', 'none', 'empty', 'nan', 'json'],
+)
+def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    """With the file and the line."""
+    path = saved(tmp_path / 'table.md', text)
+    with pytest.raises(InputError) as refused:
+        read_published(path)
+    assert str(refused.value).startswith(str(path))
+    assert message in str(refused.value)
+
+
+def test_the_shipped_leaderboards_tell_their_source_and_licence() -> None:
+    """Five benchmarks of known size each, five columns, all models of a kind."""
+    sizes = {'published': (29, 680), 'published-readme': (21, 425)}
+    assert set(sizes) == set(SHIPPED)
+    for name, path in SHIPPED.items():
+        published = read_published(path)
+        assert (len(published.models), len(published.values)) == sizes[name]
+        assert set(published.benchmarks) == set(BENCHMARKS)
+        assert [str(metric) for metric in published.metrics] == [
+            'Greedy',
+            'G-Pass@16_0.5',
+            'G-Pass@16_0.75',
+            'G-Pass@16_1.0',
+            'mG-Pass@16',
+        ]
+        assert set(published.kinds) == set(published.models)
+        assert 'github.com/open-compass/GPassK, revision' in published.source
+        assert '2412.13147' in path.read_text('utf-8').partition('Licence:')[2]
+
+
+@pytest.mark.skipif(not LEADERBOARD.is_file(), reason='the published leaderboard is not here')
+def test_the_shipped_leaderboard_is_the_published_one() -> None:
+    """Number for number, with the printed digits, the kinds and the closed models."""
+    ours, theirs = read_published(SHIPPED['published']), read_published(LEADERBOARD)
+    assert dict(ours.values) == dict(theirs.values)
+    assert dict(ours.decimals) == dict(theirs.decimals)
+    assert dict(ours.kinds) == dict(theirs.kinds)
+    assert ours.closed == theirs.closed
+
+
+def test_a_file_of_the_name_of_a_shipped_leaderboard_has_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`published` is the shipped one, wherever one is; ./published is the file."""
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / 'published', FORMULAS)
+    assert main(['compare', 'published']) == 0
+    assert '3 of 27 pairs (238 questions' in capsys.readouterr().out
+    assert main(['compare', './published', '--metric', 'mG-Pass@16']) == 0
+    assert '0 of 1 pairs (238 questions' in capsys.readouterr().out
+
+
+def test_a_report_takes_the_shipped_leaderboard_without_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--published alone; a folder behind it is not taken for one."""
+    folder = tmp_path / 'report'
+    assert main(['report', '--only', 'tables', '-o', str(folder), '--published']) == 0
+    text = (folder / 'published.md').read_text('utf-8')
+    models, benches = read_published(SHIPPED['published']).models, BENCHMARKS
+    assert all(name in text for name in (*models, *benches))
+    assert main(['report', '--published', str(tmp_path)]) == 2
+    assert 'folders of results stand before it' in capsys.readouterr().err
+
+
+def test_both_shipped_leaderboards_have_most_rows_in_common() -> None:
+    """Of one thing at two times: models are matched by letters and digits."""
+    page, readme = (read_published(path) for path in SHIPPED.values())
+    plain = {''.join(filter(str.isalnum, model)).lower(): model for model in page.models}
+    shared = [
+        (model, bench)
+        for model, bench in product(readme.models, readme.benchmarks)
+        if (model, bench, readme.leading) in readme.values
+        and (plain.get(''.join(filter(str.isalnum, model)).lower()), bench, page.leading) in page.values
+    ]
+    assert len(shared) == 74
+
+
+def test_a_hostile_text_takes_no_time(tmp_path: Path) -> None:
+    """Half a megabyte of what could begin a link, a heading or a cell, each on one line."""
+    for piece in ('[', '[a](', '# ', '* ', r'\|', '|'):
+        text = f'# B\n|LLMs|Greedy|\n|--|--|\n|a|1|\n\n# {piece * 100_000}\n{piece * 100_000}\n'
+        published = read_published(saved(tmp_path / 'table.md', text))
+        assert published.values == {('a', 'B', 'Greedy'): 1.0}
