@@ -1,7 +1,8 @@
 """Models behind an API that speaks OpenAI's protocol, on LiveMathBench.
 
     gpassk expand close.py
-    export OPENAI_API_KEY=... ANTHROPIC_API_KEY=... GEMINI_API_KEY=... DEEPSEEK_API_KEY=...
+    export OPENAI_API_KEY=... ANTHROPIC_API_KEY=... GEMINI_API_KEY=...
+    export DASHSCOPE_API_KEY=... DEEPSEEK_API_KEY=...
     opencompass opencompass_configs/gpt-4o-2024-11-20_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py
 
 No key belongs in this file: key_env names the environment variable (default: OPENAI_API_KEY). nono1.py
@@ -12,6 +13,7 @@ engine = 'openai'
 
 # openai_api_base: where the API is (default: OpenAI, or $OPENAI_BASE_URL).
 # batch_size: questions handed over at a time; query_per_second: no more requests than this.
+# Those of the paper; a provider may have retired one, and then says so at the first request.
 llm_infos = [
     dict(
         path='gpt-4o-2024-11-20',
@@ -36,6 +38,23 @@ llm_infos = [
         link='https://ai.google.dev/gemini-api/docs/models/gemini',
     ),
     dict(
+        path='gemini-1.5-pro',
+        batch_size=32,
+        openai_api_base='https://generativelanguage.googleapis.com/v1beta/openai/',
+        key_env='GEMINI_API_KEY',
+        open_source=False,
+        link='https://ai.google.dev/gemini-api/docs/models/gemini',
+    ),
+    dict(
+        path='qwen-max-2025-01-25',  # Qwen2.5-Max
+        name='Qwen2.5-Max',
+        batch_size=32,
+        openai_api_base='https://dashscope.aliyuncs.com/compatible-mode/v1',
+        key_env='DASHSCOPE_API_KEY',
+        open_source=False,
+        link='https://qwenlm.github.io/blog/qwen2.5-max/',
+    ),
+    dict(
         path='deepseek-chat',
         batch_size=32,
         openai_api_base='https://api.deepseek.com/v1',
@@ -52,7 +71,7 @@ query_per_second = 8
 retry = 20
 
 # Only these reach the model, so only these are in the names. OpenCompass sends no temperature at all to a
-# model with o1, o3, o4 or gpt-5 in its path: give such models a template without this line.
+# model with o1, o3, o4 or gpt-5 in its path: such models are in close_o1.py, which has no such line.
 temperatures = [0.0, 1.0]
 max_out_lens = [8192]
 

@@ -29,8 +29,10 @@ llm_infos = [
     dict(path='google/gemma-2-27b-it', tp=4, batch_size=64, parameters='27B'),
     dict(path='01-ai/Yi-1.5-34B-Chat', tp=4, batch_size=64, parameters='34B'),
     dict(path='mistralai/Mistral-Large-Instruct-2411', tp=8, batch_size=64, parameters='123B'),
+    dict(path='deepseek-ai/DeepSeek-V2.5-1210', tp=8, batch_size=16, parameters='236B'),
     # mathematical
     dict(path='deepseek-ai/deepseek-math-7b-rl', tp=1, batch_size=64, parameters='7B', mathematical=True),
+    dict(path='internlm/internlm2-math-plus-20b', tp=2, batch_size=64, parameters='20B', mathematical=True),
     dict(path='Qwen/Qwen2.5-Math-7B-Instruct', tp=1, batch_size=64, parameters='7B', mathematical=True),
     dict(path='Qwen/Qwen2.5-Math-72B-Instruct', tp=8, batch_size=64, parameters='72B', mathematical=True),
     dict(path='AI-MO/NuminaMath-72B-CoT', tp=8, batch_size=64, parameters='72B', mathematical=True),

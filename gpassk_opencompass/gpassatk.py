@@ -60,13 +60,43 @@ class GPassAtK:
         """
         if isinstance(predictions, (str, bytes)) or not isinstance(predictions, Sequence):
             raise TypeError(f'predictions must be a list of answers, got {type(predictions).__name__}')
-        n = len(predictions) if self.n is None else self.n
-        if len(predictions) < n or not predictions:
-            raise InputError(f'predictions must hold at least {max(n, 1)} answers, got {len(predictions)}')
-        table = metric_table(n, self.k, self.thresholds)
+        n = self._count('predictions', predictions)
+        metric_table(n, self.k, self.thresholds)  # an n below k is refused before anything is scored
         reference = _only(gold)
-        correct = sum(_zero_or_one(self._score(prediction, reference)) for prediction in predictions[:n])
+        return self.g_pass_at_k(
+            [_zero_or_one(self._score(prediction, reference)) for prediction in predictions[:n]]
+        )
+
+    def g_pass_at_k(self, all_scores: Sequence[Any]) -> dict[str, float]:
+        """Return the metrics of one question from the scores of its answers, as fractions.
+
+        Args:
+            all_scores: True or 1 for a correct answer, False or 0 for another, at least n of them; of more
+                the first n are used.
+
+        Raises:
+            InputError: too few scores, or one that is not 0 or 1.
+            TypeError: `all_scores` is no list.
+
+        >>> GPassAtK(k=2, thresholds=[0.5, 1.0]).g_pass_at_k([1, 1, 0, 1])
+        {'G-Pass@2_0.5': 1.0, 'G-Pass@2_1.0': 0.5, 'mG-Pass@2': 0.5}
+        """
+        if isinstance(all_scores, np.ndarray):
+            all_scores = all_scores.tolist()
+        if isinstance(all_scores, (str, bytes)) or not isinstance(all_scores, Sequence):
+            raise TypeError(f'all_scores must be a list of scores, got {type(all_scores).__name__}')
+        n = self._count('all_scores', all_scores)
+        correct = sum(
+            _zero_or_one(score, 'all_scores must hold booleans, 0 or 1') for score in all_scores[:n]
+        )
+        table = metric_table(n, self.k, self.thresholds)
         return {name: float(table[name][correct]) for name in self.all_metrics}
+
+    def _count(self, name: str, answers: Sequence[Any]) -> int:
+        n = len(answers) if self.n is None else self.n
+        if len(answers) < n or not answers:
+            raise InputError(f'{name} must hold at least {max(n, 1)} answers, got {len(answers)}')
+        return n
 
 
 def _only(gold: object) -> object:
@@ -77,9 +107,11 @@ def _only(gold: object) -> object:
     return gold[0]
 
 
-def _zero_or_one(score: object) -> int:
+def _zero_or_one(
+    score: object, expected: str = 'sample_scoring_function must return a boolean, 0 or 1'
+) -> int:
     if not isinstance(score, (bool, int, float, np.bool_, np.number)) or score not in (0, 1):
-        raise InputError(f'sample_scoring_function must return a boolean, 0 or 1, got {score!r}')
+        raise InputError(f'{expected}, got {score!r}')
     return int(score)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -297,3 +298,49 @@ def test_settings_that_cannot_work_are_refused_at_once(arguments: dict[str, Any]
     """A wrong setting raises when the metric is made, not at the first question."""
     with pytest.raises(InputError, match=message):
         GPassAtK(**arguments)
+
+
+@pytest.mark.parametrize('scores', [[1, 0, 1, 1, 0, 1, 0, 1], [True] * 3 + [False] * 5, [0] * 8, [1.0] * 8])
+@pytest.mark.parametrize('given', [None, 8], ids=['n of the scores', 'n given'])
+def test_scores_of_one_question_give_its_metrics(scores: list[Any], given: int | None) -> None:
+    """As the paper's README calls it: of k answers drawn from n enough are right, in exact fractions."""
+    n, correct = 8, sum(map(bool, scores))
+
+    def at_least(k: int, least: int) -> Fraction:
+        ways = sum(math.comb(correct, j) * math.comb(n - correct, k - j) for j in range(least, k + 1))
+        return Fraction(ways, math.comb(n, k))
+
+    expected = {}
+    for k in (2, 4):
+        for threshold in ('0.0', '0.25', '0.5', '0.75', '1.0'):
+            expected[f'G-Pass@{k}_{threshold}'] = at_least(k, max(1, math.ceil(Fraction(threshold) * k)))
+        expected[f'mG-Pass@{k}'] = Fraction(2, k) * sum(at_least(k, i) for i in range(k // 2 + 1, k + 1))
+    metric = GPassAtK(k=[2, 4], n=given, thresholds=[0.0, 0.25, 0.5, 0.75, 1.0])
+    found = metric.g_pass_at_k(scores)
+    assert list(found) == list(expected) == metric.all_metrics
+    assert found == pytest.approx({name: float(value) for name, value in expected.items()}, abs=1e-15)
+    assert found == metric.g_pass_at_k(np.array(scores))
+    assert found == metric.compute(['7' if score else '8' for score in scores], gold='7')
+
+
+def test_only_the_first_n_scores_count() -> None:
+    """As of predictions."""
+    metric = GPassAtK(k=2, n=2)
+    assert metric.g_pass_at_k([1, 1, 0, 0]) == metric.g_pass_at_k([1, 1])
+
+
+@pytest.mark.parametrize(
+    ('scores', 'error', 'message'),
+    [
+        ([1, 0.5, 0, 1], InputError, 'all_scores must hold booleans, 0 or 1, got 0.5'),
+        ([1, None, 0, 1], InputError, 'got None'),
+        ([1, 0], InputError, 'all_scores must hold at least 4 answers, got 2'),
+        ([], InputError, 'got 0'),
+        ('1101', TypeError, 'all_scores must be a list of scores, got str'),
+        (3, TypeError, 'got int'),
+    ],
+)
+def test_scores_that_are_none_are_refused(scores: Any, error: type[Exception], message: str) -> None:
+    """Rather than counted as wrong answers."""
+    with pytest.raises(error, match=message):
+        GPassAtK(k=2, n=4).g_pass_at_k(scores)

@@ -187,6 +187,43 @@ def test_a_template_is_refused(
     assert (message or 'KeyError: crash') in said.err
 
 
+@pytest.mark.parametrize(
+    ('config', 'where'),
+    [
+        ("models = [{'type': 'SeededVLLM'}]\ndatasets = [{'type': 'd'}]\n", 'SeededVLLM'),
+        (
+            "models = [{'type': 'm'}]\n"
+            "datasets = [{'type': 'd', 'eval_cfg': {'evaluator': {'type': 'GPassKEvaluator'}}}]\n",
+            'GPassKEvaluator',
+        ),
+        (
+            "models = [{'type': 'm'}]\n"
+            "datasets = [{'type': 'd', 'infer_cfg': {'inferencer': {'type': 'SeededGenInferencer'}}}]\n",
+            'SeededGenInferencer',
+        ),
+    ],
+    ids=['model', 'evaluator', 'inferencer'],
+)
+def test_a_name_that_opencompass_would_not_find_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], config: str, where: str
+) -> None:
+    """Before hours of generation end in a KeyError; the message has the name to write."""
+    write(sweep / 'configs' / 'crash.py', config)
+    assert run() == 2
+    assert f"write type='gpassk_opencompass.{where}'" in capsys.readouterr().err
+
+
+def test_a_name_beside_our_data_set_is_left_to_opencompass(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It imports the data set, and with it the evaluator, before it looks the name up."""
+    evaluator = "'eval_cfg': {'evaluator': {'type': 'GPassKEvaluator'}}"
+    text = f"datasets = [{{'type': 'gpassk_opencompass.LiveMathBenchDataset', {evaluator}}}]\n"
+    write(sweep / 'configs' / 'crash.py', f"models = [{{'type': 'm'}}]\n{text}")
+    run()
+    assert 'does not find' not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
 def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     sweep: Path, capsys: pytest.CaptureFixture[str], behaviour: str

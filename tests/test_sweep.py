@@ -278,11 +278,11 @@ def test_a_template_of_the_older_style(tmp_path: Path) -> None:
     configs = expanded(tmp_path, OLDER)
     assert set(configs) == {
         f'{model}_t{t}@{dataset}.py'
-        for model in ('Qwen2.5', 'b')
-        for t in (0.0, 1.0)
+        for model in ('Qwen2-5', 'b')
+        for t in ('0-0', '1-0')
         for dataset in ('d1', 'd2')
     }
-    assert configs['Qwen2.5_t1.0@d2.py'] == {
+    assert configs['Qwen2-5_t1-0@d2.py'] == {
         'models': [
             {
                 'type': 'collections.OrderedDict',

@@ -36,7 +36,7 @@ def expansion(name: str) -> dict[str, dict[str, Any]]:
 
 def test_the_templates_are_the_documented_ones() -> None:
     """A new template needs a line in the documentation and here."""
-    assert NAMES == ['close', 'demo', 'nono1', 'o1']
+    assert NAMES == ['close', 'close_o1', 'demo', 'nono1', 'o1']
 
 
 @pytest.mark.parametrize('name', NAMES)
@@ -53,12 +53,12 @@ def test_every_emitted_config_loads_in_mmengine_as_it_was_meant(name: str, tmp_p
 
 
 def test_the_documented_config_comes_out_of_nono1() -> None:
-    """The example of the documentation and its greedy companion are among those of 14 models."""
+    """The example of the documentation and its greedy companion are among those of 16 models."""
     configs = expansion('nono1')
     name = 'deepseek-math-7b-rl_t0-3_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
     assert configs[name]['models'][0]['path'] == 'deepseek-ai/deepseek-math-7b-rl'
     assert 'deepseek-math-7b-rl_t0_l8192@LiveMathBench-v202412-k1-r1.py' in configs
-    assert len({config['models'][0]['path'] for config in configs.values()}) == 14
+    assert len({config['models'][0]['path'] for config in configs.values()}) == 16
     assert {config['models'][0]['max_out_len'] for config in configs.values()} == {8192}
 
 
@@ -69,6 +69,18 @@ def test_o1_gives_long_answers_room() -> None:
     assert {'Qwen/QwQ-32B-Preview', 'Skywork/Skywork-o1-Open-Llama-3.1-8B'} < paths
     assert sum('DeepSeek-R1-Distill' in path for path in paths) == 6
     assert {config['models'][0]['max_out_len'] for config in configs.values()} == {32768}
+
+
+def test_every_model_of_the_paper_is_in_a_template() -> None:
+    """Those of its tables by name: on the hub, or as an API calls them."""
+    paths = {
+        name: {config['models'][0]['path'].rpartition('/')[2] for config in expansion(name).values()}
+        for name in ('nono1', 'o1', 'close', 'close_o1')
+    }
+    assert paths['nono1'] >= {'DeepSeek-V2.5-1210', 'internlm2-math-plus-20b', 'NuminaMath-72B-CoT'}
+    assert paths['close'] >= {'gpt-4o-2024-11-20', 'gemini-1.5-pro', 'qwen-max-2025-01-25'}
+    assert paths['close_o1'] == {'o1-mini-2024-09-12', 'o3-mini-2025-01-31', 'deepseek-reasoner'}
+    assert not any('temperature' in config['models'][0] for config in expansion('close_o1').values())
 
 
 def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
@@ -87,7 +99,7 @@ def test_close_asks_openaisdk_only_for_what_it_takes() -> None:
 def test_what_reaches_an_api_is_what_the_name_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a socket: temperature and length of the request are those of the name, no seed."""
     sdk = openaisdk()
-    for provider in ('OPENAI', 'ANTHROPIC', 'GEMINI', 'DEEPSEEK'):
+    for provider in ('OPENAI', 'ANTHROPIC', 'GEMINI', 'DASHSCOPE', 'DEEPSEEK'):
         monkeypatch.setenv(f'{provider}_API_KEY', 'none')
     monkeypatch.setattr(sdk, '_init_tokenizer', lambda self: None)
     monkeypatch.setattr(sdk, 'get_token_len', lambda self, prompt: len(str(prompt)))
@@ -150,10 +162,10 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
     template.write_text(OLDER)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        assert main(['-tc', str(template), '--output_dir', str(folder)]) == 0
-    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in (0.5, 1.0)}
+        assert main(['-tc', str(template), '--output_dir', str(folder), '--keep-built-in']) == 0
+    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in ('0-5', '1-0')}
     assert {path.name for path in folder.glob('*.py')} == names
-    config = load_with_mmengine(folder / 'a_t0.5@LiveMathBench-k4_8-n16.py')
+    config = load_with_mmengine(folder / 'a_t0-5@LiveMathBench-k4_8-n16.py')
     assert set(config) == {'models', 'datasets'}
     assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'
     assert config['datasets'][0]['type'] == 'opencompass.datasets.livemathbench.LiveMathBenchDataset'

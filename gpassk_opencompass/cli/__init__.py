@@ -22,6 +22,7 @@ COMMANDS = {
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
+    'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
     'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),

@@ -22,7 +22,8 @@ class ExpandRequest:
     """What is to be done with a template.
 
     `listing` only returns the paths of the configs, `dry_run` says what would be written and what it costs;
-    neither writes anything. `prune` removes stale configs that nobody has edited.
+    neither writes anything. `prune` removes stale configs that nobody has edited. `keep_built_in` leaves the
+    configs of a template of the older style as it computed them.
     """
 
     template: Path
@@ -31,6 +32,7 @@ class ExpandRequest:
     listing: bool = False
     dry_run: bool = False
     prune: bool = False
+    keep_built_in: bool = False
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -108,6 +110,11 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     add('--list', action='store_true', help='print the path of each config, write nothing')
     stale = 'remove the configs of an earlier expansion that the template no longer gives, unless edited'
     add('--prune', action='store_true', help=stale)
+    untouched = (
+        'leave the configs of a template that computes models and datasets itself as they are, with the '
+        'evaluator of OpenCompass that they name; by default they are translated'
+    )
+    add('--keep-built-in', action='store_true', help=untouched)
 
 
 def _request(template: Path, arguments: Namespace) -> ExpandRequest:
@@ -118,6 +125,7 @@ def _request(template: Path, arguments: Namespace) -> ExpandRequest:
         listing=arguments.list,
         dry_run=arguments.dry_run,
         prune=arguments.prune,
+        keep_built_in=arguments.keep_built_in,
     )
 
 
@@ -128,11 +136,11 @@ def expanded(request: ExpandRequest) -> list[str]:
         InputError: the template cannot be expanded, or the folder not be written to.
         MissingExtraError: the template needs an optional package.
     """
-    expansion = expand_template(request.template, request.overrides)
+    expansion = expand_template(request.template, request.overrides, keep_built_in=request.keep_built_in)
     if request.listing:
         return [str(request.folder / name) for name in expansion.texts]
     found = changes(request.folder, expansion, request.template.name)
-    said = _said(request, len(expansion.runs), found)
+    said = [*_said(request, len(expansion.runs), found), *expansion.notes]
     if request.dry_run:
         return [estimate_table(expansion.runs), '', *said]
     apply(request.folder, expansion.texts, found, request.prune)

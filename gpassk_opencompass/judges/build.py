@@ -119,6 +119,17 @@ def check_judge(config: Mapping[str, Any]) -> None:
     _read(config)
 
 
+def refuse_extraction(use_extract_model: Any) -> None:
+    """Raise InputError for what OpenCompass's own evaluator calls `use_extract_model`."""
+    if use_extract_model:
+        raise InputError(
+            f'use_extract_model = {use_extract_model!r}: no model extracts answers here; the final answer is '
+            'found in the response by a written rule, and an LLM judge is shown it, or the end of a response '
+            'that has none. Remove use_extract_model, extract_url and extract_model_name; let an LLM judge '
+            'with model_name and url (in a template eval_model_name and eval_urls)'
+        )
+
+
 def _check_dict(judge: Any) -> None:
     if not isinstance(judge, Mapping):
         example = judge if isinstance(judge, str) and judge in JUDGES else 'rule'

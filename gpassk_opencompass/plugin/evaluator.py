@@ -12,7 +12,7 @@ from opencompass.openicl.icl_evaluator import BaseEvaluator
 from opencompass.registry import ICL_EVALUATORS
 
 from ..errors import IncompleteError, InputError
-from ..judges.build import build_judge, judge_config, with_store
+from ..judges.build import build_judge, judge_config, refuse_extraction, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
@@ -44,11 +44,14 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             `is_correct` or `cascade_correct`, for any data set that it can score; instead of a judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
         pred_postprocessor: see OpenCompass; applied to each response before anything else.
+        use_extract_model, extract_url, extract_model_name: of OpenCompass's own evaluator; no model extracts
+            answers here, so True is refused.
         accept_changed: of 'questions', 'references', 'settings': what may have changed since the samples were
             drawn, e.g. ['references'] to judge them by corrected reference answers. The result says so.
 
     Raises:
-        InputError: responses that are no text, or a data set whose rows cannot be told apart.
+        InputError: a model that should extract answers, responses that are no text, or a data set whose rows
+            cannot be told apart.
         IncompleteError: predictions are missing, were changed, or are of other questions, references or
             settings than data set and config have now; or too many samples stayed unjudged. As it is raised,
             no result file is written, and the same command with -r tries again.
@@ -64,7 +67,11 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         unjudged_tolerance: float = 0.01,
         pred_postprocessor: Any = None,
         accept_changed: Sequence[str] = (),
+        use_extract_model: bool = False,
+        extract_url: str | Sequence[str] = (),
+        extract_model_name: str = '',
     ) -> None:
+        refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
         self._accepted = _check_accepted(accept_changed)
         _check_settings(thresholds, unjudged_tolerance)

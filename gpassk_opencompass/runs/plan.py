@@ -11,8 +11,9 @@ from typing import NamedTuple
 from ..errors import InputError
 from ..files import digest
 from ..naming.manifest import Entry, read_manifest
+from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
-from .config_file import Config, assigned_in, read_config
+from .config_file import Config, assigned_in, dicts_of, read_config
 from .work_dir import NOTES, Starts, Wanted, time_dirs, wanted_by
 
 
@@ -97,6 +98,7 @@ def _planned(config: Path, entry: Entry | None) -> Planned:
         return Planned(config.stem, (wanted,), entry.signature, config, sha256, entry)
     values = read_config(config)
     _refuse_template(config, values)
+    _refuse_bare_names(config, values or {})
     if values is None:
         return Planned(config.stem, config=config, sha256=sha256)
     return Planned(config.stem, wanted_by(values), signature(values), config, sha256)
@@ -112,6 +114,25 @@ def _refuse_template(config: Path, values: Config | None) -> None:
             f'{config} has no {" and no ".join(missing)}, so it is no config of OpenCompass; if it is a '
             'template, expand it first with gpassk expand'
         )
+
+
+def _refuse_bare_names(config: Path, values: Config) -> None:
+    """Refuse a class of this package that is named alone where OpenCompass has not imported it yet.
+
+    What stands in a data set of this package is looked up after that data set was imported.
+    """
+    parts = [('models', model) for model in dicts_of(values, 'models')]
+    for dataset in dicts_of(values, 'datasets'):
+        if not str(dataset.get('type')).startswith(f'{__name__.partition(".")[0]}.'):
+            parts += [
+                (f'{where}.{name}', (dataset.get(where) or {}).get(name) or {})
+                for where, name in (('infer_cfg', 'inferencer'), ('eval_cfg', 'evaluator'))
+            ]
+    for where, part in parts:
+        if dotted := dotted_name(part.get('type')):
+            raise InputError(
+                f'{config}: OpenCompass does not find type={part["type"]!r} in {where}; write type={dotted!r}'
+            )
 
 
 class Discovered(NamedTuple):

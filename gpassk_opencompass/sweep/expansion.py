@@ -15,19 +15,29 @@ from .computed import check_overrides, computed_runs, is_computed
 from .configs import canonical_parts, config_source, part_sources, signature
 from .grid import Run, runs
 from .template import read_overrides, read_template
+from .translation import translated_runs
 
 _HEADERS = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, at most', 'tokens, at most')
 
 
 class Expansion(NamedTuple):
-    """The runs of a template, and file name → text of the config of each."""
+    """The runs of a template, and file name → text of the config of each.
+
+    `notes` say what was made another in a template of the older style.
+    """
 
     runs: list[Run]
     texts: dict[str, str]
+    notes: Sequence[str] = ()
 
 
-def expand_template(template: Path, overrides: Sequence[str] = ()) -> Expansion:
+def expand_template(
+    template: Path, overrides: Sequence[str] = (), *, keep_built_in: bool = False
+) -> Expansion:
     """Run a template, with lines of `--override` in place of its own; nothing is written.
+
+    One of the older style, which computes models and datasets itself, is translated (`translation`), or with
+    `keep_built_in` left as it computed them.
 
     Raises:
         InputError: the template cannot be expanded.
@@ -35,13 +45,16 @@ def expand_template(template: Path, overrides: Sequence[str] = ()) -> Expansion:
     """
     lines = read_overrides(overrides)
     variables = read_template(template, lines)
-    if is_computed(variables):
-        check_overrides(lines)
-        found = computed_runs(variables)
-    else:
+    notes: Sequence[str] = ()
+    if not is_computed(variables):
         found = runs(variables)
+    else:
+        check_overrides(lines)
+        found, notes = (computed_runs(variables), ()) if keep_built_in else translated_runs(variables)
     texts = part_sources()
-    return Expansion(found, {run.file: config_source(run.config, template.name, texts) for run in found})
+    return Expansion(
+        found, {run.file: config_source(run.config, template.name, texts) for run in found}, notes
+    )
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:

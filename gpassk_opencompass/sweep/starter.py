@@ -58,7 +58,7 @@ def shipped_templates() -> dict[str, Path]:
     """Return name → file of each template that comes with the package.
 
     >>> sorted(shipped_templates())
-    ['close', 'demo', 'nono1', 'o1']
+    ['close', 'close_o1', 'demo', 'nono1', 'o1']
     """
     installed = _PACKAGE / 'templates'  # where setup.py puts those of a clone
     folder = installed if installed.is_dir() else _PACKAGE.parent / 'config_templates'

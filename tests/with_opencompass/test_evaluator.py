@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import READER, SHARED, import_plugin, write_bench
+from hosts import READER, SHARED, environment, import_plugin, write_bench
 from judge_server import JudgeServer
 from pyarrow import parquet  # type: ignore[import-untyped]
 
@@ -198,6 +200,35 @@ def test_an_unknown_judge_is_named(tmp_path: Path, judge: dict[str, Any]) -> Non
     rows = build_rows(tmp_path)
     with pytest.raises(InputError, match='judge'):
         evaluate(rows, right_answers(rows), judge=judge)
+
+
+def test_a_model_that_should_extract_answers_is_refused() -> None:
+    """By the arguments of OpenCompass's own evaluator; turned off they say nothing."""
+    extracting = {'extract_url': ['http://e/v1'], 'extract_model_name': 'e'}
+    with pytest.raises(InputError, match=r'no model extracts answers here.* let an LLM judge'):
+        plugin.GPassKEvaluator(use_extract_model=True, **extracting)
+    plugin.GPassKEvaluator(use_extract_model=False, **extracting)
+
+
+def test_the_name_alone_is_found_once_our_data_set_is_imported() -> None:
+    """As OpenCompass does: the evaluation builds the data set first; before that the name is unknown."""
+    code = (
+        'from opencompass.registry import ICL_EVALUATORS\n'
+        'from mmengine.utils import get_object_from_string\n'
+        'print(ICL_EVALUATORS.get("GPassKEvaluator"))\n'
+        'get_object_from_string("gpassk_opencompass.LiveMathBenchDataset")\n'
+        'print(ICL_EVALUATORS.get("GPassKEvaluator"))\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = done.stdout.splitlines()[-2:]
+    assert before == 'None'
+    assert after == "<class 'gpassk_opencompass.plugin.evaluator.GPassKEvaluator'>"
 
 
 def test_rows_of_another_data_set_are_grouped_by_what_opencompass_gives(tmp_path: Path) -> None:

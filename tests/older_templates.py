@@ -1,0 +1,211 @@
+"""Templates of the older style, made from the fields and values that the published ones had, era by era."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pprint import pformat
+from typing import Any
+
+Part = dict[str, Any]
+
+GENERAL = (
+    ('Qwen/Qwen2.5-7B-Instruct', 4, 64),
+    ('Qwen/Qwen2.5-Math-7B-Instruct', 4, 64),
+    ('meta-llama/Llama-3.1-8B-Instruct', 8, 64),
+    ('meta-llama/Llama-3.1-70B-Instruct', 8, 64),
+    ('meta-llama/Llama-3.3-70B-Instruct', 8, 64),
+    ('mistralai/Mistral-Large-Instruct-2411', 8, 64),
+    ('Qwen/Qwen2.5-32B-Instruct', 8, 64),
+    ('Qwen/Qwen2.5-72B-Instruct', 8, 64),
+    ('01-ai/Yi-1.5-34B-Chat', 8, 64),
+    ('deepseek-ai/DeepSeek-V2.5-1210', 8, 16),
+    ('google/gemma-2-27b-it', 8, 64),
+    ('deepseek-ai/deepseek-math-7b-rl', 8, 64),
+    ('internlm/internlm2-math-plus-20b', 8, 64),
+    ('Qwen/Qwen2.5-Math-72B-Instruct', 8, 64),
+)
+"""path, GPUs, batch size of the models of nono1.py, in every version of it."""
+
+REASONING = (('Qwen/QwQ-32B-Preview', 8, 64), ('Skywork/Skywork-o1-Open-Llama-3.1-8B', 8, 64))
+"""Those of o1.py."""
+
+API_ROLES = {
+    'round': [
+        {'role': 'HUMAN', 'api_role': 'HUMAN'},
+        {'role': 'BOT', 'api_role': 'BOT', 'generate': True},
+    ]
+}
+
+
+def turbomind_model(
+    path: str, tp: int, batch_size: int, *, length: int, top_p: float = 0.8, top_k: int = 50, **gen: Any
+) -> Part:
+    """A model of nono1.py or o1.py."""
+    sampling = {'temperature': 1.0, 'top_p': top_p, 'top_k': top_k, 'repetition_penalty': 1.0} | gen
+    temperature = sampling['temperature']
+    label = f'_t{temperature}_p{top_p}_k{top_k}_rp{sampling["repetition_penalty"]}_rs42_l{length}'
+    return {
+        'type': 'opencompass.models.TurboMindModelwithChatTemplate',
+        'abbr': path.rpartition('/')[2] + label,
+        'path': path,
+        'engine_config': {'tp': tp},
+        'gen_config': {'do_sample': temperature >= 0.01, **sampling, 'random_seed': 42},
+        'backend': 'turbomind',
+        'max_out_len': length,
+        'batch_size': batch_size,
+        'run_cfg': {'num_gpus': tp},
+    }
+
+
+def api_model(label: str, path: str, *, query_per_second: int = 8, **more: Any) -> Part:
+    """A model of close.py."""
+    return {
+        'abbr': f'{label}_t1.0_l8192',
+        'type': 'opencompass.models.OpenAISDK',
+        'path': path,
+        'key': 'YOU_API_KEY',
+        'meta_template': API_ROLES,
+        'query_per_second': query_per_second,
+        'max_seq_len': 32768,
+        'batch_size': 8,
+        'max_completion_tokens': 8192,
+        'retry': 20,
+        'run_cfg': {'num_gpus': 0},
+        **more,
+    }
+
+
+def livemathbench(abbr: str, *, length: int | None, evaluator: Part | None = None, **fields: Any) -> Part:
+    """OpenCompass's own LiveMathBench with its own evaluator, as these templates have it."""
+    judge = {
+        'type': 'opencompass.datasets.livemathbench.LiveMathBenchEvaluator',
+        'model_name': 'Qwen/Qwen2.5-72B-Instruct',
+        'url': [],
+        **(evaluator or {}),
+    }
+    return {
+        'type': 'opencompass.datasets.livemathbench.LiveMathBenchDataset',
+        'abbr': abbr,
+        'path': '',
+        'k': [4, 8, 16],
+        'n': 48,
+        'dataset_splits': ['CNMO', 'CCEE', 'AMC', 'WLPMC'],
+        'dataset_languages': ['cn', 'en'],
+        'cot': True,
+        'version': '202412',
+        'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
+        'infer_cfg': {
+            'prompt_template': {
+                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
+                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
+            },
+            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
+            'inferencer': {
+                'type': 'opencompass.openicl.icl_inferencer.GenInferencer',
+                **({} if length is None else {'max_out_len': length}),
+            },
+        },
+        'eval_cfg': {'evaluator': judge},
+        **fields,
+    }
+
+
+@dataclass(frozen=True)
+class Era:
+    """One version of a template: its models, its data set, and names that the expander of its time gave."""
+
+    models: list[Part]
+    dataset: Part
+    files: tuple[str, str] = field(default=('', ''))
+    """Of the first model and of the last."""
+
+    @property
+    def text(self) -> str:
+        """The template as Python."""
+        return template_of(self.models, [self.dataset])
+
+
+def template_of(models: list[Part], datasets: list[Part], more: str = '') -> str:
+    """A template of the older style as Python."""
+    written = (f'{name} = {pformat(parts)}\n' for name, parts in (('models', models), ('datasets', datasets)))
+    return ''.join(written) + more
+
+
+def _by_replication(abbr: str, length: int) -> Part:
+    counts = {'k': [4, 8, 16], 'replication': 3}
+    return livemathbench(abbr, length=length, evaluator=counts, replication=3)
+
+
+_API = [
+    api_model('o3-mini-2025-01-31', 'o3-mini-2025-01-31'),
+    api_model('o1-mini-2024-09-12', 'o1-mini-2024-09-12'),
+    api_model(
+        'Deepseek-R1',
+        'deepseek-reasoner',
+        query_per_second=2,
+        openai_api_base='https://api.deepseek.com',
+        tokenizer_path='gpt-4o-2024-05-13',
+        temperature=1.0,
+    ),
+]
+_SETTINGS = '_t1-0_p0-8_k50_rp1-0_rs42'
+
+ERAS = {
+    'nono1 of December 2024': Era(
+        [turbomind_model(*one, length=8192) for one in GENERAL],
+        _by_replication('LiveMathBench-v202412_k4-8-16_r3', 8192),
+        (
+            f'Qwen2-5-7B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
+            f'Qwen2-5-Math-72B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
+        ),
+    ),
+    'nono1 of 20 December 2024': Era(
+        [turbomind_model(*one, length=8192, top_p=1.0, top_k=40) for one in GENERAL],
+        _by_replication('LiveMathBench-v202412_k4-8-16_r3', 8192),
+        (
+            'Qwen2-5-7B-Instruct_t1-0_p1-0_k40_rp1-0_rs42_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
+            'Qwen2-5-Math-72B-Instruct_t1-0_p1-0_k40_rp1-0_rs42_l8192@LiveMathBench-v202412_k4-8-16_r3.py',
+        ),
+    ),
+    'nono1 of March 2025': Era(
+        [turbomind_model(*one, length=8192) for one in GENERAL],
+        livemathbench('LiveMathBench-v202412_k4-8-16_n48', length=8192),
+        (
+            f'Qwen2-5-7B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_n48.py',
+            f'Qwen2-5-Math-72B-Instruct{_SETTINGS}_l8192@LiveMathBench-v202412_k4-8-16_n48.py',
+        ),
+    ),
+    'o1 of December 2024': Era(
+        [turbomind_model(*one, length=32768) for one in REASONING],
+        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 32768),
+        (
+            f'QwQ-32B-Preview{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
+            f'Skywork-o1-Open-Llama-3-1-8B{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
+        ),
+    ),
+    'o1 of March 2025': Era(
+        [turbomind_model(*one, length=32768) for one in REASONING],
+        livemathbench('LiveMathBench-v202412-k4_8_16-n48', length=32768),
+        (
+            f'QwQ-32B-Preview{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-n48.py',
+            f'Skywork-o1-Open-Llama-3-1-8B{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-n48.py',
+        ),
+    ),
+    'close of February 2025': Era(
+        _API,
+        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 8192),
+        (
+            'o3-mini-2025-01-31_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py',
+            'Deepseek-R1_t1-0_l8192@LiveMathBench-v202412-k4_8_16-r3.py',
+        ),
+    ),
+    'close of March 2025': Era(
+        _API,
+        livemathbench('LiveMathBench-v202412-k4_8_16-n48', length=8192),
+        (
+            'o3-mini-2025-01-31_t1-0_l8192@LiveMathBench-v202412-k4_8_16-n48.py',
+            'Deepseek-R1_t1-0_l8192@LiveMathBench-v202412-k4_8_16-n48.py',
+        ),
+    ),
+}
+"""The published templates, a version each in which they differ."""
