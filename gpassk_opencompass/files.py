@@ -18,6 +18,13 @@ SAMPLES = '.samples.parquet'
 """What the name of a sample file ends in, in the place of the `.json` of its result."""
 
 
+_OF_MODELS = frozenset(
+    ['.json', '.jinja', '.model', '.txt', '.safetensors', '.bin', '.pt', '.pth', '.gguf', '.py', '.tiktoken']
+)
+_WHOLE = 1 << 20
+_BLOCK = 1 << 16
+
+
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.
 
@@ -66,6 +73,35 @@ def put_aside(path: Path, moment: str) -> Path:
 def digest(content: bytes) -> str:
     """Return the SHA-256 in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def model_files(local: Path) -> dict[str, str]:
+    """Return name → digest of the files of a model: those in a folder, or the one file.
+
+    Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
+    seconds.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    files = [local] if local.is_file() else sorted(local.iterdir())
+    return {
+        file.name: _content(file)
+        for file in files
+        if file == local or (file.suffix in _OF_MODELS and file.is_file())
+    }
+
+
+def _content(file: Path) -> str:
+    size = file.stat().st_size
+    with file.open('rb') as opened:
+        if size <= _WHOLE:
+            return digest(opened.read())[:16]
+        parts = [str(size).encode()]
+        for place in (0, size // 2, size - _BLOCK):
+            opened.seek(place)
+            parts.append(opened.read(_BLOCK))
+    return digest(b''.join(parts))[:16]
 
 
 def read_json(path: Path) -> Any:

@@ -72,10 +72,16 @@ def make_variables() -> set[str]:
 
 
 def options_of(command: str) -> set[str]:
-    """Of a subcommand of gpassk."""
+    """Of a subcommand of gpassk, and of those below it."""
     [commands] = [action for action in parser_for(command)._actions if isinstance(action.choices, dict)]
     choices: Any = commands.choices
-    return {option for action in choices[command]._actions for option in action.option_strings}
+    return _options(choices[command])
+
+
+def _options(parser: Any) -> set[str]:
+    own = {option for action in parser._actions for option in action.option_strings}
+    below = (action.choices.values() for action in parser._actions if isinstance(action.choices, dict))
+    return own.union(*(_options(further) for parsers in below for further in parsers))
 
 
 def check_gpassk(arguments: list[str]) -> None:

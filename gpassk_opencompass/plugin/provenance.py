@@ -21,7 +21,7 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
-from ..files import PROVENANCE, digest, read_json
+from ..files import PROVENANCE, model_files, read_json
 from ..naming.names import in_file_name
 from ..results.record import digest_of
 from ..times import utc_now
@@ -33,12 +33,6 @@ from .task import Task, current_task, difference, kept_tasks
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
-
-_CONTENT = frozenset(
-    ['.json', '.jinja', '.model', '.txt', '.safetensors', '.bin', '.pt', '.pth', '.gguf', '.py', '.tiktoken']
-)
-_WHOLE = 1 << 20
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -179,28 +173,10 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
             continue
         local = Path(path).expanduser()
         if local.exists():
-            found[name] = {file.name: _content(file) for file in _files(local)}
+            found[name] = model_files(local)
         elif commit := _commit(path, revision):
             found[name] = {'commit': commit}
     return found
-
-
-def _files(local: Path) -> list[Path]:
-    if local.is_file():
-        return [local]
-    return sorted(path for path in local.iterdir() if path.suffix in _CONTENT and path.is_file())
-
-
-def _content(file: Path) -> str:
-    size = file.stat().st_size
-    with file.open('rb') as opened:
-        if size <= _WHOLE:
-            return digest(opened.read())[:16]
-        parts = [str(size).encode()]
-        for place in (0, size // 2, size - _BLOCK):
-            opened.seek(place)
-            parts.append(opened.read(_BLOCK))
-    return digest(b''.join(parts))[:16]
 
 
 def _commit(name: str, revision: str) -> str:

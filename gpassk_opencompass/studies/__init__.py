@@ -1,0 +1,1 @@
+"""Studies of finished runs that go beyond their scores: hidden states of stored responses, contamination."""
