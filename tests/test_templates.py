@@ -162,10 +162,10 @@ def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
     template.write_text(OLDER)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        assert main(['-tc', str(template), '--output_dir', str(folder)]) == 0
-    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in (0.5, 1.0)}
+        assert main(['-tc', str(template), '--output_dir', str(folder), '--keep-built-in']) == 0
+    names = {f'{model}_t{t}@LiveMathBench-k4_8-n16.py' for model in 'ab' for t in ('0-5', '1-0')}
     assert {path.name for path in folder.glob('*.py')} == names
-    config = load_with_mmengine(folder / 'a_t0.5@LiveMathBench-k4_8-n16.py')
+    config = load_with_mmengine(folder / 'a_t0-5@LiveMathBench-k4_8-n16.py')
     assert set(config) == {'models', 'datasets'}
     assert config['models'][0]['type'] == 'opencompass.models.TurboMindModelwithChatTemplate'
     assert config['datasets'][0]['type'] == 'opencompass.datasets.livemathbench.LiveMathBenchDataset'
