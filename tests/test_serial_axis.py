@@ -31,7 +31,7 @@ def models(**lines: Any) -> dict[str, Any]:
 def test_each_count_of_links_is_a_run() -> None:
     """The name says how many; the greedy run has none; the words stand beside it."""
     found = models(serial_links=[0, 1, 4], serial_link_text='Wait')
-    assert list(found) == ['m_t0_l64', *(f'm_t1-0_rs42_sl{links}_l64' for links in (0, 1, 4))]
+    assert list(found) == ['m_t0_l64', *(f'm_t1.0_rs42_sl{links}_l64' for links in (0, 1, 4))]
     told = [(one.get('serial_links'), one.get('serial_link_text')) for one in found.values()]
     assert told == [(None, None), (0, 'Wait'), (1, 'Wait'), (4, 'Wait')]
 
@@ -46,7 +46,7 @@ def test_without_the_line_nothing_changes() -> None:
 def test_the_name_is_read_back() -> None:
     """As settings of the run."""
     name = ModelName('m', Settings(64, 1.0, random_seed=42, serial_links=2))
-    assert str(name) == 'm_t1-0_rs42_sl2_l64'
+    assert str(name) == 'm_t1.0_rs42_sl2_l64'
     assert ModelName.parse(str(name)) == name
 
 
@@ -66,7 +66,7 @@ def test_other_links_and_other_words_are_another_run() -> None:
 def test_a_rule_may_speak_of_links() -> None:
     """As of any number."""
     rules = [{'serial_links': [1, 4]}]
-    assert list(models(serial_links=[0, 1, 4], exclude=rules, greedy=False)) == ['m_t1-0_rs42_sl0_l64']
+    assert list(models(serial_links=[0, 1, 4], exclude=rules, greedy=False)) == ['m_t1.0_rs42_sl0_l64']
 
 
 @pytest.mark.parametrize(
