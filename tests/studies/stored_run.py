@@ -11,7 +11,7 @@ from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.files import model_files
 from gpassk_opencompass.results.samples import WORDS, write_samples
 
-ABBR, DATASET = 'demo_t1-0_rs42_l40', 'LiveMathBench-vdemo-k2-n2'
+ABBR, DATASET = 'demo_t1.0_rs42_l40', 'LiveMathBench-vdemo-k2-n2'
 QUESTION = 'Compute ${}+{}$.'
 
 
