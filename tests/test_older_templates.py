@@ -84,7 +84,7 @@ def untouched(folder: Path, model: Part, dataset: Part, capsys: pytest.CaptureFi
 
 
 def with_field(part: Part, place: str, value: Any) -> Part:
-    """A copy of a model or data set with another value at `a.b.c`; None removes it."""
+    """A copy of a model or data set with another value at `a.b.c`."""
     changed = copy.deepcopy(part)
     *folders, name = place.split('.')
     inner = changed
@@ -393,6 +393,55 @@ def test_a_temperature_that_openaisdk_never_sent_is_left_out(
     model, _ = translated(tmp_path, api_model('o1-mini', 'o1-mini', temperature=0.7))
     assert 'temperature' not in model
     assert '  1 model: no temperature: OpenAISDK sends none' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('given', [{'top_p': None}, {'top_p': None, 'top_k': None}], ids=['one', 'both'])
+def test_a_setting_that_was_turned_off_stays_off(tmp_path: Path, given: Part) -> None:
+    """TurboMindAPIModel has top_p = 0.8 and top_k = 50 of its own, and sends none of them that is None."""
+    model, _ = translated(tmp_path, {**SERVED, **given})
+    assert {name: model.get(name) for name in ('top_p', 'top_k')} == {'top_p': 0.8, 'top_k': 50, **given}
+
+
+def test_a_greedy_model_needs_no_sampling_settings(tmp_path: Path) -> None:
+    """None for each is how transformers is kept from warning of them."""
+    off = {'do_sample': False, 'temperature': None, 'top_p': None, 'top_k': None}
+    model, _ = translated(tmp_path, {**HUGGINGFACE, 'generation_kwargs': off})
+    assert model['generation_kwargs'] == {'do_sample': False, 'repetition_penalty': 1.0}
+
+
+def test_no_chain_of_thought_stays_none(tmp_path: Path) -> None:
+    """OpenCompass asks for steps where `cot` is true; None is not."""
+    assert [
+        translated(tmp_path, MODEL, {**DATASET, 'cot': cot})[1]['cot'] for cot in (True, False, None)
+    ] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ('model', 'dataset', 'reason'),
+    [
+        (with_field(MODEL, 'gen_config.top_p', None), DATASET, 'top_p is None'),
+        (with_field(HUGGINGFACE, 'generation_kwargs.temperature', None), DATASET, 'temperature is None'),
+        (with_field(VLLM, 'generation_kwargs.stop', []), DATASET, 'stop, which no line of a template says'),
+        (api_model('m', 'm', key=None), DATASET, 'key is None'),
+        (api_model('m', 'm', think_tag=''), DATASET, 'another think_tag'),
+        (api_model('m', 'm', timeout=None), DATASET, 'timeout is None'),
+        (MODEL, {**DATASET, 'dataset_splits': []}, 'dataset_splits is empty'),
+        (MODEL, {**DATASET, 'dataset_languages': None}, 'dataset_languages is None'),
+        (MODEL, {**DATASET, 'version': None}, 'version is None'),
+        (MODEL, {**DATASET, 'k': []}, 'k is empty'),
+        (MODEL, {**DATASET, 'reader_cfg': None}, 'another reader_cfg'),
+        (MODEL, {**DATASET, 'infer_cfg': None}, 'infer_cfg is None'),
+        (MODEL, with_field(DATASET, 'infer_cfg.inferencer.max_out_len', None), 'max_out_len is None'),
+    ],
+    ids=lambda value: value.replace(' ', '_') if isinstance(value, str) else '',
+)
+def test_an_empty_value_is_not_a_missing_one(
+    tmp_path: Path, model: Part, dataset: Part, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the default of today is another than what the old config says, the config stays as it was."""
+    said = untouched(tmp_path, model, dataset, capsys)
+    assert '1 config left as the template computed them: ' in said
+    assert reason in said
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,22 +70,26 @@ def todays_dataset(dataset: Mapping[str, Any]) -> TodaysDataset:
     if kind != BUILT_IN or not is_built_in(dataset):
         raise TemplateError(f'{abbr} is not {BUILT_IN} with {BUILT_IN_EVALUATOR} of OpenCompass')
     fields = Fields(abbr, dataset)
-    path = fields.take('path', '')
-    fields.take_all('type', 'abbr', 'k', 'n', 'replication')
+    path = fields.take('path', '', str)
+    fields.forget('type', 'abbr')
+    fields.forget_unset('replication')
+    fields.take_all('k', 'n', 'replication')
+    if (ks := ks_of(dataset)) == () and 'k' in dataset:
+        raise TemplateError(f'{abbr}: k is empty, so there is no G-Pass@k')
     fields.expect('reader_cfg', _READER)
     length = _read_inferencer(fields.inner('infer_cfg'))
     judge, judged = _read_evaluator(fields.inner('eval_cfg'))
     hub = not path or path in _HUB_NAMES
     source = path or f"{LIVE_MATH_BENCH_HUB}, where path was '', for which there is no data"
     lines = {
-        'k_lists': [sorted(ks_of(dataset)) or [1]],
+        'k_lists': [sorted(ks) or [1]],
         'n': samples_of(dataset) or 1,
         'benchmarks': ['livemathbench'],
         'dataset_path': LIVE_MATH_BENCH_HUB if hub else path,
-        'version': str(fields.take('version', '202412')),
-        'dataset_splits': list(fields.take('dataset_splits', STANDARD_SPLITS)),
-        'dataset_languages': list(fields.take('dataset_languages', STANDARD_LANGUAGES)),
-        'cot': fields.take('cot', True),
+        'version': str(fields.take('version', '202412', str, int)),
+        'dataset_splits': _take_listed(fields, 'dataset_splits', STANDARD_SPLITS),
+        'dataset_languages': _take_listed(fields, 'dataset_languages', STANDARD_LANGUAGES),
+        'cot': not fields.forget_unset('cot') and fields.take('cot', True),  # None: no chain of thought
         **judge,
     }
     fields.done()
@@ -98,6 +102,12 @@ def _evaluator(dataset: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in ('eval_cfg', 'evaluator'):
         found = found.get(name) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def _take_listed(fields: Fields, name: str, default: Sequence[Any]) -> list[Any]:
+    if not (found := list(fields.take(name, default, list, tuple))):
+        raise TemplateError(f'{name} is empty, so there are no questions')
+    return found
 
 
 def _read_inferencer(fields: Fields) -> int | None:
@@ -114,18 +124,18 @@ def _read_inferencer(fields: Fields) -> int | None:
             raise TemplateError(f'infer_cfg has {kind} in place of {name}')
         if name != 'GenInferencer':
             part.done()
-    inferencer.take('temperature')  # of some of OpenCompass's own configs; it reaches no model
-    length: int | None = inferencer.take('max_out_len')
+    inferencer.forget('temperature')  # of some of OpenCompass's own configs; it reaches no model
+    length: int | None = inferencer.take('max_out_len', None, int)
     inferencer.done()
     return length
 
 
 def _read_evaluator(fields: Fields) -> tuple[dict[str, Any], str]:
     evaluator = fields.inner('evaluator')
-    fields.expect('pred_role', 'BOT')
+    fields.expect('pred_role', 'BOT', None)
     fields.done()
-    name, url = evaluator.take('model_name', ''), evaluator.take('url', [])
-    evaluator.take_all('type', 'k', 'replication', 'use_extract_model', 'extract_url', 'extract_model_name')
+    name, url = evaluator.take('model_name', '', str), evaluator.take('url', [], str, list, tuple)
+    evaluator.forget('type', 'k', 'replication', 'use_extract_model', 'extract_url', 'extract_model_name')
     evaluator.done()
     urls = [url] if isinstance(url, str) else list(url)
     judged = f'GPassKEvaluator in place of {BUILT_IN_EVALUATOR}'

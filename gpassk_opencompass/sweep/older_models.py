@@ -40,22 +40,32 @@ _PLACEHOLDER = re.compile('YOUR?_.*')
 class Fields:
     """The fields of a dict, each taken once, so that none is left behind without a word.
 
-    Empty values are taken for ones that are not there.
+    A field that is None is not one that is not there: what takes it says which of the two is meant.
     """
 
     def __init__(self, where: str, fields: Any) -> None:
         if not isinstance(fields, Mapping):
             raise TemplateError(f'{where} is {fields!r}; expected a dict')
         self._where = where
-        self._left = {name: value for name, value in fields.items() if value not in (None, '', [], (), {})}
+        self._left = dict(fields)
 
-    def take(self, name: str, default: Any = None) -> Any:
-        """Return a field's value and forget it; the default if it is not there."""
-        return self._left.pop(name, default)
+    def take(self, name: str, default: Any = None, *kinds: type) -> Any:
+        """Return a field's value and forget it; the default if it is not there.
+
+        Raises:
+            TemplateError: it is None, or of none of the kinds, where some are given.
+        """
+        if name not in self._left:
+            return default
+        value = self._left.pop(name)
+        if value is None or (kinds and not isinstance(value, kinds)):
+            expected = ' or '.join(kind.__name__ for kind in kinds) or 'a value'
+            raise TemplateError(f'{self._where}: {name} is {value!r}; expected {expected}')
+        return value
 
     def take_all(self, *names: str) -> dict[str, Any]:
-        """Return and forget those of the fields that are there."""
-        return {name: self._left.pop(name) for name in names if name in self._left}
+        """Return and forget those of the fields that are there; raise TemplateError if one is None."""
+        return {name: self.take(name) for name in names if name in self._left}
 
     def inner(self, name: str) -> Fields:
         """Return the fields of a dict among them, and forget it."""
@@ -63,7 +73,19 @@ class Fields:
 
     def rest(self) -> dict[str, Any]:
         """Return and forget all that are left."""
-        return self.take_all(*self._left)
+        left, self._left = self._left, {}
+        return left
+
+    def forget(self, *names: str) -> None:
+        """Forget fields that change nothing, whatever they are."""
+        for name in names:
+            self._left.pop(name, None)
+
+    def forget_unset(self, *names: str) -> set[str]:
+        """Forget and return those that are None or {}, which their class takes as not given."""
+        unset = {name for name in names if name in self._left and self._left[name] in (None, {})}
+        self.forget(*unset)
+        return unset
 
     def expect(self, name: str, *expected: Any) -> None:
         """Forget a field.
@@ -71,15 +93,19 @@ class Fields:
         Raises:
             TemplateError: it is there, with another value than these.
         """
-        if (value := self.take(name)) is not None and value not in expected:
+        if name in self._left and self._left.pop(name) not in expected:
             raise TemplateError(f'{self._where} has another {name} than templates of today can have')
 
-    def done(self) -> None:
-        """Raise TemplateError if a field is left: it would be lost."""
-        if self._left:
-            raise TemplateError(
-                f'{self._where} has {", ".join(map(str, self._left))}, which no line of a template says'
-            )
+    def done(self, *, empty_is_none: bool = True) -> None:
+        """Raise TemplateError if a field is left: it would be lost.
+
+        Args:
+            empty_is_none: whether an empty value is the same as none, as with what OpenCompass's classes take
+                themselves; what they hand on to an engine may say something.
+        """
+        empty: tuple[Any, ...] = (None, '', [], (), {}) if empty_is_none else ()
+        if left := [str(name) for name, value in self._left.items() if value not in empty]:
+            raise TemplateError(f'{self._where} has {", ".join(left)}, which no line of a template says')
 
 
 @dataclass(frozen=True)
@@ -124,9 +150,11 @@ def todays_model(model: Mapping[str, Any]) -> TodaysModel:
         raise TemplateError(f'{kind} is none of the model classes that have a seeded one here')
     abbr = model['abbr']
     fields = Fields(abbr, model)
-    path, batch_size, length = fields.take('path', ''), fields.take('batch_size'), fields.take('max_out_len')
-    gpus = fields.inner('run_cfg').take('num_gpus')
-    fields.take_all('abbr', 'type')
+    fields.forget('abbr', 'type')
+    fields.forget_unset('batch_size', 'max_out_len')
+    path, batch_size = fields.take('path', '', str), fields.take('batch_size')
+    length = fields.take('max_out_len', None, int)
+    gpus = fields.inner('run_cfg').take('num_gpus', None, int)
     parts = CLASSES[kind](fields, path, gpus)
     fields.done()
     path = parts.options.pop('path', path)
@@ -185,20 +213,23 @@ def _lines(abbr: str, sampling: Mapping[str, Any]) -> dict[str, Any]:
 
 def _turbomind(fields: Fields, path: str, gpus: int | None) -> _Parts:
     engine, gen = fields.inner('engine_config'), fields.inner('gen_config')
+    fields.forget_unset('max_seq_len')
     parts = _Parts(fields.take('backend', 'turbomind'), engine.take('tp', gpus or 1))
     if parts.engine not in ('turbomind', 'pytorch'):
         raise TemplateError(f'backend is {parts.engine!r}; expected turbomind or pytorch')
     options = engine.rest()
     parts.options = {**fields.take_all('max_seq_len'), **({'engine_config': options} if options else {})}
-    gen.take('max_new_tokens')  # the class puts max_out_len in its place
-    parts.sampling = _sampled(gen, greedy=not gen.take('do_sample'))
-    gen.done()
+    gen.forget('max_new_tokens')  # the class puts max_out_len in its place
+    parts.sampling = _sampled_if_said(gen)
+    gen.done(empty_is_none=False)
     return parts
 
 
 def _vllm(fields: Fields, path: str, gpus: int | None) -> _Parts:
     engine, gen = fields.inner('model_kwargs'), fields.inner('generation_kwargs')
-    gen.take('do_sample')  # which the class drops
+    gen.forget('do_sample')  # which the class drops
+    gen.forget_unset('seed')
+    fields.forget_unset('max_seq_len', 'chat_template_kwargs')
     parts = _Parts('vllm', engine.take('tensor_parallel_size', gpus or 1))
     options = engine.rest()
     parts.options = {
@@ -206,22 +237,32 @@ def _vllm(fields: Fields, path: str, gpus: int | None) -> _Parts:
         **({'model_kwargs': options} if options else {}),
     }
     parts.sampling = {'temperature': 0.0, **_sampled(gen), **_renamed(gen.take('seed'))}
-    gen.done()
+    gen.done(empty_is_none=False)
     return parts
 
 
 def _huggingface(fields: Fields, path: str, gpus: int | None) -> _Parts:
     gen = fields.inner('generation_kwargs')
-    fields.expect('tokenizer_path', path)
+    fields.expect('tokenizer_path', path, None)
+    fields.forget_unset('model_kwargs', 'tokenizer_kwargs', 'max_seq_len')
     parts = _Parts('huggingface', gpus or 0)
     parts.options = fields.take_all('model_kwargs', 'tokenizer_kwargs', 'max_seq_len')
-    parts.sampling = _sampled(gen, greedy=not gen.take('do_sample'))
-    gen.done()
+    parts.sampling = _sampled_if_said(gen)
+    gen.done(empty_is_none=False)
     return parts
 
 
 def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
     parts = _Parts('openai', gpus or 0)
+    fields.forget_unset(
+        'extra_body',
+        'max_completion_tokens',
+        'max_workers',
+        'openai_api_base',
+        'openai_extra_kwargs',
+        'temperature',
+        'tokenizer_path',
+    )
     parts.options = fields.take_all(
         'openai_api_base',
         'query_per_second',
@@ -231,8 +272,8 @@ def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
         'max_seq_len',
         'tokenizer_path',
     )
-    fields.take_all('verbose', 'rpm_verbose')
-    fields.expect('meta_template', API_ROLES)
+    fields.forget('verbose', 'rpm_verbose')
+    fields.expect('meta_template', API_ROLES, None, {})
     fields.expect('think_tag', '</think>')
     fields.expect('mode', 'none')
     reasoning = any(part in path for part in NO_TEMPERATURE)
@@ -248,6 +289,8 @@ def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
         )
         temperature = {}
     arguments, body = fields.inner('openai_extra_kwargs'), fields.inner('extra_body')
+    arguments.forget_unset('seed')
+    body.forget_unset('seed')
     seed = arguments.take('seed', body.take('seed'))
     parts.sampling |= {**temperature, **arguments.take_all('top_p'), **_renamed(seed)}
     parts.sampling |= body.take_all('top_p', 'top_k', 'repetition_penalty')
@@ -258,17 +301,22 @@ def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
 
 def _lmdeploy_server(fields: Fields, path: str, gpus: int | None) -> _Parts:
     parts = _Parts('lmdeploy_server', gpus or 0)
-    fields.expect('meta_template', API_ROLES)
-    fields.take('max_seq_len')  # which reaches no request
+    fields.expect('meta_template', API_ROLES, None, {})
+    fields.forget('max_seq_len')  # which reaches no request
+    fields.forget_unset('gen_config', 'model_name', 'temperature')
     parts.options = {
-        'path': fields.take('model_name', path),
-        'api_addr': fields.take('api_addr', 'http://0.0.0.0:23333'),
+        'path': fields.take('model_name', path, str),
+        'api_addr': fields.take('api_addr', 'http://0.0.0.0:23333', str),
         **fields.take_all('query_per_second', 'retry'),
     }
     gen = fields.inner('gen_config')
+    gen.forget_unset('random_seed', 'seed')
     seed = gen.take('random_seed', gen.take('seed'))
     defaults = {'temperature': 1.0, 'top_p': 0.8, 'top_k': 50}  # of the class and its `generate`
-    parts.sampling = {**defaults, **fields.take_all(*defaults), **_sampled(gen), **_renamed(seed)}
+    for name in fields.forget_unset('top_p', 'top_k'):  # the class sends none then
+        del defaults[name]
+    own = fields.take_all('temperature', 'top_p', 'top_k')
+    parts.sampling = {**defaults, **own, **_sampled(gen), **_renamed(seed)}
     if more := gen.rest():
         parts.options['extra_body'] = more
     return parts
@@ -284,9 +332,17 @@ CLASSES: Mapping[str, Callable[[Fields, str, int | None], _Parts]] = {
 """OpenCompass's model classes that have a seeded one here."""
 
 
-def _sampled(fields: Fields, *, greedy: bool = False) -> dict[str, Any]:
-    found = fields.take_all('temperature', 'top_p', 'top_k', 'repetition_penalty', 'random_seed')
-    return {**found, 'temperature': 0.0} if greedy else found
+def _sampled_if_said(fields: Fields) -> dict[str, Any]:
+    """Return the sampling settings of a class that samples only with do_sample=True."""
+    fields.forget_unset('do_sample', 'random_seed')
+    if fields.take('do_sample'):
+        return _sampled(fields)
+    fields.forget_unset('temperature', 'top_p', 'top_k')  # which reach no greedy run
+    return {**_sampled(fields), 'temperature': 0.0}
+
+
+def _sampled(fields: Fields) -> dict[str, Any]:
+    return fields.take_all('temperature', 'top_p', 'top_k', 'repetition_penalty', 'random_seed')
 
 
 def _renamed(seed: int | None) -> dict[str, int]:
@@ -296,7 +352,7 @@ def _renamed(seed: int | None) -> dict[str, int]:
 def _read_key(fields: Fields, parts: _Parts) -> None:
     """Note which variable holds the key: none is written anywhere."""
     key = fields.take('key', 'ENV')
-    if key in NO_KEYS:
+    if isinstance(key, str) and key in NO_KEYS:
         parts.options |= {} if key == 'ENV' else {'key': key}
         return
     if not isinstance(key, str) or not ENVIRONMENT_NAME.fullmatch(key):
