@@ -278,6 +278,38 @@ def test_two_models_that_would_be_one_run_are_refused(
     assert dump(tmp_path, template_of(cold, [DATASET]), '--keep-built-in') == 0
 
 
+def flan(path: str, abbr: str, **gen: Any) -> Part:
+    """A model whose name may end as a label's settings do."""
+    return {**turbomind_model(path, 1, 8, length=8192, **gen), 'abbr': abbr}
+
+
+@pytest.mark.parametrize(
+    ('path', 'abbr', 'name'),
+    [
+        ('x/flan_t5', 'flan_t5_t1.0_l100', 'flan_t5'),
+        ('x/flan_t5', 'flan_t5', 'flan_t5'),
+        ('x/flan_t5', 'mine_t1.0_p0.8_l100', 'mine'),
+        ('x/phi_k2_l3', 'phi_k2_l3_t1-0_l100', 'phi_k2_l3'),
+        ('x/flan', 'flan_t5_t1.0_l100', 'flan_t5'),
+        ('x/flan', 'flan-tuned_t1.0', 'flan-tuned'),
+    ],
+)
+def test_the_name_of_a_model_is_its_label_without_settings(
+    tmp_path: Path, path: str, abbr: str, name: str
+) -> None:
+    """What belongs to the name, as the end of the path or as a letter that comes twice, stays."""
+    model, _ = translated(tmp_path, flan(path, abbr))
+    assert model['abbr'] == f'{name}_t1.0_p0.8_k50_rp1.0_rs42_l8192'
+
+
+def test_two_paths_with_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not as if they were one model twice."""
+    assert dump(tmp_path, template_of([flan('x/a', 'mine_t1.0'), flan('x/b', 'mine_p0.8')], [DATASET])) == 2
+    said = capsys.readouterr().err
+    assert 'their models, x/a and x/b, would have one name; give one another abbr' in said
+    assert 'the same' not in said
+
+
 def test_a_length_that_gives_way_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The label of the old config told the other one."""
     translated(tmp_path, MODEL, livemathbench('bench', length=1000))

@@ -32,7 +32,10 @@ KEYS_OF_HOSTS = {
 """Where a template only says that a key belongs here: host → the variable in which its key usually is."""
 
 _AXES = {field: name for name, (field, _) in SAMPLING_AXES.items()}
-_SETTINGS = re.compile(r'(?:_(?:t|p|k|rp|rs|l)[0-9]+(?:[.-][0-9]+)?(?:e-?[0-9]+)?)+$')
+_NUMBER = '[0-9]+(?:[.-][0-9]+)?(?:e-?[0-9]+)?'
+_SETTINGS = re.compile(''.join(f'(?:_{name}{_NUMBER})?' for name in ('t', 'p', 'k', 'rp', 'rs', 'l')) + '$')
+"""The end of a label, each setting at most once."""
+
 _LABELLED_TEMPERATURE = re.compile(r'_t[0-9.]+(?=_|$)')
 _PLACEHOLDER = re.compile('YOUR?_.*')
 
@@ -158,13 +161,14 @@ def todays_model(model: Mapping[str, Any]) -> TodaysModel:
     parts = CLASSES[kind](fields, path, gpus)
     fields.done()
     path = parts.options.pop('path', path)
-    name = _SETTINGS.sub('', abbr) or abbr
+    last = path.rstrip('/').rpartition('/')[2]
+    name = _name(abbr, last)
     lines = _lines(abbr, parts.sampling)
     return TodaysModel(
         engine=parts.engine,
         info={
             'path': path,
-            **({} if name == path.rstrip('/').rpartition('/')[2] else {'name': name}),
+            **({} if name == last else {'name': name}),
             **({'tp': parts.tp} if parts.tp or ENGINES[parts.engine].default_tp else {}),
             **({} if batch_size is None else {'batch_size': batch_size}),
             **parts.options,
@@ -173,6 +177,16 @@ def todays_model(model: Mapping[str, Any]) -> TodaysModel:
         max_out_len=length,
         changed=tuple(_changes(kind, abbr, parts, lines)),
     )
+
+
+def _name(abbr: str, last: str) -> str:
+    """Return a label without its settings; what of it is the end of the path is no setting.
+
+    >>> _name('flan_t5_t1.0_l100', 'flan_t5'), _name('mine_t1.0_l100', 'flan_t5')
+    ('flan_t5', 'mine')
+    """
+    kept = last if abbr.startswith(last) else ''
+    return kept + _SETTINGS.sub('', abbr[len(kept) :], count=1) or abbr
 
 
 def class_name(kind: Any) -> str:

@@ -130,14 +130,18 @@ def _pair(
 
 def _check_results(found: Iterable[Run]) -> None:
     """Refuse two runs whose results would be one file: what made them different is not passed."""
-    seen: dict[str, str] = {}
+    seen: dict[str, Run] = {}
     for run in found:
-        if (name := _abbreviations(run)) in seen:
-            raise TemplateError(
-                f'{seen[name]} and {run.file} would be translated to one run, {name}: what is passed to the '
-                'model is the same; remove one, or expand with --keep-built-in'
-            )
-        seen[name] = run.file
+        other = seen.setdefault(_abbreviations(run), run)
+        if other is run:
+            continue
+        why = 'what is passed to the model is the same; remove one'
+        if other.path != run.path:
+            why = f'their models, {other.path} and {run.path}, would have one name; give one another abbr'
+        raise TemplateError(
+            f'{other.file} and {run.file} would be translated to one run, {_abbreviations(run)}: {why}, or '
+            'expand with --keep-built-in'
+        )
 
 
 def _abbreviations(run: Run) -> str:
