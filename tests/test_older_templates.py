@@ -538,6 +538,44 @@ def test_what_no_template_of_today_says_stays_as_it_was(
     assert reason in said
 
 
+@pytest.mark.parametrize(
+    ('model', 'dataset', 'reason'),
+    [
+        (MODEL, with_field(DATASET, 'eval_cfg.evaluator.url', 5), 'url is 5; expected str or list'),
+        (MODEL, with_field(DATASET, 'eval_cfg.evaluator.model_name', ['a']), "model_name is ['a']"),
+        (MODEL, {**DATASET, 'dataset_splits': 5}, 'dataset_splits is 5; expected list'),
+        (MODEL, {**DATASET, 'dataset_splits': [['AMC']]}, "['AMC']"),
+        (MODEL, {**DATASET, 'dataset_languages': True}, 'dataset_languages is True'),
+        (MODEL, {**DATASET, 'path': ['a']}, "path is ['a']; expected str"),
+        (MODEL, {**DATASET, 'infer_cfg': 'x'}, "infer_cfg is 'x'; expected a dict"),
+        ({**MODEL, 'path': 5}, DATASET, 'path is 5; expected str'),
+        ({**MODEL, 'path': ['a']}, DATASET, "path is ['a']; expected str"),
+        ({**MODEL, 'backend': ['x']}, DATASET, "backend is ['x']"),
+        ({**MODEL, 'run_cfg': 'x'}, DATASET, "run_cfg is 'x'; expected a dict"),
+        ({**MODEL, 'run_cfg': {'num_gpus': 'x'}}, DATASET, "num_gpus is 'x'; expected int"),
+        ({**MODEL, 'max_out_len': '100'}, DATASET, "max_out_len is '100'; expected int"),
+        (with_field(MODEL, 'gen_config.temperature', 'hot'), DATASET, "'hot'"),
+        (with_field(MODEL, 'gen_config.top_k', [50]), DATASET, '[50]'),
+        (with_field(MODEL, 'gen_config', 5), DATASET, 'gen_config is 5; expected a dict'),
+        (api_model('m', 5), DATASET, 'path is 5; expected str'),
+        (api_model('m', ['a']), DATASET, "path is ['a']; expected str"),
+        (api_model('m', 'm', openai_api_base=5), DATASET, 'openai_api_base'),
+        (api_model('m', 'm', openai_api_base='http://[::1'), DATASET, 'no address: Invalid IPv6 URL'),
+        (api_model('o1', 'o1', openai_api_base='http://[::1', key='ENV'), DATASET, 'expected http://'),
+        (api_model('m', 'm', openai_extra_kwargs=[1]), DATASET, 'openai_extra_kwargs is [1]'),
+        ({**SERVED, 'api_addr': 5}, DATASET, 'api_addr is 5; expected str'),
+    ],
+    ids=lambda value: value.replace(' ', '_') if isinstance(value, str) else '',
+)
+def test_a_value_of_another_kind_is_said(
+    tmp_path: Path, model: Part, dataset: Part, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the line that tells why the config stays as it was; nothing ends in a traceback."""
+    said = untouched(tmp_path, model, dataset, capsys)
+    assert '1 config left as the template computed them: ' in said
+    assert reason in said
+
+
 def test_what_stays_as_it_was_is_warned_of(tmp_path: Path) -> None:
     """Of two models one is translated; the other keeps a fixed seed and OpenCompass's evaluator."""
     other = {**MODEL, 'abbr': 'other', 'stop_words': ['Q:']}

@@ -372,7 +372,10 @@ def _read_key(fields: Fields, parts: _Parts) -> None:
     if not isinstance(key, str) or not ENVIRONMENT_NAME.fullmatch(key):
         raise TemplateError('key is neither ENV nor EMPTY nor the name of an environment variable')
     base = parts.options.get('openai_api_base', '')
-    host = urlsplit(base).hostname if isinstance(base, str) else ''
+    try:
+        host = urlsplit(base).hostname if isinstance(base, str) else ''
+    except ValueError as error:
+        raise TemplateError(f'openai_api_base is {base!r}, which is no address: {error}') from error
     variable = KEYS_OF_HOSTS.get(host or '') if _PLACEHOLDER.fullmatch(key) else key
     parts.options |= {'key_env': variable} if variable else {}
     parts.changed.append(

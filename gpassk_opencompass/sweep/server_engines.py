@@ -204,10 +204,19 @@ def check_url(llm: Llm, option: str, url: Any, added: str) -> None:
             f"{llm.path}: {option} has an '@'; leave the user and the password out of the address, write "
             "key_env='MY_API_KEY' and export the key in it"
         )
-    if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
+    if not _is_address(url):
         raise TemplateError(f'{llm.path}: {option} has {url!r}; expected http://… or https://…')
     if url.rstrip('/').endswith(added):
         raise TemplateError(f'{llm.path}: {option} is {url!r}; leave out {added!r}, it is added to it')
+
+
+def _is_address(url: Any) -> bool:
+    if not isinstance(url, str) or not url.startswith(('http://', 'https://')):
+        return False
+    try:
+        return bool(urlsplit(url).hostname)
+    except ValueError:  # such as half of an IPv6 address
+        return False
 
 
 OPENAI = Engine(

@@ -99,8 +99,18 @@ def lines_of(model: TodaysModel, dataset: TodaysDataset) -> dict[str, Any]:
 def _attempt(translate: Callable[[Mapping[str, Any]], _Today], part: Mapping[str, Any]) -> _Today | str:
     try:
         return translate(part)
-    except InputError as error:
-        return str(error)
+    except _UNREADABLE as error:
+        return _reason(error)
+
+
+_UNREADABLE = (InputError, AttributeError, TypeError, ValueError)
+"""What a value that nobody thought of ends in: an old template may have any."""
+
+
+def _reason(error: Exception) -> str:
+    return (
+        str(error) if isinstance(error, InputError) else f'a value is of a kind that is not expected: {error}'
+    )
 
 
 def _pair(
@@ -123,8 +133,8 @@ def _pair(
     }
     try:
         (run,) = runs(variables)
-    except InputError as error:
-        return Pair(was, None, None, computed_run(model, dataset, parts), str(error))
+    except _UNREADABLE as error:
+        return Pair(was, None, None, computed_run(model, dataset, parts), _reason(error))
     return Pair(was, todays, read, replace(run, file=computed_file(model, dataset)))
 
 
