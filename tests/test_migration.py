@@ -160,11 +160,16 @@ def test_several_data_sets_that_differ_in_one_line_are_an_axis(
             [DATASET],
             'are no grid',
         ),
-        ([MODEL], [DATASET, {**DATASET, 'abbr': 'other', 'k': [2], 'n': 8}], 'are no grid'),
+        ([MODEL], [DATASET, {**DATASET, 'abbr': 'other', 'k': [2], 'n': 8}], 'k = 16, but n = 8'),
+        (
+            [{**MODEL, 'abbr': 'm.1_t1.0', 'path': 'x/m.1'}, {**MODEL, 'abbr': 'm-1', 'path': 'x/m-1'}],
+            [DATASET],
+            'would overwrite each other; .* split the older template',
+        ),
         ([{**MODEL, 'stop_words': ['Q:']}], [DATASET], 'has no form in a template of today: .*stop_words'),
         ([MODEL], [{**DATASET, 'type': 'mine.Data'}], 'has no form in a template of today: bench is not'),
     ],
-    ids=['engines', 'splits', 'no grid', 'no grid of data sets', 'model', 'data set'],
+    ids=['engines', 'splits', 'no grid', 'no grid of data sets', 'one file', 'model', 'data set'],
 )
 def test_what_one_template_of_today_cannot_say_is_refused(
     tmp_path: Path, models: list[Part], datasets: list[Part], message: str, capsys: pytest.CaptureFixture[str]
@@ -183,6 +188,16 @@ def test_a_template_of_today_needs_no_migration(tmp_path: Path, capsys: pytest.C
     assert code == 2
     assert 'one of today already' in capsys.readouterr().err
     assert not new.exists()
+
+
+def test_a_template_may_be_called_anything(tmp_path: Path) -> None:
+    """The new one names it, with an escape for what no text can hold."""
+    old = tmp_path / 'bad\udcff.py'
+    old.write_text(template_of([MODEL], [DATASET]), encoding='utf-8')
+    assert main(['migrate', str(old), '-o', str(tmp_path / 'new.py')]) == 0
+    written = (tmp_path / 'new.py').read_text(encoding='utf-8')
+    assert written.startswith('"""bad\\\\udcff.py, in the form of today')
+    assert load(tmp_path / 'new.py')['engine'] == 'turbomind'
 
 
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

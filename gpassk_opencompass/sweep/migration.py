@@ -10,6 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from ..errors import InputError, TemplateError
+from ..unseen import printable
 from .axes import MODEL_LINES
 from .computed import is_computed, read_parts
 from .configs import part_sources, plain
@@ -94,8 +95,8 @@ def _check(text: str, pairs: Sequence[Pair]) -> None:
         file.write_text(text, encoding='utf-8')
         try:
             given = [_canonical(run.config) for run in expand_template(file).runs]
-        except InputError:  # such as a k list that goes with another n
-            given = []
+        except InputError as error:  # such as a k list that goes with another n
+            raise TemplateError(f'one template of today does not say all of it: {error}; {_SPLIT}') from error
     if sorted(given) != sorted(_canonical(pair.run.config) for pair in pairs):
         raise TemplateError(
             'the settings of the models, or the data sets, are no grid: not every model has every '
@@ -190,11 +191,18 @@ def _text(lines: Mapping[str, Any], name: str, notes: Sequence[str]) -> str:
 
 def _head(name: str, notes: Sequence[str]) -> str:
     listed = ''.join(
-        fill(note.strip(), WIDTH, initial_indent='- ', subsequent_indent='  ', break_long_words=False) + '\n'
+        fill(
+            printable(note.strip()),
+            WIDTH,
+            initial_indent='- ',
+            subsequent_indent='  ',
+            break_long_words=False,
+        )
+        + '\n'
         for note in notes[1:]
     )
     text = (
-        f'{name}, in the form of today, written by `gpassk migrate`.\n\n'
+        f'{printable(name)}, in the form of today, written by `gpassk migrate`.\n\n'
         f'One setting a line. What is another than it was there:\n\n{listed}\n'
         'A sampling setting whose line is removed is not passed to the model; docs/sweeps.md has the rest.\n'
     )
