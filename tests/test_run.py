@@ -224,6 +224,20 @@ def test_a_name_beside_our_data_set_is_left_to_opencompass(
     assert 'does not find' not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    'field', ["'infer_cfg': 'x'", "'eval_cfg': {'evaluator': 'y'}"], ids=['infer', 'eval']
+)
+def test_a_part_that_is_no_dict_names_no_class(
+    sweep: Path, capsys: pytest.CaptureFixture[str], field: str
+) -> None:
+    """It is left to OpenCompass; the look for names ends in no traceback."""
+    write(
+        sweep / 'configs' / 'crash.py', f"models = [{{'type': 'm'}}]\ndatasets = [{{'type': 'd', {field}}}]\n"
+    )
+    run()
+    assert 'does not find' not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
 def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     sweep: Path, capsys: pytest.CaptureFixture[str], behaviour: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
-from ..files import digest
+from ..files import digest, mapping
 from ..naming.manifest import Entry, read_manifest
 from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
@@ -125,7 +125,7 @@ def _refuse_bare_names(config: Path, values: Config) -> None:
     for dataset in dicts_of(values, 'datasets'):
         if not str(dataset.get('type')).startswith(f'{__name__.partition(".")[0]}.'):
             parts += [
-                (f'{where}.{name}', (dataset.get(where) or {}).get(name) or {})
+                (f'{where}.{name}', mapping(mapping(dataset.get(where)).get(name)))
                 for where, name in (('infer_cfg', 'inferencer'), ('eval_cfg', 'evaluator'))
             ]
     for where, part in parts:
