@@ -195,7 +195,8 @@ def test_what_was_changed_is_said_a_line_each_kind_with_counts(
     )
     for line in (
         '  3 models: SeededOpenAISDK in place of OpenAISDK\n',
-        '  3 models: max_completion_tokens',
+        '  2 models: max_completion_tokens, which OpenAISDK does not take any more, is max_out_lens\n',
+        '  1 model: max_completion_tokens, which OpenAISDK does not take any more, is dropped: it was never',
         "  2 models: key='YOU_API_KEY' was sent as it stands; the key comes from $OPENAI_API_KEY\n",
         "  1 model: key='YOU_API_KEY' was sent as it stands; the key comes from $DEEPSEEK_API_KEY\n",
         '  2 models: the label told a temperature that is not passed',
@@ -314,6 +315,14 @@ def test_a_length_that_gives_way_is_told(tmp_path: Path, capsys: pytest.CaptureF
     """The label of the old config told the other one."""
     translated(tmp_path, MODEL, livemathbench('bench', length=1000))
     assert '  1 model: max_out_len is 1000, of the data set' in capsys.readouterr().out
+
+
+def test_a_length_that_counts_is_not_told_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The max_completion_tokens of a reasoning model stand above that of the data set."""
+    own = api_model('o1', 'o1', max_completion_tokens=5000, max_out_len=300)
+    model, _ = translated(tmp_path, own, livemathbench('bench', length=100))
+    assert model['max_out_len'] == 5000
+    assert 'of the data set' not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -487,6 +496,11 @@ def test_an_empty_value_is_not_a_missing_one(
         ({**MODEL, 'backend': 'other'}, DATASET, "backend is 'other'"),
         ({**VLLM, 'generation_kwargs': {'temperature': 3.0}}, DATASET, 'takes at most 2'),
         ({**HUGGINGFACE, 'tokenizer_path': 'org/other'}, DATASET, 'another tokenizer_path'),
+        (
+            api_model('m', 'm', openai_extra_kwargs={'seed': 1}, extra_body={'seed': 2}),
+            DATASET,
+            'a seed stands in openai_extra_kwargs and in extra_body',
+        ),
         (api_model('m', 'm', meta_template={'round': []}), DATASET, 'another meta_template'),
         (
             turbomind_model('org/m', 1, 8, length=64, temperature=0.0, repetition_penalty=1.1),
@@ -519,6 +533,7 @@ def test_an_empty_value_is_not_a_missing_one(
         'backend',
         'temperature',
         'tokenizer',
+        'two seeds',
         'roles',
         'greedy with penalty',
         'data set',

@@ -292,9 +292,11 @@ def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
     fields.expect('mode', 'none')
     reasoning = any(part in path for part in NO_TEMPERATURE)
     if (length := fields.take('max_completion_tokens')) is not None:
-        parts.changed.append('max_completion_tokens, which OpenAISDK does not take any more, is max_out_lens')
-        if reasoning:  # for the others it was max_out_len that was sent
+        means = 'dropped: it was never sent to a model of this name, max_out_len was'
+        if reasoning:
             parts.sampling['max_out_len'] = length
+            means = 'max_out_lens'
+        parts.changed.append(f'max_completion_tokens, which OpenAISDK does not take any more, is {means}')
     _read_key(fields, parts)
     temperature = fields.take_all('temperature')
     if reasoning and temperature:
@@ -305,10 +307,13 @@ def _openai(fields: Fields, path: str, gpus: int | None) -> _Parts:
     arguments, body = fields.inner('openai_extra_kwargs'), fields.inner('extra_body')
     arguments.forget_unset('seed')
     body.forget_unset('seed')
-    seed = arguments.take('seed', body.take('seed'))
+    seed, of_body = arguments.take('seed'), body.take('seed')
+    if None not in (seed, of_body):
+        raise TemplateError('a seed stands in openai_extra_kwargs and in extra_body; a request has one')
+    seed = of_body if seed is None else seed
     parts.sampling |= {**temperature, **arguments.take_all('top_p'), **_renamed(seed)}
     parts.sampling |= body.take_all('top_p', 'top_k', 'repetition_penalty')
-    if more := {**body.rest(), **arguments.rest()}:  # all of them are fields of the request's body
+    if more := {**arguments.rest(), **body.rest()}:  # all of them are fields of the request's body
         parts.options['extra_body'] = more
     return parts
 

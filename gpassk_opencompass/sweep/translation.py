@@ -50,7 +50,7 @@ class Pair:
             return
         yield from (('model', text) for text in self.model.changed)
         own, first = self.model.max_out_len, self.dataset.max_out_len
-        if None not in (own, first) and own != first:
+        if None not in (own, first) and own != first and 'max_out_lens' not in self.model.lines:
             yield (
                 'model',
                 f'max_out_len is {first}, of the data set, as OpenCompass puts that above its own {own}',
