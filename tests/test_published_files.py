@@ -234,6 +234,19 @@ def test_a_file_of_the_name_of_a_shipped_leaderboard_has_a_path(
     assert '0 of 1 pairs (238 questions' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    'command', [['compare', 'publishd', '--neighbours'], ['report', '--published', 'publishd']]
+)
+def test_a_misspelt_leaderboard_is_told_the_names_of_the_shipped_ones(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no file of that name either."""
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    message = 'publishd: no such file; leaderboards that come along: published, published-readme'
+    assert message in capsys.readouterr().err
+
+
 def test_a_report_takes_the_shipped_leaderboard_without_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -101,6 +101,9 @@ def read_published(path: Path) -> Published:
     """
     try:
         text = path.read_text('utf-8-sig')
+    except FileNotFoundError as error:
+        names = ', '.join(SHIPPED)
+        raise InputError(f'{path}: no such file; leaderboards that come along: {names}') from error
     except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     in_json = path.suffix == '.json' or text.lstrip()[:1] in ('{', '[')
