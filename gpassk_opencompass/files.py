@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -113,14 +113,19 @@ def read_json(path: Path) -> Any:
     return parse_json(path.read_bytes())
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, objects: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Read the JSON value of a text that may be damaged.
+
+    Args:
+        text: in UTF-8, if it is bytes.
+        objects: makes what is returned for an object of its pairs, of which several may have the same key;
+            None: a dictionary with the last value of each key.
 
     Raises:
         ValueError: it is no JSON, or nested too deep to be read, for which `json` has another error.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=objects)
     except RecursionError as error:
         raise ValueError(str(error)) from error
 

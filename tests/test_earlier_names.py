@@ -171,6 +171,18 @@ def test_a_manifest_of_another_model_does_not_rename_one(tmp_path: Path) -> None
     assert told(tmp_path) == [('Qwen2.5-7B', NOW)]
 
 
+def test_a_record_of_another_model_is_not_renamed(tmp_path: Path) -> None:
+    """Two models that differ in a point alone: each keeps its result, whichever manifest is there."""
+    for model, counts, work in (('m.1', THIRDS, 'a'), ('m-1', HALVES, 'b')):
+        path = write_result(tmp_path, f'{model}_t0.3_l100', counts, work=work)
+        written = json.loads(path.read_text())
+        written['gpassk']['provenance'] = {'model': {'path': f'org-{work}/{model}'}}
+        path.write_text(json.dumps(written))
+    saved(tmp_path / 'configs', entry('m.1_t0.3_l100', 'm.1', 'org-a/m.1'))
+    found = {result.model: result.record['gpassk']['counts']['c'] for result in collect([tmp_path]).results}
+    assert found == {'m.1': list(THIRDS), 'm-1': list(HALVES)}
+
+
 def test_runs_of_both_versions_stand_under_one_name(tmp_path: Path) -> None:
     """Side by side in the table; the greedy run of the one beside the samples of the other."""
     write_result(tmp_path, EARLIER, THIRDS, work='a')

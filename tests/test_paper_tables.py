@@ -14,8 +14,10 @@ import pytest
 from result_files import block, write_result
 
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
+from gpassk_opencompass.report.published import read_published
 
 MODELS: Mapping[str, tuple[ModelFacts, list[int]]] = {
     'plain-7b': (ModelFacts(open_source=True, mathematical=False, o1_like=False), [4] * 12 + [0] * 12),
@@ -196,11 +198,39 @@ def test_the_published_leaderboard_has_its_sections(tmp_path: Path) -> None:
     """As on its page, in its order; a line a model of each benchmark."""
     assert main(['report', '-o', str(tmp_path), '--only', 'tables', '--paper', '--published']) == 0
     lines = (tmp_path / 'paper.md').read_text('utf-8').splitlines()
-    rows = table_under(lines, 'LiveMathBench-2412')
+    rows = table_under(lines, 'published: LiveMathBench-2412')
     assert len(rows) == 2 + 3 + 28
     heads = [row[0].strip('*') for row in rows if row[0].startswith('**')]
     assert heads == ['General LLMs', 'Mathematical Reasoning LLMs', 'o1-like Reasoning LLMs']
     assert rows[3] == ['Llama-3.1-8B-Instruct', '24.0', '18.2', '11.3', '4.5', '10.4']
+
+
+def test_paper_md_is_read_again_as_a_leaderboard(tmp_path: Path) -> None:
+    """Each of its numbers, τ → 0 among them; ours and the published ones on one benchmark stay apart."""
+    theirs = tmp_path / 'theirs.md'
+    theirs.write_text(
+        '## LiveMathBench-v202412\n|LLMs|G-Pass@$2_{\\to 0}$|mG-Pass@2|\n|--|--|--|\n|math_7b|12.0|3.4|\n',
+        'utf-8',
+    )
+    options = ('--threshold', '0', '1', '--published', str(theirs))
+    reported(results(tmp_path / 'o'), tmp_path / 'r', *options)
+    read = read_published(tmp_path / 'r' / 'paper.md')
+    ours, mean = 'LiveMathBench-v202412', Metric.mg_pass_at(2)
+    assert read.benchmarks == (ours, f'{ours}: A', f'{ours}: B', f'published: {ours}')
+    some, both = Metric.g_pass_at(2, 0), Metric.g_pass_at(2, 1)
+    of_one = {key[1:]: value for key, value in read.values.items() if key[0] == 'math_7b'}
+    # two of four right: 1 − 1/6 at least one of two, 1/6 both; 9 of 24 greedy ones
+    assert {key: value for key, value in of_one.items() if ': ' not in key[0]} == {
+        (ours, 'Greedy'): 37.5,
+        (ours, some): 83.3,
+        (ours, both): 16.7,
+        (ours, mean): 16.7,
+    }
+    assert {key: value for key, value in of_one.items() if key[0].startswith('published: ')} == {
+        (f'published: {ours}', some): 12.0,
+        (f'published: {ours}', mean): 3.4,
+    }
+    assert set(read.models) == set(MODELS)
 
 
 @pytest.mark.skipif(shutil.which('pdflatex') is None, reason='pdflatex is not installed')

@@ -139,6 +139,59 @@ def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, text: str, messag
     assert message in str(refused.value)
 
 
+def markdown(benchmark: str, column: str, number: float) -> str:
+    return f'## {benchmark}\n|LLMs|{column}|\n|--|--|\n|a|{number}|\n\n'
+
+
+@pytest.mark.parametrize(
+    ('text', 'score'),
+    [
+        (markdown('X', 'mG-Pass@16', 20.0) + markdown('X', 'mG-Pass@16', 33.0), 'a, X, mG-Pass@16'),
+        ('## X\n|LLMs|Greedy|Greedy|\n|--|--|--|\n|a|20.0|33.0|\n', 'a, X, Greedy'),
+        (
+            '## X\n|LLMs|G-Pass@16_1|G-Pass@16_1.0|\n|--|--|--|\n|a|20.0|33.0|\n',
+            'a, X, G-Pass@16_1.0',
+        ),
+        (
+            markdown('LiveMathBench-202412', 'Greedy', 20.0) + markdown('LiveMathBench-2412', 'Greedy', 33.0),
+            'a, LiveMathBench-2412, Greedy',
+        ),
+        ('{"a": {"G-Pass@16-0.5": {"X": 20.0}, "G-Pass@16_0.5": {"X": 33.0}}}', 'a, X, G-Pass@16_0.5'),
+        ('{"a": {"Greedy": {"X": 20.0}}, "a": {"Greedy": {"X": 33.0}}}', 'a, X, Greedy'),
+        ('{"a": {"Greedy": {"X": 20.0}, "Greedy": {"X": 33.0}}}', 'a, X, Greedy'),
+        ('{"a": {"Greedy": {"X": 20.0, "X": 33.0}}}', 'a, X, Greedy'),
+    ],
+    ids=[
+        'heading',
+        'column',
+        'threshold',
+        'benchmark',
+        'json-metric',
+        'json-model',
+        'json-key',
+        'json-benchmark',
+    ],
+)
+def test_a_score_with_two_values_is_refused(tmp_path: Path, text: str, score: str) -> None:
+    """With both values, under whatever names they stand there; none of them is taken in silence."""
+    path = saved(tmp_path / 'table.md', text)
+    with pytest.raises(InputError) as refused:
+        read_published(path)
+    assert str(refused.value).startswith(f'{path}: {score}: two values, 20.0 and 33.0 (under ')
+
+
+def test_the_scores_of_a_model_may_stand_in_two_places(tmp_path: Path) -> None:
+    """Other columns under the same heading, or another object of the same model, add to the first."""
+    text = markdown('X', 'Greedy', 20.0) + markdown('X', 'mG-Pass@16', 10.0)
+    in_json = '{"a": {"Greedy": {"X": 20.0}}, "a": {"mG-Pass@16": {"X": 10.0}}}'
+    for published in (
+        read_published(saved(tmp_path / 'table.md', text)),
+        read_published(saved(tmp_path / 'table.json', in_json)),
+    ):
+        assert published.values == {('a', 'X', 'Greedy'): 20.0, ('a', 'X', Metric.mg_pass_at(16)): 10.0}
+        assert published.models == ('a',)
+
+
 def test_the_shipped_leaderboards_tell_their_source_and_licence() -> None:
     """Five benchmarks of known size each, five columns, all models of a kind."""
     sizes = {'published': (29, 680), 'published-readme': (21, 425)}
@@ -179,6 +232,19 @@ def test_a_file_of_the_name_of_a_shipped_leaderboard_has_a_path(
     assert '3 of 27 pairs (238 questions' in capsys.readouterr().out
     assert main(['compare', './published', '--metric', 'mG-Pass@16']) == 0
     assert '0 of 1 pairs (238 questions' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    'command', [['compare', 'publishd', '--neighbours'], ['report', '--published', 'publishd']]
+)
+def test_a_misspelt_leaderboard_is_told_the_names_of_the_shipped_ones(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no file of that name either."""
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    message = 'publishd: no such file; leaderboards that come along: published, published-readme'
+    assert message in capsys.readouterr().err
 
 
 def test_a_report_takes_the_shipped_leaderboard_without_a_file(

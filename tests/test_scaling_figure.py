@@ -27,14 +27,21 @@ RIGHT = '7'
 
 
 def run_of(
-    links: int, tokens: int | None, answers: Sequence[Sequence[str]], model: str = 'm', known: bool = True
+    links: int,
+    tokens: int | None,
+    answers: Sequence[Sequence[str]],
+    model: str = 'm',
+    known: bool = True,
+    text: str | None = None,
 ) -> Result:
-    """A run with these answers, of which 7 is right, and so many tokens in all."""
+    """A run with these answers, of which 7 is right, so many tokens in all, and links of this text."""
     counts = [row.count(RIGHT) for row in answers]
     made = made_result(f'{model}_t1-0_sl{links}_l64', counts, N, [K])
     block = dict(made.record['gpassk'])
     if tokens is not None:
         block['output_tokens'] = tokens
+    if text is not None:
+        block['provenance'] = {'model': {'serial_links': links, 'serial_link_text': text}}
     verdicts = [''.join('1' if one == RIGHT else '0' for one in row) for row in answers]
     details = {'answers': [list(row) for row in answers], 'verdicts': verdicts} if known else {}
     return Result(made.model_abbr, made.dataset_abbr, {'gpassk': block, 'details': details}, made.path)
@@ -107,6 +114,22 @@ def test_a_panel_a_metric_shows_both_curves() -> None:
     assert f'0: {100 * ways.serial[0].scores[-1].estimate:.1f} at 50' in one.caption
 
 
+def test_tokens_of_samples_that_were_broken_off_are_not_those_of_responses() -> None:
+    """They were spent, but no response has them."""
+    told = [[50] * 11 + [5000]] * 4
+    states = [[None] * 11 + ['aborted']] * 4
+    runs = []
+    for links in (0, 1):
+        made = run_of(links, 4 * (11 * 50 + 5000), FIRST)
+        block = {**made.record['gpassk'], 'states': {'aborted': 4}}
+        details = {**made.record['details'], 'output_tokens': told, 'state': states}
+        runs.append(
+            Result(made.model_abbr, made.dataset_abbr, {'gpassk': block, 'details': details}, made.path)
+        )
+    [ways] = ways_of(board_of(runs))[0]
+    assert [point.tokens for point in ways.serial] == [50, 50]
+
+
 def test_without_answers_there_is_no_vote() -> None:
     """The serial curve is drawn alone, and the figure says why."""
     runs = [run_of(0, 4 * N * 50, FIRST, known=False), run_of(1, 4 * N * 90, SECOND, known=False)]
@@ -129,8 +152,12 @@ def test_each_model_has_a_figure() -> None:
     [
         ([run_of(1, 600, FIRST)], 'no model has two runs that differ in serial_links alone'),
         ([run_of(0, None, FIRST), run_of(1, 600, FIRST)], 'm: the engine does not tell how many tokens'),
+        (
+            [run_of(1, 600, FIRST, text='Wait'), run_of(2, 700, FIRST, text='Hm')],
+            "m: its runs have different links, 'Hm' and 'Wait'",
+        ),
     ],
-    ids=['one run', 'no tokens'],
+    ids=['one run', 'no tokens', 'other links'],
 )
 def test_where_there_is_nothing_to_show_the_reason_is_told(runs: list[Result], reason: str) -> None:
     """As for other figures."""

@@ -426,7 +426,8 @@ def test_a_store_reads_files_only(tmp_path: Path) -> None:
 def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
     """A model's name is refused or made one part of a path, and a template's configs lie in their folder."""
     safe = clean(name)
-    assert not set(safe) & set('/\\.:~\x00\n')
+    assert not set(safe) & set('/\\:~\x00\n')
+    assert not safe.startswith('.')
     with suppress(InputError):
         assert '/' not in str(ModelName(name, Settings(100, 0.5)))
     text = f"engine = 'huggingface'\nllm_infos = [dict(path='org/m', name={name!r})]\ntemperatures = [0.3]\n"

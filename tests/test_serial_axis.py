@@ -78,6 +78,7 @@ def test_a_rule_may_speak_of_links() -> None:
         ({'serial_links': []}, 'serial_links is empty'),
         ({'serial_link_text': 'Wait'}, 'does nothing without serial_links'),
         ({'serial_links': [1], 'serial_link_text': 5}, 'serial_link_text is of type int'),
+        ({'serial_links': [1], 'serial_link_text': ' '}, 'expected words such as'),
         ({'serial_links': [1], 'engine': 'turbomind'}, 'vllm, huggingface, completions'),
         ({'serial_links': [0], 'engine': 'pytorch'}, 'vllm, huggingface, completions'),
         ({'serial_link_text': 'Wait', 'engine': 'turbomind'}, 'is for engine'),

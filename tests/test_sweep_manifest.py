@@ -88,8 +88,17 @@ def test_a_manifest_of_an_earlier_version_has_no_facts(tmp_path: Path) -> None:
     assert entry.facts == ModelFacts()
 
 
+def test_a_manifest_of_a_later_version_may_tell_more(tmp_path: Path) -> None:
+    """What this one does not know is passed over."""
+    assert dump(tmp_path, BASE) == 0
+    path = tmp_path / 'configs' / 'manifest.jsonl'
+    path.write_text(json.dumps({**json.loads(path.read_text()), 'facts': {'o1_like': True, 'size': '7B'}}))
+    [entry] = read_manifest(path.parent)
+    assert entry.facts == ModelFacts(o1_like=True)
+
+
 @pytest.mark.parametrize(
-    'facts', [[1], {'open_source': 'TRUE'}, {'parameters': 7}, {'link': 1}, {'size': '7B'}, {'o1_like': 1}]
+    'facts', [[1], {'open_source': 'TRUE'}, {'parameters': 7}, {'link': 1}, {'o1_like': 1}]
 )
 def test_facts_of_other_kinds_are_refused(tmp_path: Path, facts: object) -> None:
     """As every other field that somebody may have edited."""

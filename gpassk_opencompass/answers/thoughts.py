@@ -20,9 +20,12 @@ _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', 
 
 END_MARKS = (
     *('</think>', '</thinking>', '</thought>', '</thoughts>', '</reasoning>', '</seed:think>'),
-    *('[/THINK]', '<|end_of_thought|>', '◁/think▷', '<|channel|>final'),
+    *('[/THINK]', '<|end_of_thought|>', '◁/think▷'),
 )
-"""The marks that end a thought, as models write them: stop words for who wants a thought alone."""
+"""The marks that end a thought, as models write them: stop words for who wants a thought alone.
+
+Not gpt-oss's `<|channel|>final`: before it stands the end of one message and the head of the next.
+"""
 
 _LONGEST_END = 64
 """Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""

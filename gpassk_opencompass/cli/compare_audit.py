@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,9 @@ def run_audit(arguments: Namespace, names: Mapping[str, str]) -> int:
     _check_names(names, [tables[name] for name in others])
     found: list[tuple[str, Finding]] = []
     for name, table in tables.items():
+        rows = len({(model, benchmark) for model, benchmark, _ in table.values})
+        told = f'{name}: checking {rows} rows with {arguments.n} samples a question'
+        print(printable(told), file=sys.stderr, flush=True)
         wrong = audit(table, arguments.n)
         _print(f'{name}{f" ({table.source})" if table.source else ""}: {len(wrong)} findings', wrong)
         found += [(name, one) for one in wrong]

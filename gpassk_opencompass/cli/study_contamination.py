@@ -63,12 +63,19 @@ def run(arguments: Namespace) -> int:
     """Print and write the study of each benchmark; return the exit code 0.
 
     Raises:
-        InputError: there is no result, or no model with a greedy run beside its sampled one.
+        InputError: two series have one name, there is no result, or no model with a greedy run beside its
+            sampled one.
     """
     from ..report.figures import board_names
     from ..report.leaderboard import boards
 
     request = requested(ContaminationRequest, arguments)
+    names = [name for name, _ in request.rounds or ()]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(
+            f'--rounds: there are {names.count(twice[0])} series {twice[0]!r}; '
+            'expected a name of its own for each'
+        )
     found, left_out = boards(results_of(request.runs), request.k, request.level)
     for line in left_out:
         print(f'left out: {printable(line)}', file=sys.stderr)
@@ -84,7 +91,7 @@ def run(arguments: Namespace) -> int:
 def _study(request: ContaminationRequest, board: Board, name: str) -> bool:
     """Print and write the study of a board; whether it has a series."""
     from ..studies.contamination import differences, series_of
-    from ..studies.contamination_figure import write_figure
+    from ..studies.contamination_figure import undrawn, write_figure
     from ..studies.contamination_tables import HOW_TO_READ, points_table, slopes_table, study_json
 
     series, left_out = series_of(board, dict(request.rounds) if request.rounds else None)
@@ -105,6 +112,8 @@ def _study(request: ContaminationRequest, board: Board, name: str) -> bool:
     )
     for file in write_figure(stem, board, series):
         print(f'wrote {file}')
+    for note in undrawn(series):
+        print(f'note: {note}')
     return True
 
 

@@ -44,6 +44,10 @@ class ModelFacts:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
+_FACTS = frozenset(ModelFacts.__dataclass_fields__)
+"""A later version may tell more of a model; that is passed over."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One config of a folder.
@@ -120,13 +124,14 @@ def _entry(line: str, where: str) -> Entry:
         fields: Any = json.loads(line)
         json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()  # no halves of characters
         fields['k'] = tuple(fields['k'])
-        fields['facts'] = ModelFacts(**fields.get('facts', {}))
+        facts = fields.get('facts', {}).items()
+        fields['facts'] = ModelFacts(**{name: fact for name, fact in facts if name in _FACTS})
         entry = Entry(**fields)
         _check_types(entry)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(
-            f'{where} is not an entry of a manifest ({error}); if it was changed by hand, remove the file: '
-            'the next expansion writes it anew'
+            f'{where} is not an entry of a manifest ({error}); if it was changed by hand, or is of '
+            'another version, remove the file: the next expansion or run writes it anew'
         ) from error
     _check_file(entry.file, where)
     return entry

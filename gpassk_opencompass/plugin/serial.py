@@ -159,7 +159,7 @@ class _Growing:
         """Take what a round has drawn."""
         if told.state == 'too long' and self._told:  # what stands there fills the context
             self.text, self._links = self._before_link, self._links - 1
-            self._told[-1] = self._told[-1]._replace(finish_reason=CUT_OFF)
+            self._cut_in_a_thought()
             return
         self.text += text
         self.tokens += told.output_tokens or 0
@@ -168,7 +168,9 @@ class _Growing:
     def goes_on(self, link: str, limit: int) -> bool:
         """Put a link behind the end, if it is one of the model's own and tokens are left."""
         last = self._told[-1]
-        if last.state in NOT_DRAWN or last.finish_reason == CUT_OFF or not self.text.strip():
+        if last.state in NOT_DRAWN or last.finish_reason == CUT_OFF:
+            return False
+        if not self.text.strip() and not opening_of(self.prompt):  # of an empty thought the answer is to come
             return False
         if last.output_tokens is None:
             raise InputError(
@@ -176,15 +178,17 @@ class _Growing:
                 'for the next round: serial_links needs an engine that does'
             )
         if self.tokens >= limit:
-            if part(
-                opening_of(self.prompt) + self.text
-            ).open:  # its thought is at an end, and no answer there
-                self._told[-1] = last._replace(finish_reason=CUT_OFF)
+            self._cut_in_a_thought()
             return False
         self._before_link = self.text
         self.text = f'{self.text.rstrip()}\n\n{link}'
         self._links += 1
         return True
+
+    def _cut_in_a_thought(self) -> None:
+        """Call a response cut that has no room to go on, if its thought has no end: no answer is there."""
+        if part(opening_of(self.prompt) + self.text).open:
+            self._told[-1] = self._told[-1]._replace(finish_reason=CUT_OFF)
 
     def response(self) -> tuple[str, Generation]:
         """Return the text, and what is known of it."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,13 +109,17 @@ def _most(values: tuple[Fraction, ...], others: Mapping[Metric, Limits], n: int)
         return max(values)
     matrix = np.array([[float(value) for value in table] for table in tables.values()])
     lows, highs = (np.array([float(limits[end]) for limits in others.values()]) for end in (0, 1))
-    found: Any = linprog(
+    solve = partial(
+        linprog,
         [-float(value) for value in values],
         A_ub=np.concatenate([matrix, -matrix]),
         b_ub=np.concatenate([highs, -lows]) + _WIDER,
         A_eq=np.ones((1, n + 1)),
         b_eq=[1.0],
     )
+    found: Any = solve()
+    if found.status != 0:  # its presolve may take what is met within the last bits for contradictory
+        found = solve(options={'presolve': False})
     if found.status != 0:
         return None
     above, below = np.split(found.ineqlin.marginals, 2)

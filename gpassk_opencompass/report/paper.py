@@ -175,11 +175,14 @@ def paper_tables(board: Board, types: Mapping[str, str] | None = None) -> dict[s
 
 
 def published_paper_tables(published: Published) -> list[PaperTable]:
-    """Return a table for each benchmark of a published leaderboard, rows in its order."""
+    """Return a table for each benchmark of a published leaderboard, rows in its order.
+
+    Their titles say that they are published: they may stand among tables of the same benchmarks.
+    """
     columns = sorted(published.metrics, key=lambda one: isinstance(one, Metric))
     return [
         PaperTable(
-            benchmark,
+            f'published: {benchmark}',
             columns,
             [
                 Line(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -97,25 +97,25 @@ def read_published(path: Path) -> Published:
     """Read a leaderboard: the JSON of its page, or a Markdown text with a table a benchmark.
 
     Raises:
-        InputError: the file cannot be read, or is laid out otherwise.
+        InputError: the file cannot be read, is laid out otherwise, or has a score twice.
     """
     try:
         text = path.read_text('utf-8-sig')
+    except FileNotFoundError as error:
+        names = ', '.join(SHIPPED)
+        raise InputError(f'{path}: no such file; leaderboards that come along: {names}') from error
     except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     in_json = path.suffix == '.json' or text.lstrip()[:1] in ('{', '[')
     try:
         models, printed = _of_json(text) if in_json else _of_markdown(text)
-        values, decimals = {}, {}
-        for one in printed:
-            benchmark = _SAME_BENCHMARK.get(one.benchmark, one.benchmark)
-            key = one.model, benchmark, measure_of(metric_name(one.metric))
-            values[key] = _percent(one)
-            decimals[key] = min(len(one.number.partition('.')[2]), _MOST_DIGITS)
+        scores = _scores(printed)
+        values = {key: _percent(one) for key, one in scores.items()}
     except InputError as error:
         raise InputError(f'{path}: {error}') from error
     if not values:
         raise InputError(f'{path} has no score: expected Greedy, G-Pass@16-0.5, mG-Pass@16 or the like')
+    decimals = {key: min(len(one.number.partition('.')[2]), _MOST_DIGITS) for key, one in scores.items()}
     benchmarks = tuple(dict.fromkeys(benchmark for _, benchmark, _ in values))
     metrics = tuple(dict.fromkeys(metric for _, _, metric in values))
     kinds = {one.model: one.kind for one in printed if one.kind}
@@ -183,22 +183,45 @@ def _facts(result: Result) -> dict[str, Any]:
     }
 
 
+def _scores(printed: Iterable[Printed]) -> dict[tuple[str, str, Measure], Printed]:
+    """Return each number by its model, its benchmark and its metric, under one name where it has several.
+
+    Raises:
+        InputError: a column is no metric, or two numbers are the same score of the same model.
+    """
+    scores: dict[tuple[str, str, Measure], Printed] = {}
+    for one in printed:
+        benchmark = _SAME_BENCHMARK.get(one.benchmark, one.benchmark)
+        key = one.model, benchmark, measure_of(metric_name(one.metric))
+        first = scores.setdefault(key, one)
+        if first is not one:
+            names = ' and '.join(dict.fromkeys(f'{it.benchmark} {it.metric}' for it in (first, one)))
+            raise InputError(
+                f'{one.model}, {benchmark}, {key[2]}: two values, {first.number} and {one.number} (under '
+                f'{names}); expected one: delete the wrong one, or rename its model, heading or column'
+            )
+    return scores
+
+
 def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:
-    """Return the models of the JSON and its numbers."""
+    """Return the models of the JSON and its numbers, also those of a key that stands there twice."""
     try:
-        content = parse_json(text)
+        content = parse_json(text, objects=tuple)
     except ValueError as error:
         raise InputError(f'no JSON: {error}') from error
-    if not isinstance(content, dict) or not all(isinstance(facts, dict) for facts in content.values()):
+    if not isinstance(content, tuple) or not all(isinstance(facts, tuple) for _, facts in content):
         raise InputError('no leaderboard: expected {model: {metric: {benchmark: percent}}}')
-    kinds = {model: _kind(facts) for model, facts in content.items()}
-    closed = {model for model, facts in content.items() if _flag(facts, 'opensourced') == 'FALSE'}
-    return tuple(content), [
+    models: dict[str, list[tuple[str, Any]]] = {}
+    for model, facts in content:
+        models.setdefault(model, []).extend(facts)
+    kinds = {model: _kind(dict(facts)) for model, facts in models.items()}
+    closed = {model for model, facts in models.items() if _flag(dict(facts), 'opensourced') == 'FALSE'}
+    return tuple(models), [
         Printed(benchmark, model, kinds[model], metric, _digits(model, benchmark, value), model in closed)
-        for model, facts in content.items()
-        for metric, row in facts.items()
-        if isinstance(row, dict) and _METRIC.fullmatch(metric)
-        for benchmark, value in row.items()
+        for model, facts in models.items()
+        for metric, row in facts
+        if isinstance(row, tuple) and _METRIC.fullmatch(metric)
+        for benchmark, value in row
         if value is not None
     ]
 

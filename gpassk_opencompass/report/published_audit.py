@@ -24,7 +24,7 @@ KINDS: Mapping[str, str] = {
     NO_COUNT: 'no number of right answers, one a question, gives this accuracy; a mean over several may',
     ROUNDING: 'possible only if a value is one off in its last digit: cut off, or rounded twice',
     REPEATED: 'values of another model of the same table: all, or three or more and not 0 or 100',
-    DIFFERS: 'another table has another value',
+    DIFFERS: 'another table has another value, also with the digits that both print',
 }
 """Kind of a finding → what it says."""
 
@@ -89,6 +89,8 @@ def audit(published: Published, n: int) -> list[Finding]:
 def differences(first: Published, second: Published, names: Mapping[str, str] | None = None) -> Differences:
     """Return where two tables of the same thing differ.
 
+    Two values agree if one is the other rounded to fewer digits; half-way, up or down.
+
     Args:
         first, second: the tables; models are matched by the letters and digits of their names.
         names: name of a model in the first → its name in the second, for others.
@@ -103,11 +105,18 @@ def differences(first: Published, second: Published, names: Mapping[str, str] | 
                 alone.append((model, benchmark))
                 continue
             shared += 1
-            if differing := [
-                f'{metric} {_number(first, model, benchmark, metric)} and '
-                f'{_number(second, partner, benchmark, metric)}'
+            pairs = {
+                metric: (
+                    _Printed.of(first, (model, benchmark, metric)),
+                    _Printed.of(second, (partner, benchmark, metric)),
+                )
                 for metric in row
-                if metric in theirs[partner] and row[metric] != theirs[partner][metric]
+                if metric in theirs[partner]
+            }
+            if differing := [
+                f'{metric} {one.text} and {other.text}'
+                for metric, (one, other) in pairs.items()
+                if not one.agrees(other)
             ]:
                 findings.append(Finding(benchmark, model, DIFFERS, ', '.join(differing)))
     return Differences(findings, shared, alone)
@@ -160,6 +169,10 @@ class _Printed(NamedTuple):
         digits = published.decimals.get(key, 1)
         text = f'{published.values[key]:.{digits}f}'
         return cls(Fraction(text), Fraction(1, 10**digits), text)
+
+    def agrees(self, other: _Printed) -> bool:
+        """Return whether the two are equal, or one is the other rounded."""
+        return 2 * abs(self.value - other.value) <= max(self.unit, other.unit)
 
     def limits(self, units: Fraction | float) -> Limits:
         """Return all values that are as many units off, as fractions of 1."""
@@ -216,10 +229,6 @@ def _repeated(rows: Mapping[str, Row]) -> Iterator[tuple[str, str, str]]:
         if len(telling) >= _FEWEST_REPEATED:
             which = 'all values' if equal == shared else ', '.join(map(str, telling))
             yield second, REPEATED, f'{which} as {first}'
-
-
-def _number(published: Published, model: str, benchmark: str, metric: Measure) -> str:
-    return _Printed.of(published, (model, benchmark, metric)).text
 
 
 def _plain(name: str) -> str:

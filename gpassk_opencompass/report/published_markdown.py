@@ -12,6 +12,7 @@ KINDS = {'⚽': 'general', '🏐': 'mathematical', '🏀': 'o1-like'}
 """The marks behind the names of models in the published tables."""
 
 _HEADING = re.compile(r'#{1,6}\s+(.*)')
+_TO_ZERO = re.compile(r'(?:→|\\to|\\rightarrow)0(?:\.0+)?')
 _RULE = re.compile(r':?-+:?')
 _METRIC = re.compile(r'Greedy|accuracy|(?:pass|m?G-Pass)@[0-9].*')
 _NUMBER = re.compile(r'[0-9]+(?:\.[0-9]+)?')
@@ -83,8 +84,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _metric(cell: str) -> str:
-    """Return the key of a column's metric; '' of a column that has none."""
-    key = re.sub(r'[${}*\s]', '', cell).replace(r'\_', '_')
+    """Return the key of a column's metric, 'G-Pass@4_0.0' of 'G-Pass@4_→0'; '' of a column that has none."""
+    key = _TO_ZERO.sub('0.0', re.sub(r'[${}*\s]', '', cell).replace(r'\_', '_'))
     return key if _METRIC.fullmatch(key) else ''
 
 

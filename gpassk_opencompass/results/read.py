@@ -281,10 +281,19 @@ class _Models:
     def told(self, result: Result) -> Result:
         """Return a result with the entry of its model, and the name that this has there."""
         abbr = result.model_abbr
-        entry = self._called.get(abbr) or self._in_files.get(in_file_name(abbr))
+        entry = self._called.get(abbr)
+        if entry is None:  # maybe of an earlier version
+            entry = self._in_files.get(in_file_name(abbr))
+            if entry is not None and not _is_path_of(entry, _model_path(result.block)):
+                return result
         if entry is None or entry.model_abbr not in (abbr, as_called(abbr, entry.model)):
             return result
         return replace(result, manifest=entry, model_abbr=entry.model_abbr)
+
+
+def _is_path_of(entry: ManifestEntry, path: str) -> bool:
+    """Return whether a result that tells this path ('': none) may be of the model of an entry."""
+    return path in ('', entry.path, os.path.expanduser(entry.path))
 
 
 def _as_called(entry: ManifestEntry) -> ManifestEntry:

@@ -264,7 +264,7 @@ class Block(BaseModel):
     truncated_known: Tally = _about('Of how many samples the engine says it, and of how many the text.')
     states: Tally = _about('Samples that are no usual response, by what they are; empty if there are none.')
     finish_reasons: Tally = _about('Samples by why the engine ended them; unknown where it did not say.')
-    prompt_tokens: Whole = _about('Of all prompts together, each as often as it was sent.')
+    prompt_tokens: Whole = _about('Of all prompts together, each n times.')
     output_tokens: Whole = _about('Of all responses together.')
     reasoning_tokens: Whole = _about('Of all thoughts together; output_tokens counts them, too.')
     links: Whole = _about('Break-links that were put into all responses together (serial scaling).')

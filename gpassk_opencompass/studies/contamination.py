@@ -33,9 +33,10 @@ REPLICATES = 10_000
 """Resamples of the bootstrap."""
 
 _ROUND = re.compile(
-    r'(?P<series>.+?)[-_. ]*(?:round|step|epoch|iter|ckpt|checkpoint)[-_ ]?(?P<round>\d+)', re.IGNORECASE
+    r'(?:(?P<series>.+?)[-_./ ]+)?(?P<word>round|step|epoch|iter|ckpt|checkpoint)[-_ ]?(?P<round>\d+)',
+    re.IGNORECASE,
 )
-"""A name of a model that ends in the number of a round."""
+"""A name of a model that ends in the number of a round, or is one."""
 
 
 class Slope(NamedTuple):
@@ -117,11 +118,16 @@ def series_of(board: Board, rounds: Rounds | None = None) -> tuple[list[Series],
 
 
 def _places(model: str, rounds: Rounds | None) -> list[tuple[str, int | None]]:
-    """Return the series in which a model stands, with the number of its round."""
+    """Return the series in which a model stands, with the number of its round.
+
+    Models that are called `checkpoint-500` and no more are of the series `checkpoint`.
+    """
     if rounds is not None:
         return [(name, list(models).index(model)) for name, models in rounds.items() if model in models]
     match = _ROUND.fullmatch(model)
-    return [(match['series'], int(match['round'])) if match else (OTHERS, None)]
+    if match is None:
+        return [(OTHERS, None)]
+    return [(match['series'] or match['word'].lower(), int(match['round']))]
 
 
 def _series(name: str, members: Sequence[tuple[int | None, Entry]], board: Board) -> Series:

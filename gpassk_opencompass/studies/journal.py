@@ -23,17 +23,19 @@ class Journal:
         computed_with: what the values depend on beside the tokens: the model's files, the type of numbers.
 
     Raises:
-        InputError: the file has values of something else, or is no journal.
+        InputError: the file has values of something else, or is no journal. One without a complete first
+            line, which a kill leaves behind, is begun anew.
     """
 
     def __init__(self, path: Path, computed_with: Mapping[str, Any]) -> None:
         self.path = path
         self._known: dict[str, Chain] = {}
         told = json.dumps({'study': 'coe', **computed_with}, sort_keys=True)
-        if not path.exists() or not path.stat().st_size:
+        content = path.read_bytes() if path.exists() else b''
+        if b'\n' not in content:
             path.write_text(f'{told}\n', encoding='utf-8')
             return
-        first, *lines = path.read_bytes().splitlines(keepends=True)
+        first, *lines = content.splitlines(keepends=True)
         self._check_first(first, told)
         good = len(first)
         for line in lines:

@@ -61,7 +61,8 @@ def load(
         chunk: see `LayerMeans`.
 
     Raises:
-        InputError: there is no such folder or device, or nothing in it that transformers can load.
+        InputError: there is no such folder or device, nothing in it that transformers can load, or no
+            weights for a part of the model.
         MissingExtraError: transformers or torch is not installed.
     """
     try:
@@ -75,18 +76,24 @@ def load(
     _check_folder(tokenizer or path)
     try:
         words = AutoTokenizer.from_pretrained(tokenizer or path)
-        model = AutoModelForCausalLM.from_pretrained(
-            path, dtype=kind if kind == 'auto' else getattr(torch, kind)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path, dtype=kind if kind == 'auto' else getattr(torch, kind), output_loading_info=True
         )
-    except (OSError, ValueError, KeyError) as error:
-        told = str(error).partition('\n')[0]
-        raise InputError(
-            f'{path}: transformers cannot load it ({told}); give the folder of the model that the responses '
-            'were sampled with: --model PATH'
-        ) from error
+    except Exception as error:  # damaged files end in errors of safetensors, tokenizers, pickle, torch, …
+        raise _unloadable(path, f'{type(error).__name__}: {error}') from error
+    body = f'{model.base_model_prefix}.'
+    if missing := sorted(name for name in report['missing_keys'] if name.startswith(body)):
+        raise _unloadable(path, f'there are no weights for {len(missing)} tensors, such as {missing[0]}')
     model.eval().to(where)
     context = getattr(_config(model), 'max_position_embeddings', None)
     return Loaded(LayerMeans(model, chunk), words, context, str(model.dtype).removeprefix('torch.'))
+
+
+def _unloadable(path: str, why: str) -> InputError:
+    return InputError(
+        f'{path}: transformers cannot load it ({" ".join(why.split())[:200]}); give the folder of the model '
+        'that the responses were sampled with: --model PATH'
+    )
 
 
 def _check_folder(path: str) -> None:

@@ -59,7 +59,7 @@ class Separation(NamedTuple):
     auroc_in_questions: Interval
     """The same among pairs of responses to one question."""
     d: Interval
-    """Difference of the means in standard deviations within the kinds (Cohen's d)."""
+    """Difference of the means in pooled standard deviations within the kinds (Cohen's d)."""
     d_of_residuals: Interval
 
 
@@ -96,16 +96,25 @@ class Concordance:
 
 
 def cohens_d(values: Floats, positive: Bools, weights: Floats) -> float:
-    """Return the difference of the means over the standard deviation within both kinds together.
+    """Return the difference of the means over the pooled standard deviation (N − 2 degrees of freedom).
 
-    >>> cohens_d(np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False]), np.ones(4))
-    1.0
+    Args:
+        values: one a sample.
+        positive: whether a sample is of the first kind.
+        weights: how often each sample is there; N is their sum.
+
+    Returns:
+        NaN where a kind is missing, N is not above 2, or the values do not vary within the kinds.
+
+    >>> round(cohens_d(np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False]), np.ones(4)), 4)
+    0.7071
     """
     sizes = np.array([weights @ ~positive, weights @ positive])
-    if not sizes.all():
+    freedom = float(sizes.sum()) - 2
+    if not sizes.all() or freedom <= 0:
         return float('nan')
     means = np.array([(weights * ~positive) @ values, (weights * positive) @ values]) / sizes
-    within = float(weights @ (values - means[positive.astype(np.intp)]) ** 2 / weights.sum())
+    within = float(weights @ (values - means[positive.astype(np.intp)]) ** 2) / freedom
     return float(means[1] - means[0]) / within**0.5 if within > 0 else float('nan')
 
 

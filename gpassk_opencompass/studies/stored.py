@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -180,24 +181,29 @@ def tokens_of(
             f'{len(others)} of {len(counted)} prompts have another number of tokens than the engine counted: '
             f'that of {first.stored.uid} has {len(first.tokens.prompt)}, recorded are '
             f'{first.stored.prompt_tokens}. The tokenizer or its chat template is another one than that of '
-            'the run: give --model or --tokenizer, or --accept-other-prompts to go on all the same'
+            'the run: give --model or --tokenizer, or --accept-other to go on all the same'
         )
     return [one for one in asked if one.tokens.response]
 
 
 def _tokenized(responses: Sequence[Stored], tokenizer: Any, template: Mapping[str, Any]) -> Iterator[Asked]:
-    prompts: dict[str, tuple[str, list[int]]] = {}
+    prompts: dict[str, tuple[str, array[int]]] = {}
+
+    def tokens(text: str) -> array[int]:
+        """Return tokens at 4 bytes each: a list of those of a long run takes gigabytes."""
+        return array('i', tokenizer(text, add_special_tokens=False)['input_ids'])
+
     for one in responses:
         name = repr(one.messages)
         if name not in prompts:
             text = tokenizer.apply_chat_template(
                 one.messages, add_generation_prompt=True, tokenize=False, **template
             )
-            prompts[name] = text, tokenizer(text, add_special_tokens=False)['input_ids']
+            prompts[name] = text, tokens(text)
         prompt, ids = prompts[name]
         # A thought that the prompt began and the limit cut is kept with that mark in front.
         said = one.text.removeprefix(opening_of(prompt))
-        yield Asked(one, Tokens(ids, tokenizer(said, add_special_tokens=False)['input_ids']))
+        yield Asked(one, Tokens(ids, tokens(said)))
 
 
 def length_notes(asked: Sequence[Asked]) -> list[str]:

@@ -179,7 +179,10 @@ def _links(engine: Engine, llm: Llm, settings: Settings) -> dict[str, Any]:
             f'{llm.path}: serial_links needs an engine that can have a response go on behind its end: '
             f'{", ".join(able)}'
         )
-    return {**passed(settings, 'serial_links'), **chosen(llm, LINK_TEXT)}
+    text = chosen(llm, LINK_TEXT)
+    if text and not text[LINK_TEXT].strip():
+        raise TemplateError(f"{llm.path}: {LINK_TEXT} is {text[LINK_TEXT]!r}; expected words such as 'Wait'")
+    return {**passed(settings, 'serial_links'), **text}
 
 
 def with_home(path: str) -> str:

@@ -91,6 +91,11 @@ class Engine:
         """Return the seeds that the last settings give to samples."""
         return [self._model.seeds.seed_of(sample) for sample in samples]
 
+    @property
+    def model(self) -> Any:
+        """The model object; there from the first draw on."""
+        return self._model
+
     def _set(self, settings: Mapping[str, Any], stop: Sequence[str]) -> Any:
         from opencompass.utils import build_model_from_cfg
 

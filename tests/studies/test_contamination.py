@@ -17,6 +17,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import ACCURACY, Metric
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.studies.contamination import OTHERS, differences, series_of, slope_of
+from gpassk_opencompass.studies.contamination_figure import round_labels
 
 N = 16
 
@@ -93,6 +94,26 @@ def test_rounds_are_read_from_the_names_of_models() -> None:
         assert entry.greedy is not None
         assert series[0].means[0][place] == pytest.approx(entry.greedy.values(ACCURACY).mean())
         assert series[0].means[1][place] == pytest.approx(entry.result.values(metric).mean())
+
+
+@pytest.mark.parametrize(
+    ('model', 'series', 'number'),
+    [
+        ('checkpoint-500', 'checkpoint', 500),
+        ('Step20', 'step', 20),
+        ('My-7B_step200', 'My-7B', 200),
+        ('My-7B-epoch-2', 'My-7B', 2),
+        ('my-ground2', OTHERS, None),
+        ('Qwen-backstep2', OTHERS, None),
+        ('My-7B-round', OTHERS, None),
+    ],
+)
+def test_a_round_is_a_word_of_its_own(model: str, series: str, number: int | None) -> None:
+    """At the beginning of a name or behind a separator; other words that end like it stay whole."""
+    known = [1] * 40 + [0] * 40
+    board = board_of([made_result(f'{model}_t0_l100', known, 1), made_result(f'{model}_t1-0_l100', known, N)])
+    [found], _ = series_of(board)
+    assert (found.name, found.numbers) == (series, (number,))
 
 
 def test_a_contaminated_training_has_the_smaller_slope() -> None:
@@ -184,6 +205,34 @@ def test_the_command_writes_points_slopes_and_the_figure(
     assert 'leaked less clean' in shown
     assert sorted(path.suffix for path in (tmp_path / 'out').iterdir()) == ['.csv', '.json', '.png', '.svg']
     assert all(path.stat().st_size > 500 for path in (tmp_path / 'out').iterdir())
+
+
+def test_series_without_room_in_the_figure_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seven series, six looks: the figure and the command say so; six are all drawn."""
+    for count in (6, 7):
+        folder = tmp_path / str(count)
+        write_results([one for name in 'abcdefg'[:count] for one in trained(name, 0.5, (0, 1))], folder)
+        assert len(studied(folder)['series']) == count
+        [figure] = (folder / 'out').glob('*.svg')
+        for text in (capsys.readouterr().out, figure.read_text('utf-8')):
+            assert ('Drawn: the first 6 of 7 series, by' in text) == (count == 7)
+
+
+def test_two_series_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """None is dropped without a word."""
+    write_results(trained('m', 0.5), tmp_path)
+    given = ['--rounds', 'up=m-round0,m-round1', '--rounds', 'up=m-round2,m-round3']
+    assert main(['study', 'contamination', str(tmp_path), '-o', str(tmp_path / 'out'), *given]) == 2
+    assert "there are 2 series 'up'; expected a name of its own for each" in capsys.readouterr().err
+
+
+def test_rounds_at_one_place_share_a_label() -> None:
+    """Amidst them, in the order of the rounds; models that are no rounds have none."""
+    points = [(0, 50.0, 40.0), (None, 50.0, 40.0), (1, 60.0, 40.0), (2, 60.0, 45.0), (3, 50.5, 41.0)]
+    assert round_labels(points, near=1.5) == [('0, 3', 50.25, 40.5), ('1', 60.0, 40.0), ('2', 60.0, 45.0)]
+    assert [text for text, *_ in round_labels(points, near=0.5)] == ['0', '1', '2', '3']
 
 
 def test_models_without_a_greedy_run_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +161,51 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Any) -> None:
     with pytest.raises(InputError, match='transformers cannot load it') as refused:
         load(str(tmp_path), device='cpu')
     assert '\n' not in str(refused.value)
+
+
+def cut(name: str, size: int = 100) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:size])
+
+
+def configured(**settings: Any) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        path = folder / 'config.json'
+        path.write_text(json.dumps(json.loads(path.read_text('utf-8')) | settings), encoding='utf-8')
+
+    return change
+
+
+DAMAGED: dict[str, Callable[[Path], object]] = {
+    'weights cut': cut('model.safetensors'),
+    'weights empty': cut('model.safetensors', 0),
+    'config cut': cut('config.json'),
+    'tokenizer cut': cut('tokenizer.json'),
+    'other size': configured(hidden_size=128),
+    'other vocabulary': configured(vocab_size=7),
+    'more layers than weights': configured(num_hidden_layers=5),
+    'no heads': configured(num_attention_heads=0),
+    'odd config': lambda folder: (folder / 'config.json').write_text('[]'),
+}
+
+
+@pytest.mark.parametrize('name', DAMAGED)
+def test_a_damaged_model_is_refused(name: str, tmp_path: Path) -> None:
+    """In one line that names the folder and what to do; weights that are not there are not made up."""
+    folder = tmp_path / 'model'
+    shutil.copytree(MODEL, folder)
+    DAMAGED[name](folder)
+    with pytest.raises(InputError, match='transformers cannot load it') as refused:
+        load(str(folder), device='cpu')
+    told = str(refused.value)
+    assert told.startswith(f'{folder}: ')
+    assert told.endswith('--model PATH')
+    assert '\n' not in told
+
+
+def test_a_model_without_a_head_is_loaded(tmp_path: Path) -> None:
+    """Hidden states need none; the body has its stored weights."""
+    body = model_of('qwen2', tie_word_embeddings=False).model
+    body.save_pretrained(tmp_path)
+    [tokens] = drawn([(7, 20)])
+    found = load(str(tmp_path), tokenizer=MODEL, device='cpu').means.of([tokens])
+    np.testing.assert_allclose(found[0], plain(body, tokens), rtol=1e-12, atol=1e-14)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean, variance
+
 import numpy as np
 import pytest
 from scipy.stats import linregress, mannwhitneyu, norm, rankdata
@@ -62,6 +64,24 @@ def test_a_weight_is_a_number_of_copies() -> None:
     assert cohens_d(values, positive, as_weights) == pytest.approx(cohens_d(v, p, ones))
     left = residuals(values, lengths, as_weights)
     np.testing.assert_allclose(np.repeat(left, weights), residuals(v, x, ones), atol=1e-12)
+
+
+def test_d_has_the_pooled_variance() -> None:
+    """Each kind's unbiased variance (`statistics`) counts with its degrees of freedom; a copy is a sample."""
+    generator = np.random.default_rng(11)
+    for size in (4, 9, 50):
+        values, weights = generator.normal(size=size), generator.integers(1, 4, size=size)
+        positive = np.arange(size) % 3 == 0
+        first, second = (np.repeat(values[own], weights[own]).tolist() for own in (positive, ~positive))
+        freedom = len(first) + len(second) - 2
+        pooled = ((len(first) - 1) * variance(first) + (len(second) - 1) * variance(second)) / freedom
+        found = cohens_d(values, positive, weights.astype(float))
+        assert found == pytest.approx((fmean(first) - fmean(second)) / pooled**0.5, rel=1e-12)
+
+
+def test_d_of_one_sample_each_is_not_defined() -> None:
+    """Nothing says how far samples of one kind differ."""
+    assert np.isnan(cohens_d(np.array([1.0, 2.0]), np.array([True, False]), np.ones(2)))
 
 
 def test_residuals_are_those_of_least_squares() -> None:

@@ -22,6 +22,8 @@ from gpassk_opencompass.studies.layer_means import LayerMeans
 torch = pytest.importorskip('torch', reason='torch is not installed in this environment')
 transformers = pytest.importorskip('transformers', reason='transformers is not installed in this environment')
 
+pytestmark = pytest.mark.slow
+
 NAME = f'{ABBR}@{DATASET}'
 
 

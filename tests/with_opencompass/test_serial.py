@@ -107,10 +107,20 @@ def test_an_answer_that_ends_with_the_last_token_is_whole_and_a_thought_is_not()
 
 
 def test_where_the_context_is_full_the_link_is_taken_back() -> None:
-    """The engine refuses the longer prompt: what stood there was cut, not lost."""
+    """The engine refuses the longer prompt: an answer that stood there is whole, a thought was cut."""
     full = ('', Generation(prompt_tokens=99, state='too long'))
     draw, _ = scripted([said('It is 5', 60)], [full])
-    assert drawn(draw, 1) == ('It is 5', Generation('length', 9, 60, links=0))
+    assert drawn(draw, 1) == ('It is 5', Generation('stop', 9, 60, links=0))
+    draw, _ = scripted([said('It is 5', 60)], [full])
+    assert drawn(draw, 1, THINKS) == ('<think>It is 5', Generation('length', 9, 60, links=0))
+
+
+def test_an_empty_thought_gets_a_link_and_an_empty_response_none() -> None:
+    """The answer of a model that ends its thought at once is still to come."""
+    draw, _ = scripted([said('\n\n', 2)], [said(' 4.</think>\n4', 5)])
+    text, told = drawn(draw, 1, THINKS)
+    assert (text, told) == ('\n\nWait 4.</think>\n4', Generation('stop', 9, 7, links=1))
+    assert drawn(scripted([said('\n\n', 2)])[0], 1)[1] == Generation('stop', 9, 2, state='empty', links=0)
 
 
 def test_a_prompt_that_never_fitted_is_too_long() -> None:
@@ -242,13 +252,15 @@ def test_the_limit_holds_for_all_rounds_together(limit: int) -> None:
         assert told.output_tokens in (limit, of_whole.output_tokens)
 
 
-def test_a_full_context_cuts_a_response_of_several_rounds() -> None:
+def test_a_full_context_ends_a_response_of_several_rounds() -> None:
     """A round whose prompt does not fit is not drawn; no sample is lost by it."""
-    for (text, told), (whole, _) in zip(transformers(3, max_seq_len=50), transformers(3), strict=True):
+    fewer = [transformers(links) for links in range(4)]
+    for place, (text, told) in enumerate(transformers(3, max_seq_len=50)):
         assert told.state is None
-        assert told.finish_reason == ('stop' if text == whole else 'length')
-        assert whole.startswith(text)
-    assert any(told.finish_reason == 'length' for _, told in transformers(3, max_seq_len=50))
+        ends = {one[place][0]: one[place][1].finish_reason for one in fewer}
+        assert told.finish_reason == ends.get(text, 'length')  # where a link did not fit, it ends before it
+        assert fewer[3][place][0].startswith(text)
+    assert any(told.links < 3 for _, told in transformers(3, max_seq_len=50))
 
 
 def marked(links: int, mark: str) -> list[Said]:
@@ -359,7 +371,7 @@ def test_stop_words_of_the_template_stand_beside_the_marks() -> None:
 
 
 def test_the_room_is_what_the_context_leaves() -> None:
-    """Of the response in any round; where none is left the response was cut."""
+    """Of the response in any round; where none is left for a link the response ends before it."""
     requests = Requests('It is 5.', 'No.')
     text, told = answered(requests, serial_links=1, max_seq_len=60)
     for body in requests.bodies:
@@ -367,7 +379,7 @@ def test_the_room_is_what_the_context_leaves() -> None:
     length = len(requests.bodies[0]['prompt'])
     requests = Requests('It is 5.')
     text, told = answered(requests, serial_links=1, max_seq_len=length + 1)
-    assert (text, told.finish_reason, told.links) == ('It is 5.', 'length', 0)
+    assert (text, told.finish_reason, told.links) == ('It is 5.', 'stop', 0)
     _, told = answered(Requests(), max_seq_len=length)
     assert told.state == 'too long'
 

@@ -175,11 +175,11 @@ def pages(items: Sequence[_Item], size: int = PER_PAGE) -> Iterator[tuple[str, l
         yield (f'-{number}' if len(starts) > 1 else ''), list(items[start : start + size])
 
 
-def only_first(drawn: int, all_of_them: int, what: str = 'runs') -> list[str]:
+def only_first(drawn: int, all_of_them: int, what: str = 'runs', by: str = 'mG-Pass@k') -> list[str]:
     """Return the note about what is not drawn."""
     if drawn == all_of_them:
         return []
-    return [f'Drawn: the first {drawn} of {all_of_them} {what}, by mG-Pass@k; the tables have all.']
+    return [f'Drawn: the first {drawn} of {all_of_them} {what}, by {by}; the tables have all.']
 
 
 def counted(number: int, what: str) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...files import mapping
 from ...metrics import Metric
+from ...results.health import NOT_DRAWN
 from ...uncertainty import Interval, mean_interval, value_table
 from ...votes import ballot, group_majorities
 from ..leaderboard import Board, Entry
@@ -83,6 +85,11 @@ def ways_of(board: Board) -> tuple[list[Ways], str]:
         if None in tokens:
             why = f'{one.model}: the engine does not tell how many tokens its responses have'
             continue
+        texts = {text for text in map(_link_text, one.entries) if text is not None}
+        if len(texts) > 1:
+            named = ' and '.join(repr(text) if text else 'the usual one' for text in sorted(texts))
+            why = f'{one.model}: its runs have different links, {named}'
+            continue
         serial = [
             Point(int(links), cost, [entry.interval(metric) for metric in board.metrics])
             for links, cost, entry in zip(one.values, tokens, one.entries, strict=True)
@@ -95,9 +102,22 @@ def ways_of(board: Board) -> tuple[list[Ways], str]:
 
 def _tokens(entry: Entry) -> float | None:
     """Return the mean number of tokens of a response; None where nobody counted."""
-    health = entry.result.health
+    health, samples = entry.result.health, entry.result.samples
     responses = health.samples - health.not_drawn
-    return None if health.output_tokens is None or not responses else health.output_tokens / responses
+    if health.output_tokens is None or not responses:
+        return None
+    if health.not_drawn and samples:  # what was broken off has cost tokens, too, and is no response
+        states, tokens = samples.column('state'), samples.column('output_tokens')
+        if tokens is not None and states is not None:
+            drawn = [one for one, state in zip(tokens, states, strict=True) if state not in NOT_DRAWN]
+            return None if None in drawn else sum(drawn) / responses
+    return health.output_tokens / responses
+
+
+def _link_text(entry: Entry) -> str | None:
+    """Return the words of the links of a run; '' for the usual ones, None where there is no link."""
+    settings = mapping(mapping(entry.result.block.get('provenance')).get('model'))
+    return str(settings.get('serial_link_text', '')) if settings.get('serial_links') else None
 
 
 def _votes(entry: Entry, single: Point, board: Board) -> list[Point]:
