@@ -209,7 +209,7 @@ ROOMS = {
     'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
-    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep'},
+    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep', 'unseen'},
     'plugin': {
         'answers',
         'batches',
