@@ -19,10 +19,11 @@ _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', 
 """Every mark holds one of them; most responses hold none, and substrings are found faster than a pattern."""
 
 END_MARKS = (
-    *('</think>', '</thinking>', '</thought>', '</thoughts>', '</reasoning>', '</seed:think>'),
-    *('[/THINK]', '<|end_of_thought|>', '◁/think▷'),
+    *('</think>', '[/THINK]', '◁/think▷', '</seed:think>', '<|end_of_thought|>'),
+    *('</thinking>', '</thought>', '</thoughts>', '</reasoning>'),
 )
-"""The marks that end a thought, as models write them: stop words for who wants a thought alone.
+"""The marks that end a thought, as models write them, the usual ones first: stop words for who wants a
+thought alone.
 
 Not gpt-oss's `<|channel|>final`: before it stands the end of one message and the head of the next.
 """

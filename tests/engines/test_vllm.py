@@ -139,7 +139,7 @@ def test_a_response_with_more_links_begins_as_one_with_fewer(
     for fewer, more in ((0, 1), (1, 2)):
         pairs = list(zip(runs[fewer], runs[more], strict=True))
         assert all(long.text.startswith(short.text.rstrip()) for short, long in pairs)
-        assert sum(long.told.links > short.told.links for short, long in pairs) > len(pairs) / 2
+        assert any(long.told.links > short.told.links for short, long in pairs)
     for one in runs[2]:
         assert one.text.count('\n\nWait') == one.told.links
         assert one.told.output_tokens <= BUDGET

@@ -348,7 +348,7 @@ def test_a_server_of_texts_goes_on_behind_the_end() -> None:
     assert [body['seed'] for body in requests.bodies] == [
         seeds.sample_seed(42, SAMPLES[0], 31, turn) for turn in range(3)
     ]
-    assert [body.get('stop') for body in requests.bodies] == [list(serial.END_MARKS)] * 2 + [None]
+    assert [body.get('stop') for body in requests.bodies] == [list(serial.END_MARKS[:4])] * 2 + [None]
     assert all(body['temperature'] == 0.5 for body in requests.bodies)
     assert not any({'messages', 'n'} & set(body) for body in requests.bodies)
     assert told._replace(seconds=None) == Generation('stop', len(first['prompt']), 15, links=2)
@@ -367,7 +367,19 @@ def test_stop_words_of_the_template_stand_beside_the_marks() -> None:
     """In all rounds but the last, which has them alone."""
     requests = Requests('5', '22')
     answered(requests, serial_links=1, extra_body={'stop': ['###']})
-    assert [body['stop'] for body in requests.bodies] == [['###', *serial.END_MARKS], ['###']]
+    assert [body['stop'] for body in requests.bodies] == [['###', *serial.END_MARKS[:3]], ['###']]
+
+
+def test_the_mark_that_the_model_has_comes_first(tmp_path: Path) -> None:
+    """A server takes four stop words; without one for the end of a thought no round would end there."""
+    tokenizer = import_module('transformers').AutoTokenizer.from_pretrained(MODEL)
+    tokenizer.chat_template += '{# ends with </reasoning> #}'
+    tokenizer.save_pretrained(tmp_path)
+    requests = Requests('It is 5.', ', no.')
+    answered(requests, serial_links=1, tokenizer_path=str(tmp_path))
+    assert requests.bodies[0]['stop'] == ['</reasoning>', *serial.END_MARKS[:3]]
+    with pytest.raises(InputError, match='has 4 stop words; a server takes 4'):
+        answered(Requests(), serial_links=1, extra_body={'stop': [*'abcd']})
 
 
 def test_the_room_is_what_the_context_leaves() -> None:

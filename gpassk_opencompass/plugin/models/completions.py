@@ -9,11 +9,15 @@ from opencompass.models.huggingface_above_v4_33 import _convert_chat_messages
 from opencompass.registry import MODELS
 from yarl import URL
 
+from ...answers.thoughts import END_MARKS
 from ...chat.routes import text_endpoint
 from ...errors import InputError
 from ...results.health import Generation
 from ..serial import BreakLinks, Piece, break_links
 from .openai_api import SeededOpenAISDK
+
+MOST_STOPS = 4
+"""Stop words that OpenAI's protocol has room for; vLLM's server refuses more."""
 
 
 @MODELS.register_module()
@@ -35,7 +39,8 @@ class SeededCompletions(SeededOpenAISDK):
         kwargs: as for `SeededOpenAISDK`.
 
     Raises:
-        InputError: as for `SeededOpenAISDK`; or there is no tokenizer with a chat template.
+        InputError: as for `SeededOpenAISDK`; there is no tokenizer with a chat template; or with links there
+            are more stop words than leave one for the end of a thought.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class SeededCompletions(SeededOpenAISDK):
         self.links = break_links(serial_links, serial_link_text)
         self.chat_template_kwargs = dict(chat_template_kwargs or {})
         super().__init__(path, tokenizer_path=tokenizer_path, **kwargs)
+        self._marks = self._end_marks()
 
     def generate(
         self, inputs: list[Any], max_out_len: int = 512, temperature: float = 0.7, **kwargs: Any
@@ -104,6 +110,28 @@ class SeededCompletions(SeededOpenAISDK):
     def _endpoints(self, urls: Sequence[URL]) -> list[URL]:
         return [text_endpoint(url) for url in urls]
 
+    def _end_marks(self) -> list[str]:
+        """Return the stop words of a round that shall end with the thought.
+
+        As many as a server takes beside those of the template, the ones that the model has first.
+
+        Raises:
+            InputError: those of the template leave no room for one.
+        """
+        room = MOST_STOPS - len(self._own_stops())
+        if self.links and self.links.count and room < 1:
+            raise InputError(
+                f'extra_body has {len(self._own_stops())} stop words; a server takes {MOST_STOPS}, and with '
+                f'serial_links one is needed for the end of a thought: leave {MOST_STOPS - 1} at most'
+            )
+        template, tokens = str(self.tokenizer.chat_template), self.tokenizer.get_vocab()
+        known = sorted(END_MARKS, key=lambda mark: mark not in template and mark not in tokens)
+        return known[: max(room, 0)]
+
+    def _own_stops(self) -> list[str]:
+        words = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}.get('stop') or []
+        return [words] if isinstance(words, str) else list(words)
+
     def _text_body(self, piece: Piece, stops: Sequence[str]) -> dict[str, Any] | None:
         """Return a request; None if the text so far fills the context."""
         tokens = self.tokenizer(piece.text, add_special_tokens=False)['input_ids']
@@ -111,9 +139,8 @@ class SeededCompletions(SeededOpenAISDK):
         if room < 1:
             return None
         own = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}
-        words = own.pop('stop', None) or []
-        words = [words] if isinstance(words, str) else words
-        ends = [*words, *stops]
+        own.pop('stop', None)
+        ends = [*self._own_stops(), *(self._marks if stops else ())]
         return {
             'model': self.path,
             'prompt': tokens,
