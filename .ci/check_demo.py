@@ -34,7 +34,7 @@ def main(path: str) -> None:
     missing = [name for name in REPORT if not (report / name).is_file()]
     check(not missing, f'the report has all its parts, but {report} lacks {missing}')
     check(
-        'demo_t0-3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs'
+        'demo_t0.3' in (report / 'leaderboard.md').read_text(encoding='utf-8'), 'the leaderboard has the runs'
     )
     print(f'{path}: as it should be')
 
