@@ -226,8 +226,8 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
         return Fail(401) if asked.headers['Authorization'] == 'Bearer key-bad' else echo(asked)
 
     with JudgeServer(behave) as server:
-        answers, _ = asker(server, keys=('key-good', 'key-bad', 'key-also')).ask(bodies(30), 16)
-    assert states(answers) == [None] * 30
+        answers, _ = asker(server, keys=('key-good', 'key-bad', 'key-also')).ask(bodies(300), 16)
+    assert states(answers) == [None] * 300
     used = Counter(asked.headers['Authorization'] for asked in server.asked)
     assert set(used) == {'Bearer key-good', 'Bearer key-bad', 'Bearer key-also'}
     with JudgeServer(lambda asked: Fail(401)) as server, pytest.raises(InputError, match='401'):
