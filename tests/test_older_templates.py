@@ -83,6 +83,11 @@ def untouched(folder: Path, model: Part, dataset: Part, capsys: pytest.CaptureFi
     return capsys.readouterr().out
 
 
+def assert_left_for(reason: str, said: str) -> None:
+    assert '1 config left as the template computed them: ' in said
+    assert reason in said
+
+
 def with_field(part: Part, place: str, value: Any) -> Part:
     """A copy of a model or data set with another value at `a.b.c`."""
     changed = copy.deepcopy(part)
@@ -480,9 +485,7 @@ def test_an_empty_value_is_not_a_missing_one(
     tmp_path: Path, model: Part, dataset: Part, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where the default of today is another than what the old config says, the config stays as it was."""
-    said = untouched(tmp_path, model, dataset, capsys)
-    assert '1 config left as the template computed them: ' in said
-    assert reason in said
+    assert_left_for(reason, untouched(tmp_path, model, dataset, capsys))
 
 
 @pytest.mark.parametrize(
@@ -548,9 +551,7 @@ def test_what_no_template_of_today_says_stays_as_it_was(
     tmp_path: Path, model: Part, dataset: Part, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And it is said why; nothing is dropped in silence."""
-    said = untouched(tmp_path, model, dataset, capsys)
-    assert '1 config left as the template computed them: ' in said
-    assert reason in said
+    assert_left_for(reason, untouched(tmp_path, model, dataset, capsys))
 
 
 @pytest.mark.parametrize(
@@ -586,9 +587,7 @@ def test_a_value_of_another_kind_is_said(
     tmp_path: Path, model: Part, dataset: Part, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the line that tells why the config stays as it was; nothing ends in a traceback."""
-    said = untouched(tmp_path, model, dataset, capsys)
-    assert '1 config left as the template computed them: ' in said
-    assert reason in said
+    assert_left_for(reason, untouched(tmp_path, model, dataset, capsys))
 
 
 def test_what_stays_as_it_was_is_warned_of(tmp_path: Path) -> None:

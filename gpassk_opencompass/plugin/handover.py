@@ -79,15 +79,19 @@ class SeedsOfBatch:
         self._announced = list(samples)
 
     def take(self, count: int) -> list[int]:
-        """Return the seeds of the announced batch of `count` prompts; see `take_samples`."""
-        return list(map(self.seed_of, self.take_samples(count)))
-
-    def take_samples(self, count: int) -> list[Sample]:
-        """Return whose the announced batch of `count` prompts is; each announcement serves once.
+        """Return the seeds of the announced batch of `count` prompts; each announcement serves once.
 
         Raises:
             RuntimeError: nothing, or a batch of another size, was announced.
         """
+        return list(map(self.seed_of, self._samples(count)))
+
+    def take_by_round(self, count: int) -> Callable[[int, int], int]:
+        """Return (place in the announced batch, number of the round) → the seed; else as `take`."""
+        samples = self._samples(count)
+        return lambda place, turn: self.seed_of(samples[place], turn)
+
+    def _samples(self, count: int) -> list[Sample]:
         announced, self._announced = self._announced, None
         if announced is None or len(announced) != count:
             known = 'none' if announced is None else len(announced)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from opencompass.models.huggingface_above_v4_33 import _convert_chat_messages
+
 from ..answers.thoughts import END_MARKS, opening_of, part
 from ..errors import InputError
 from ..responses import with_states
@@ -120,6 +122,20 @@ def break_links(count: Any, text: Any) -> BreakLinks | None:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"serial_link_text = {text!r}: expected words such as 'Wait'")
     return BreakLinks(count, text.strip())
+
+
+def templated(inputs: Sequence[Any], tokenizer: Any, options: Mapping[str, Any]) -> list[str]:
+    """Return prompts of OpenCompass as the model reads them, up to where its response begins.
+
+    Args:
+        inputs: as a model of OpenCompass is given them.
+        tokenizer: with the chat template.
+        options: further arguments of the chat template.
+    """
+    return [
+        tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False, **options)
+        for one in _convert_chat_messages(inputs)
+    ]
 
 
 class AsItIs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,10 +146,12 @@ class PaperTable:
         """Return the numbers of a row, those that none exceeds in print in bold."""
         return [
             marked(bold.format(number.text) if number.text == best else number.text, number.mark)
-            for number, best in zip(line.numbers, self._best(), strict=True)
+            for number, best in zip(line.numbers, self._best, strict=True)
         ]
 
+    @cached_property
     def _best(self) -> list[str]:
+        """Return the largest number of each column as it is printed."""
         columns = zip(*(line.numbers for line in self.lines), strict=True)
         known = [[one.value for one in column if one.value is not None] for column in columns]
         return [Number(max(values)).text if values else '' for values in known]

@@ -77,10 +77,12 @@ def audit(published: Published, n: int) -> list[Finding]:
     findings = []
     for benchmark in published.benchmarks:
         rows = _rows(published, benchmark)
-        for model in rows:
+        known = BENCHMARKS.get(benchmark)
+        questions = known.questions if known else None
+        for model, row in rows.items():
+            printed = {metric: _Printed.of(published, (model, benchmark, metric)) for metric in row}
             findings += [
-                Finding(benchmark, model, kind, text)
-                for kind, text in _contradictions(published, benchmark, model, n)
+                Finding(benchmark, model, *found) for found in _contradictions(printed, n, questions)
             ]
         findings += [Finding(benchmark, *rest) for rest in _repeated(rows)]
     return findings
@@ -141,12 +143,10 @@ def _rows(published: Published, benchmark: str) -> Mapping[str, Row]:
     return rows
 
 
-def _contradictions(published: Published, benchmark: str, model: str, n: int) -> Iterator[tuple[str, str]]:
+def _contradictions(
+    printed: Mapping[Measure, _Printed], n: int, questions: int | None
+) -> Iterator[tuple[str, str]]:
     """Return kind and text of what no answers give: the greedy accuracy, and the metrics together."""
-    known = BENCHMARKS.get(benchmark)
-    questions = known.questions if known else None
-    row = _rows(published, benchmark)[model]
-    printed = {metric: _Printed.of(published, (model, benchmark, metric)) for metric in row}
     if GREEDY in printed and questions and (text := _no_accuracy(printed[GREEDY], questions)):
         yield (NO_COUNT if _no_accuracy(printed[GREEDY], questions, 1) else ROUNDING), text
     metrics = {

@@ -211,14 +211,19 @@ class Health(NamedTuple):
         )
 
     @property
+    def tokens_a_response(self) -> float | None:
+        """Return the mean of `output_tokens`, with those of samples that were broken off; None if unknown."""
+        responses = self.samples - self.not_drawn
+        return None if self.output_tokens is None or not responses else self.output_tokens / responses
+
+    @property
     def cells(self) -> dict[str, str]:
         """Return all of it for a table: column -> text, '–' for what is not known."""
         shares = {WORDS[what]: self.share(what) for what in WORDS}
-        tokens, responses = self.output_tokens, self.samples - self.not_drawn
-        mean = '–' if tokens is None or not responses else f'{tokens / responses:,.0f}'
+        tokens, mean = self.output_tokens, self.tokens_a_response
         return {
             **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
-            'output tokens a response': mean,
+            'output tokens a response': '–' if mean is None else f'{mean:,.0f}',
             'in all': '–' if tokens is None else f'{tokens:,}',
         }
 

@@ -22,7 +22,7 @@ from ..times import seconds_of, seconds_of_folder
 from . import lighteval
 from .check import check
 from .record import SCHEMA
-from .result import Result
+from .result import Result, model_settings
 from .samples import sound_sample_file
 
 
@@ -261,7 +261,7 @@ def _age(result: Result) -> tuple[float, str]:
 
 def _model_path(block: Mapping[str, Any]) -> str:
     """Return the model's path or name on the hub; '' where the record does not tell."""
-    return str(mapping(mapping(block.get('provenance')).get('model')).get('path') or '')
+    return str(model_settings(block).get('path') or '')
 
 
 def _homes(folders: Iterable[Path]) -> list[Path]:

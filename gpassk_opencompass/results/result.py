@@ -33,6 +33,15 @@ _PACKAGES = ('math-verify', 'latex2sympy2_extended', 'sympy')
 """What the rule judge's identity names a version of."""
 
 
+def model_settings(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the config of a run says of its model; {} where the record does not tell.
+
+    Args:
+        block: the entry `gpassk` of a record.
+    """
+    return mapping(mapping(block.get('provenance')).get('model'))
+
+
 @dataclass(frozen=True)
 class Result:
     """One result file: a model with its settings on one benchmark.

@@ -71,12 +71,14 @@ def chains_of(
         batch_size: responses that go through the model together.
         done: is told how many more are computed, batch by batch.
     """
-    missing = {key_of(one.tokens): one.tokens for one in asked if journal.get(one.tokens) is None}
-    ordered = iter(sorted(missing.values(), key=lambda tokens: -len(tokens.all)))
+    keys = [key_of(one.tokens) for one in asked]
+    missing = {key: one.tokens for key, one in zip(keys, asked, strict=True) if journal.get(key) is None}
+    ordered = iter(sorted(missing.items(), key=lambda each: -len(each[1].all)))
     while batch := list(islice(ordered, batch_size)):
-        journal.add(zip(batch, map(chain_of, means.of(batch)), strict=True))
+        computed = map(chain_of, means.of([tokens for _, tokens in batch]))
+        journal.add(zip((key for key, _ in batch), computed, strict=True))
         done(len(batch))
-    known = ((one, journal.get(one.tokens)) for one in asked)
+    known = ((one, journal.get(key)) for one, key in zip(asked, keys, strict=True))
     return [Value(one, chain) for one, chain in known if chain is not None]
 
 
@@ -104,6 +106,15 @@ def values_csv(values: Sequence[Value]) -> str:
     return csv_text([heads, *rows])
 
 
+def judged_of(values: Sequence[Value]) -> list[Value]:
+    """Return the responses that can be compared: judged, with all numbers of their chains defined."""
+    return [
+        one
+        for one in values
+        if one.asked.stored.verdict != Verdict.UNJUDGED and not any(map(math.isnan, one.chain))
+    ]
+
+
 def contrasts(
     result: Result, values: Sequence[Value], stable: float = 1.0, level: float = 0.95
 ) -> list[Contrast]:
@@ -118,8 +129,7 @@ def contrasts(
             G-Pass@n_τ), and unstable if fewer are, but at least one.
         level: of confidence.
     """
-    sound = [one for one in values if not any(map(math.isnan, one.chain))]
-    judged = [one for one in sound if one.asked.stored.verdict != Verdict.UNJUDGED]
+    judged = judged_of(values)
     correct = [one for one in judged if one.asked.stored.verdict == Verdict.CORRECT]
     found = [_of_samples(judged, level)]
     return [*found, _of_questions(result, correct, stable, level)] if result.n > 1 else found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from ..report.figures.drawing import Floats, handle, log_axis, powers, write_aro
 from ..report.figures.labels import drawable
 from ..report.figures.style import FAINT, INK, LOOKS, house_style, save
 from ..results.result import Result
-from .coe import LENGTH, NUMBERS, Contrast, Value
+from .coe import LENGTH, NUMBERS, Contrast, Value, judged_of
 from .coe_tables import NAMES
 from .separation import Separation, residuals
 
@@ -47,11 +46,7 @@ def write_figure(
 def _drawing(result: Result, values: Sequence[Value], contrast: Contrast) -> Drawing:
     from matplotlib.figure import Figure
 
-    judged = [
-        one
-        for one in values
-        if one.asked.stored.verdict != Verdict.UNJUDGED and not any(map(math.isnan, one.chain))
-    ]
+    judged = judged_of(values)
     correct = np.array([one.asked.stored.verdict == Verdict.CORRECT for one in judged])
     table = np.array([one.numbers for one in judged])
     tokens = np.exp(table[:, -1])

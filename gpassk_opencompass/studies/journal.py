@@ -45,16 +45,16 @@ class Journal:
             good += len(line)
         os.truncate(path, good)
 
-    def get(self, tokens: Tokens) -> Chain | None:
-        """Return the chain of a response; None where it is not known yet."""
-        return self._known.get(key_of(tokens))
+    def get(self, key: str) -> Chain | None:
+        """Return the chain of the response with this key (`key_of`); None where it is not known yet."""
+        return self._known.get(key)
 
-    def add(self, computed: Iterable[tuple[Tokens, Chain]]) -> None:
-        """Keep the chains of a batch, on the disk before this returns."""
+    def add(self, computed: Iterable[tuple[str, Chain]]) -> None:
+        """Keep the chains of a batch, each with the key of its response, on the disk before this returns."""
         with self.path.open('a', encoding='utf-8') as file:
-            for tokens, chain in computed:
-                self._known[key_of(tokens)] = chain
-                file.write(json.dumps({'key': key_of(tokens), **chain._asdict()}) + '\n')
+            for key, chain in computed:
+                self._known[key] = chain
+                file.write(json.dumps({'key': key, **chain._asdict()}) + '\n')
             file.flush()
             os.fsync(file.fileno())
 

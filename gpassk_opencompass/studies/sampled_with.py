@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import mapping, model_files
-from ..results.result import Result
+from ..results.result import Result, model_settings
 
 WEIGHTS = ('.safetensors', '.bin', '.pt', '.pth')
 """Ends of the names of files with weights that transformers reads."""
@@ -60,8 +60,8 @@ def sampled_with(result: Result, model: str | None, tokenizer: str | None) -> Sa
         InputError: the record does not say where the model is, as for one behind a server, or its prompts
             were formatted by another program than the tokenizer.
     """
-    provenance = mapping(result.block.get('provenance'))
-    told, files = mapping(provenance.get('model')), mapping(provenance.get('files'))
+    told = model_settings(result.block)
+    files = mapping(mapping(result.block.get('provenance')).get('files'))
     if told.get('fastchat_template'):
         raise InputError(f'{result.path}: its prompts have a template of fastchat, which is not supported')
     path = told.get('path') or (result.manifest.path if result.manifest else '')

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from ..errors import TemplateError
-from ..naming.names import check_file_name
+from ..naming.names import check_file_name, in_file_name
 from .grid import PARTS, Run, distinct
 from .older_datasets import is_built_in, ks_of, samples_of
 
@@ -65,7 +65,7 @@ def computed_run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[
 
 def computed_file(model: Mapping[str, Any], dataset: Mapping[str, Any]) -> str:
     """Return the name of a config, as it was before templates had axes: the model's dots are written `-`."""
-    return check_file_name(f'{model["abbr"].replace(".", "-")}@{dataset["abbr"]}.py')
+    return check_file_name(f'{in_file_name(model["abbr"])}@{dataset["abbr"]}.py')
 
 
 def read_entries(variables: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

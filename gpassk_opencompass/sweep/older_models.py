@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import TemplateError
+from ..naming.names import last_part
 from .axes import SAMPLING_AXES
 from .configs import plain
 from .engines import ENGINES
@@ -161,7 +162,7 @@ def todays_model(model: Mapping[str, Any]) -> TodaysModel:
     parts = CLASSES[kind](fields, path, gpus)
     fields.done()
     path = parts.options.pop('path', path)
-    last = path.rstrip('/').rpartition('/')[2]
+    last = last_part(path)
     name = _name(abbr, last)
     lines = _lines(abbr, parts.sampling)
     return TodaysModel(

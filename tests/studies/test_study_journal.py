@@ -8,17 +8,17 @@ import pytest
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.studies.embedding_chain import Chain
-from gpassk_opencompass.studies.journal import Journal
+from gpassk_opencompass.studies.journal import Journal, key_of
 from gpassk_opencompass.studies.layer_means import Tokens
 
 WITH = {'model': {'model.safetensors': 'digest'}, 'dtype': 'float32'}
-RESPONSES = [Tokens([1, 2], [number]) for number in range(3)]
+KEYS = [key_of(Tokens([1, 2], [number])) for number in range(3)]
 CHAINS = [Chain(0.5, 0.25, 0.25, float(number)) for number in range(3)]
 
 
 def written(path: Path) -> bytes:
     """A journal of three responses."""
-    Journal(path, WITH).add(zip(RESPONSES, CHAINS, strict=True))
+    Journal(path, WITH).add(zip(KEYS, CHAINS, strict=True))
     return path.read_bytes()
 
 
@@ -29,11 +29,11 @@ def test_a_study_killed_at_any_byte_goes_on(tmp_path: Path) -> None:
     for cut in range(len(whole) + 1):
         path.write_bytes(whole[:cut])
         journal = Journal(path, WITH)
-        known = [journal.get(tokens) for tokens in RESPONSES]
+        known = [journal.get(key) for key in KEYS]
         lines = whole[:cut].count(b'\n')
         there = max(lines - 1, 0)
         assert known == [*CHAINS[:there], *[None] * (3 - there)]
-        journal.add(zip(RESPONSES[there:], CHAINS[there:], strict=True))
+        journal.add(zip(KEYS[there:], CHAINS[there:], strict=True))
         assert path.read_bytes() == whole
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opencompass.models.huggingface_above_v4_33 import _convert_chat_messages
 from opencompass.registry import MODELS
 from yarl import URL
 
@@ -13,7 +12,7 @@ from ...answers.thoughts import END_MARKS
 from ...chat.routes import text_endpoint
 from ...errors import InputError
 from ...results.health import Generation
-from ..serial import BreakLinks, Piece, break_links
+from ..serial import BreakLinks, Piece, break_links, templated
 from .openai_api import SeededOpenAISDK
 
 MOST_STOPS = 4
@@ -56,7 +55,10 @@ class SeededCompletions(SeededOpenAISDK):
         self.links = break_links(serial_links, serial_link_text)
         self.chat_template_kwargs = dict(chat_template_kwargs or {})
         super().__init__(path, tokenizer_path=tokenizer_path, **kwargs)
-        self._marks = self._end_marks()
+        more = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}
+        words = more.pop('stop', None) or []
+        self._more, self._stops = more, [words] if isinstance(words, str) else list(words)
+        self._marks = self._end_marks() if self.links and self.links.count else []
 
     def generate(
         self, inputs: list[Any], max_out_len: int = 512, temperature: float = 0.7, **kwargs: Any
@@ -66,14 +68,8 @@ class SeededCompletions(SeededOpenAISDK):
         With seeds, those of the batch must have been announced. As in the base class a temperature counts
         only as an argument of the class.
         """
-        seeds = self.seeds
-        samples = [] if seeds is None else seeds.take_samples(len(inputs))
-        prompts = [
-            self.tokenizer.apply_chat_template(
-                one, add_generation_prompt=True, tokenize=False, **self.chat_template_kwargs
-            )
-            for one in _convert_chat_messages(inputs)
-        ]
+        seed_of = _unseeded if self.seeds is None else self.seeds.take_by_round(len(inputs))
+        prompts = templated(inputs, self.tokenizer, self.chat_template_kwargs)
         heard: list[str] = []
 
         def draw(pieces: Sequence[Piece], stops: Sequence[str]) -> Sequence[tuple[str, Generation]]:
@@ -81,9 +77,6 @@ class SeededCompletions(SeededOpenAISDK):
             answers, said = self.chats.ask(bodies, max_out_len)
             heard.append(said)
             return answers
-
-        def seed_of(place: int, turn: int) -> int | None:
-            return None if seeds is None else seeds.seed_of(samples[place], turn)
 
         answers = (self.links or BreakLinks(0)).responses(prompts, seed_of, max_out_len, draw)
         told = [one if self.links else one._replace(links=None) for _, one in answers]
@@ -118,19 +111,14 @@ class SeededCompletions(SeededOpenAISDK):
         Raises:
             InputError: those of the template leave no room for one.
         """
-        room = MOST_STOPS - len(self._own_stops())
-        if self.links and self.links.count and room < 1:
+        room = MOST_STOPS - len(self._stops)
+        if room < 1:
             raise InputError(
-                f'extra_body has {len(self._own_stops())} stop words; a server takes {MOST_STOPS}, and with '
+                f'extra_body has {len(self._stops)} stop words; a server takes {MOST_STOPS}, and with '
                 f'serial_links one is needed for the end of a thought: leave {MOST_STOPS - 1} at most'
             )
         template, tokens = str(self.tokenizer.chat_template), self.tokenizer.get_vocab()
-        known = sorted(END_MARKS, key=lambda mark: mark not in template and mark not in tokens)
-        return known[: max(room, 0)]
-
-    def _own_stops(self) -> list[str]:
-        words = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}.get('stop') or []
-        return [words] if isinstance(words, str) else list(words)
+        return sorted(END_MARKS, key=lambda mark: mark not in template and mark not in tokens)[:room]
 
     def _text_body(self, piece: Piece, stops: Sequence[str]) -> dict[str, Any] | None:
         """Return a request; None if the text so far fills the context."""
@@ -138,15 +126,17 @@ class SeededCompletions(SeededOpenAISDK):
         room = min(piece.room, self.max_seq_len - len(tokens))
         if room < 1:
             return None
-        own = {**(self.openai_extra_kwargs or {}), **(self.extra_body or {})}
-        own.pop('stop', None)
-        ends = [*self._own_stops(), *(self._marks if stops else ())]
+        ends = [*self._stops, *(self._marks if stops else ())]
         return {
             'model': self.path,
             'prompt': tokens,
             'max_tokens': room,
             **({} if self.temperature is None else {'temperature': self.temperature}),
-            **own,
+            **self._more,
             **({'stop': ends} if ends else {}),
             **({} if piece.seed is None else {'seed': piece.seed}),
         }
+
+
+def _unseeded(place: int, turn: int) -> None:
+    """Return no seed."""

@@ -22,7 +22,7 @@ from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended
-from ..serial import AsItIs, BreakLinks, Piece, break_links
+from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
@@ -96,7 +96,6 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
     def _serially(
         self, links: BreakLinks, prompts: list[str], max_out_len: int, *args: Any, **kwargs: Any
     ) -> list[tuple[str, Generation]]:
-        samples = self.seeds.take_samples(len(prompts))
         one = copy.copy(self)
         one.tokenizer = AsItIs(self.tokenizer)
 
@@ -104,9 +103,7 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
             one._marks = stops
             return one._where_it_fits([piece.text for piece in pieces], pieces, *args, **kwargs)
 
-        return links.responses(
-            prompts, lambda place, turn: self.seeds.seed_of(samples[place], turn), max_out_len, draw
-        )
+        return links.responses(prompts, self.seeds.take_by_round(len(prompts)), max_out_len, draw)
 
     def _where_it_fits(
         self, inputs: Sequence[Any], pieces: Sequence[Piece], *args: Any, **kwargs: Any
@@ -148,14 +145,11 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
 
     def _prompts(self, inputs: list[Any]) -> list[str]:
         """Return what the model will read, before the base class would cut it."""
+        if not self.fastchat_template:
+            return templated(inputs, self.tokenizer, {})
         messages = _convert_chat_messages(inputs)
-        if self.fastchat_template:
-            formatted: list[str] = _format_with_fast_chat_template(messages, self.fastchat_template)
-            return formatted
-        return [
-            self.tokenizer.apply_chat_template(one, add_generation_prompt=True, tokenize=False)
-            for one in messages
-        ]
+        formatted: list[str] = _format_with_fast_chat_template(messages, self.fastchat_template)
+        return formatted
 
     def _lengths(self, prompts: list[str]) -> list[int]:
         tokens = self.tokenizer(prompts, add_special_tokens=bool(self.fastchat_template))

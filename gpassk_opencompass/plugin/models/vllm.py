@@ -11,7 +11,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from opencompass.models import VLLMwithChatTemplate
-from opencompass.models.huggingface_above_v4_33 import _convert_chat_messages
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
@@ -20,7 +19,7 @@ from ...responses import with_states
 from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from ..responses import mended
-from ..serial import AsItIs, BreakLinks, Piece, break_links
+from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy
 
 RULED = {
@@ -120,13 +119,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
     def _serially(
         self, links: BreakLinks, inputs: list[Any], limit: int, stops: list[str], more: Mapping[str, Any]
     ) -> list[tuple[str, Generation]]:
-        samples = self.seeds.take_samples(len(inputs))
-        prompts = [
-            self.tokenizer.apply_chat_template(
-                one, add_generation_prompt=True, tokenize=False, **self.chat_template_kwargs
-            )
-            for one in _convert_chat_messages(inputs)
-        ]
+        prompts = templated(inputs, self.tokenizer, self.chat_template_kwargs)
         one = copy.copy(self)
         one.tokenizer = AsItIs(self.tokenizer)
 
@@ -139,9 +132,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
                 self._own = []
             return self._drawn
 
-        return links.responses(
-            prompts, lambda place, turn: self.seeds.seed_of(samples[place], turn), limit, draw
-        )
+        return links.responses(prompts, self.seeds.take_by_round(len(inputs)), limit, draw)
 
 
 class _NoRay(ModuleType):

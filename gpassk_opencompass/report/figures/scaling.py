@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...files import mapping
 from ...metrics import Metric
 from ...results.health import NOT_DRAWN
+from ...results.result import model_settings
 from ...uncertainty import Interval, mean_interval, value_table
 from ...votes import ballot, group_majorities
 from ..leaderboard import Board, Entry
@@ -103,20 +103,20 @@ def ways_of(board: Board) -> tuple[list[Ways], str]:
 def _tokens(entry: Entry) -> float | None:
     """Return the mean number of tokens of a response; None where nobody counted."""
     health, samples = entry.result.health, entry.result.samples
-    responses = health.samples - health.not_drawn
-    if health.output_tokens is None or not responses:
-        return None
-    if health.not_drawn and samples:  # what was broken off has cost tokens, too, and is no response
-        states, tokens = samples.column('state'), samples.column('output_tokens')
-        if tokens is not None and states is not None:
-            drawn = [one for one, state in zip(tokens, states, strict=True) if state not in NOT_DRAWN]
-            return None if None in drawn else sum(drawn) / responses
-    return health.output_tokens / responses
+    mean = health.tokens_a_response
+    if mean is None or not health.not_drawn or samples is None:
+        return mean
+    states, tokens = samples.column('state'), samples.column('output_tokens')
+    if states is None or tokens is None:
+        return mean
+    # What was broken off has cost tokens, too, and is no response.
+    drawn = [one for one, state in zip(tokens, states, strict=True) if state not in NOT_DRAWN]
+    return None if None in drawn else sum(drawn) / len(drawn)
 
 
 def _link_text(entry: Entry) -> str | None:
     """Return the words of the links of a run; '' for the usual ones, None where there is no link."""
-    settings = mapping(mapping(entry.result.block.get('provenance')).get('model'))
+    settings = model_settings(entry.result.block)
     return str(settings.get('serial_link_text', '')) if settings.get('serial_links') else None
 
 
