@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer, Say, SkippingClock, fair, right_verdict
+from aiohttp import web
+from judge_server import PROMPTS, Act, Asked, Fail, Hang, JudgeServer, Say, SkippingClock, fair, right_verdict
 from judging_run import pairs_of
 
 from gpassk_opencompass import InputError, Pair, Verdict
@@ -244,6 +245,24 @@ def test_a_judge_that_is_called_again_asks_no_canary_again() -> None:
             judge.judge(pairs_of(first, 10))
     assert judge.statistics()['canaries'] == len(CANARIES)
     assert len(server.asked) == 30 + len(CANARIES)
+
+
+class SilentList(JudgeServer):
+    """Judges, and never says which models it has."""
+
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
+        return await Hang().respond(request)
+
+
+def test_a_greeting_that_is_broken_off_heard_nothing() -> None:
+    """A server that does not say what it serves is left behind: the replies counted are those heard."""
+    with JudgeServer(good) as quick, SilentList(good, models=['judge']) as silent:
+        judge = judge_at(silent, quick)
+        judge.judge(pairs_of(0, 10))
+        assert (len(silent.canaries), len(silent.asked)) == (2, 0)
+    counts = judge.statistics()
+    assert counts['canaries'] == len(CANARIES)
+    assert counts['replies'] == 10 + len(CANARIES)
 
 
 def test_canaries_can_be_switched_off() -> None:

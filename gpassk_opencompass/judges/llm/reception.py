@@ -190,8 +190,8 @@ class Reception:
                 self._counts['failures'] += 1
                 trouble.hide(key)
                 raise
-            self._counts['replies'] += 1
             listed = await list_of_models(session, url)
+        self._counts['replies'] += 1  # not before: a greeting that is broken off while it waits heard none
         listed_as = told_in_list(listed, self._asking.model).hiding(key)
         self._agree(str(url), told_by(reply).filled(listed_as))
         if self._canaries and not self.examination.received(job, reply):
