@@ -7,7 +7,7 @@ nothing about stability, so copies are looked for in every run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,51 @@ TOLERATED_REPEATS = 0.5
 questions do repeat: one in ten of 800 real responses with 8 samples a question."""
 
 
+class Look(NamedTuple):
+    """What of a text tells whether it is a copy of another one."""
+
+    key: int
+    """Equal for equal texts; of a million pairs of other ones, equal for one in 18 million million."""
+    length: int
+    """In characters; 0 of a blank text."""
+
+    @classmethod
+    def of(cls, text: str) -> Look:
+        """Look at a text."""
+        return cls(hash(text), 0 if text.isspace() else len(text))
+
+
+class Replicas:
+    """Counts copies among the n responses of each question, a question at a time.
+
+    Args:
+        n: samples a question.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._questions = self._distinct = self._identical = self._repeats = self._long = 0
+
+    def add(self, texts: Sequence[Look]) -> None:
+        """Add the n responses to a question."""
+        distinct = len({text.key for text in texts})
+        long = [text.key for text in texts if text.length >= LONG_RESPONSE]
+        self._questions += 1
+        self._distinct += distinct
+        self._identical += distinct == 1 and texts[0].length > 0
+        self._long += len(long)
+        self._repeats += len(long) - len(set(long))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `describe_replicas` says of all questions that were added."""
+        return {
+            'distinct': self._distinct / self._questions,
+            'identical_questions': self._identical,
+            'long_repeats': self._repeats,
+            'warnings': _warnings(self._questions, self._n, self._identical, self._repeats, self._long),
+        }
+
+
 def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict[str, Any]:
     """Count copies among the n responses of each question.
 
@@ -36,21 +81,10 @@ def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict
         whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
         characters that repeat another replica's word for word; `warnings`: sentences for people.
     """
-    questions, n = rows.shape
-    distinct = [len({responses[row] for row in question}) for question in rows]
-    long_responses = long_repeats = 0
-    for question in rows:
-        texts = [responses[row] for row in question if len(responses[row]) >= LONG_RESPONSE]
-        long_responses += len(texts)
-        long_repeats += len(texts) - len(set(texts))
-    alike = [question for question, count in zip(rows, distinct, strict=True) if count == 1]
-    identical = sum(bool(responses[question[0]].strip()) for question in alike)
-    return {
-        'distinct': float(np.mean(distinct)),
-        'identical_questions': identical,
-        'long_repeats': long_repeats,
-        'warnings': _warnings(questions, n, identical, long_repeats, long_responses),
-    }
+    replicas = Replicas(rows.shape[1])
+    for question in rows.tolist():
+        replicas.add([Look.of(responses[row]) for row in question])
+    return replicas.describe()
 
 
 def _warnings(questions: int, n: int, identical: int, long_repeats: int, long_responses: int) -> list[str]:

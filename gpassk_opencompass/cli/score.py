@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
 from ..metrics import SHOWN_THRESHOLDS
+from ..sources.finding import find_runs
 from ..sources.rows import KINDS
-from ..sources.source import SOURCES, Reading, Run, Selection, read_runs
+from ..sources.selection import Selection
+from ..sources.source import SOURCES, Reading, Run
 from ..unseen import printable
 from .files import write_file
 from .judge_options import add_judge_options, chosen_judge
@@ -129,7 +131,7 @@ def run(arguments: Namespace) -> int:
     """Score, print the tables, write what was asked for; returns the exit code 0."""
     request = _request(arguments)
     try:
-        found = read_runs(request.file, request.reading, request.source)
+        found = [run for _, _, run in find_runs([request.file], request.reading, request.source).runs]
         for number, one in enumerate(_chosen(found, request)):
             print(end='\n' if number else '')
             _score(request, one, f'{printable(one.name)}: ' if len(found) > 1 else '')

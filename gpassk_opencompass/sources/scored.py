@@ -22,7 +22,8 @@ from ..results.samples import SampleColumns
 from ..scoring import Samples, answer_counts, judge_rows
 from ..votes import Ballot
 from .ballots import ballot_of
-from .source import Counted, Responded, Run, Sampled, Selection
+from .selection import Selection
+from .source import Counted, Responded, Run, Sampled
 from .summary import Line, Settings, check_sizes, summarise
 from .tally import Counts, Tally, Unjudged
 from .written import result_record
@@ -270,7 +271,7 @@ def with_own_verdicts(question: Responded) -> Sampled:
     if len(verdicts) != len(question.responses):
         uid, count = question.about.uid, len(question.responses)
         raise InputError(f'{uid!r:.60} has {len(verdicts)} verdicts and {count} responses')
-    answers = tuple(final_answer(response).text for response in question.responses)
+    answers = question.answers or tuple(final_answer(response).text for response in question.responses)
     return Sampled(question.about, verdicts, answers, question.question, question.reference)
 
 

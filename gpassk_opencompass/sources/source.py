@@ -7,14 +7,12 @@ docs/extending.md has an example.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-
-from loguru import logger
 
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
@@ -76,104 +74,15 @@ class Responded(NamedTuple):
     """As in `Sampled`; '' where nobody judged."""
     places: tuple[tuple[Path, int], ...] = ()
     """File and row of each response, see `row` of `COLUMNS`; () where they are not known."""
+    answers: tuple[str, ...] = ()
+    """The final answers that somebody else took out of the responses, shown beside their verdicts; () where
+    they are not known."""
 
 
 Question = Counted | Sampled | Responded
 
 
-@dataclass
-class Selection:
-    """Chooses questions, and the first samples of each.
-
-    Args:
-        splits, languages: those that count; empty: all.
-        uids: the questions that count; None: all.
-        first: samples of each question that count, the first ones; None: all.
-    """
-
-    splits: Collection[str] = ()
-    languages: Collection[str] = ()
-    uids: Collection[str] | None = None
-    first: int | None = None
-    _seen: dict[str, set[str]] = field(default_factory=lambda: {'split': set(), 'language': set()})
-    _found: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._everything = not self.splits and not self.languages and self.uids is None
-
-    def takes(self, about: About) -> bool:
-        """Whether a question counts."""
-        if self._everything:
-            return True
-        self._seen['split'].add(about.split)
-        self._seen['language'].add(about.language)
-        if self.uids is not None:
-            if about.uid not in self.uids:
-                return False
-            self._found.add(about.uid)
-        return (not self.splits or about.split in self.splits) and (
-            not self.languages or about.language in self.languages
-        )
-
-    def of(self, run: Run) -> Iterator[Question]:
-        """Return the chosen questions of a run, one after the other, each with its first samples alone.
-
-        Raises:
-            InputError: a question has fewer samples, or its samples have no order.
-        """
-        if self._everything and self.first is None:
-            return iter(run.questions)
-        return (self._cut(run, question) for question in run.questions if self.takes(question.about))
-
-    def check(self, questions: int) -> None:
-        """Raise InputError unless a run held what was asked for; then begin anew, for the next run.
-
-        Args:
-            questions: how many were chosen.
-        """
-        seen, found = {name: set(values) for name, values in self._seen.items()}, set(self._found)
-        for values in (*self._seen.values(), self._found):
-            values.clear()
-        for name, wanted in (('split', self.splits), ('language', self.languages)):
-            if absent := sorted(set(wanted) - seen[name]):
-                there = ', '.join(map(repr, sorted(seen[name])[:20])) or 'none'
-                raise InputError(f'no question is of {name} {absent[0]!r}; the file has {there}')
-        if absent := sorted(set(self.uids or ()) - found):
-            raise InputError(f'{len(absent)} of {len(self.uids or ())} uids are not there: {absent[0]!r}, …')
-        if not questions:
-            raise InputError(
-                'no question is left; the split and the language asked for do not occur together'
-            )
-
-    def _cut(self, run: Run, question: Question) -> Question:
-        if self.first is None:
-            return question
-        try:
-            return _first_samples(question, self.first)
-        except InputError as error:
-            if run.where is None:
-                raise
-            raise InputError(f'{run.where(question.about.number)}: {error}') from error
-
-
-def _first_samples(question: Question, first: int) -> Question:
-    if isinstance(question, Counted):
-        raise InputError(
-            f'counts have no order, so there are no first {first}; '
-            f'--n {first} takes the mean over all subsets of {first}'
-        )
-    samples = question.responses if isinstance(question, Responded) else question.verdicts
-    if len(samples) < first:
-        raise InputError(f'{len(samples)} samples, fewer than --first {first}')
-    if isinstance(question, Responded):
-        return question._replace(
-            responses=question.responses[:first],
-            generations=question.generations[:first],
-            verdicts=question.verdicts[:first],
-            places=question.places[:first],
-        )
-    answers = None if question.answers is None else question.answers[:first]
-    return question._replace(verdicts=question.verdicts[:first], answers=answers)
+_HEAD = 4096
 
 
 class Place:
@@ -189,6 +98,15 @@ class Place:
         self._rows = JsonRows(path)
         self._items = iter(self._rows)
         self._error: InputError | None = None
+
+    @cached_property
+    def head(self) -> bytes:
+        """Return the first bytes of a file, 4,096 at most; b'' of a folder, or what cannot be read."""
+        try:
+            with self.path.open('rb') as file:
+                return file.read(_HEAD)
+        except OSError:
+            return b''
 
     @cached_property
     def first(self) -> Row | None:
@@ -237,11 +155,16 @@ class Reading:
         kind: 'responses', 'labels' or 'counts': what the questions are to hold; None: what there is.
         fields: what gpassk calls a field → what the file calls it.
         takes: whether a question counts; a source may pass over others, and need not.
+        texts: whether anybody looks at responses that come with verdicts; a source may leave them out
+            otherwise, and so read a file that does not fit into memory.
+        correct_from: the least number that is a verdict of correct.
     """
 
     kind: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     takes: Callable[[About], bool] = lambda about: True
+    texts: bool = True
+    correct_from: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -250,7 +173,8 @@ class Run:
 
     Args:
         kinds: as what its questions can be scored: 'responses' (`Responded`), 'labels' (`Sampled`, or
-            `Responded` with verdicts), 'counts' (`Counted`); or 'result' alone, of a whole result file.
+            `Responded` with verdicts), 'counts' (`Counted`); or 'result' alone, of a whole result file. The
+            first is scored where nobody says which.
         questions: all of them, iterated once; read while they are asked for, so that a file need not fit into
             memory. Errors are InputErrors that name the file and the line.
         model, dataset: what the files call them; '' where they do not.
@@ -260,7 +184,9 @@ class Run:
         where: tells where the question with a number (`About.number`) stands, for messages.
         record: the result record that was read, so that what it says of the samples is kept.
         samples_for: gives the columns of its samples for a result in a folder.
-        remarks: sentences that a reader should know before quoting a score.
+        remarks: sentences that a reader should know before quoting a score; they may come to be while the
+            questions are read.
+        written_by: the program that wrote the files, with its version where they tell it.
     """
 
     kinds: tuple[str, ...]
@@ -274,6 +200,7 @@ class Run:
     record: Mapping[str, Any] | None = None
     samples_for: Callable[[Path], SampleColumns | None] | None = None
     remarks: Sequence[str] = ()
+    written_by: str = ''
 
     @property
     def name(self) -> str:
@@ -281,19 +208,16 @@ class Run:
         return '/'.join(filter(None, (self.model, self.dataset)))
 
     def kind(self, wanted: str | None) -> str:
-        """Return the kind that is wanted, or, where none is, the only one.
+        """Return the kind that is wanted, or, where none is, the first.
 
         Raises:
-            InputError: it holds something else, or several kinds.
+            InputError: it does not hold what is wanted.
         """
-        if wanted is None and len(self.kinds) == 1:
-            return self.kinds[0]
-        if wanted in self.kinds:
-            return str(wanted)
-        held = ' and '.join(self.kinds)
         if wanted is None:
-            raise InputError(f'it holds {held}; say which to score: --as {" or --as ".join(self.kinds)}')
-        raise InputError(f'it holds {held}, and no {wanted}; leave out --as {wanted}')
+            return self.kinds[0]
+        if wanted not in self.kinds:
+            raise InputError(f'it holds {" and ".join(self.kinds)}, and no {wanted}; leave out --as {wanted}')
+        return wanted
 
 
 class Source(Protocol):
@@ -307,6 +231,9 @@ class Source(Protocol):
 
     def read(self, place: Place, reading: Reading) -> Sequence[Run]:
         """Return the runs of a file or folder; their questions are read when they are iterated.
+
+        A source whose runs lie in several files may also have `read_all(places, reading)`, which gets all of
+        them that somebody gave.
 
         Raises:
             InputError: the files are damaged, or do not hold what is asked for.
@@ -329,45 +256,3 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
     'a class of a source',
 )
 """Name of a source → a class of it, built without arguments."""
-
-
-def read_runs(path: str | os.PathLike[str], reading: Reading, source: str | None = None) -> Sequence[Run]:
-    """Return the runs of a file or folder.
-
-    Args:
-        path: what somebody gave.
-        reading: what is asked of it.
-        source: one of `SOURCES`; None: the one that recognises it.
-
-    Raises:
-        InputError: no source recognises it, or several; or it cannot be read.
-    """
-    place = Place(path)
-    return SOURCES[source or detected(place)]().read(place, reading)
-
-
-def detected(place: Place) -> str:
-    """Return the name of the source that recognises a place.
-
-    Raises:
-        InputError: several do, or it is a folder and none does.
-    """
-    from ..results.read import is_named_as_result  # pydantic: who only asks for the names needs none
-
-    found = []
-    for name, source in SOURCES.each():
-        if isinstance(source, InputError):
-            logger.warning(f'passed over: {source}')
-        elif name != ROWS and source().recognises(place):
-            found.append(name)
-    if len(found) > 1:
-        raise InputError(
-            f'{place.name} looks like files of {" and of ".join(found)}; say which: --source {found[0]}'
-        )
-    if found:
-        return found[0]
-    if place.path.is_dir():
-        raise InputError(
-            f'{place.name} is a folder; name one file (gpassk report reads whole folders of results)'
-        )
-    return 'result' if is_named_as_result(place.path) else ROWS

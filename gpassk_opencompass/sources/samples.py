@@ -1,0 +1,294 @@
+"""Samples one at a time, as programs log them, put together to questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, pairwise
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+from ..errors import InputError
+from ..replicas import Look, Replicas
+from ..results.health import CUT_OFF, NOT_DRAWN, Generation
+from .source import About, Reading, Responded, Sampled
+
+
+class Sample(NamedTuple):
+    """One response to one question, as a file tells it; what it does not tell is left as it is here.
+
+    uid: of the question.
+    response: None where the file has no text: then the verdict alone is known, or `generation.state` says why
+        the model gave none.
+    verdict: '1', '0' or '?', as `Notes.verdict` makes it; '' where the file says nothing of this sample.
+    replica: which of the question's samples it is, in any numbering; without it the order of the file counts.
+    answer: the final answer that the program took out of the response.
+    problem: see `About`.
+    row: where it stands in its file, from 1: a line, a row, an entry.
+    """
+
+    uid: str
+    question: str = ''
+    reference: str = ''
+    response: str | None = None
+    verdict: str = ''
+    replica: int | None = None
+    answer: str | None = None
+    generation: Generation = Generation()
+    split: str = ''
+    language: str = ''
+    problem: str | None = None
+    path: Path | None = None
+    row: int = 0
+
+    @property
+    def place(self) -> str:
+        """Return where it stands, for messages."""
+        return f'{self.path}:{self.row}' if self.path else f'row {self.row}'
+
+
+_WORDS = {
+    **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), '1'),
+    **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), '0'),
+    **dict.fromkeys(('unjudged', '', 'nan', 'none', 'null', '?'), '?'),
+}
+"""Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
+
+PARTIAL = (
+    '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from says from '
+    'where on a number is correct'
+)
+ABOVE = (
+    '{count} verdicts are numbers above 1 and count as correct: are they rewards? --correct-from says from '
+    'where on a number is correct'
+)
+NO_NUMBER = '{count} verdicts are NaN: nobody judged those samples, and they are unjudged'
+NO_VERDICT = '{count} samples have no verdict, others of the same questions have one: they are unjudged'
+CUT = '{count} of {samples} responses were cut off at the limit of tokens'
+NO_RESPONSE = '{count} samples have no response and are unjudged: {states}'
+
+
+class Notes(Sequence[str]):
+    """What a reader should know of how samples were taken; counted while they are read.
+
+    Args:
+        reading: says from where on a number is correct.
+
+    >>> notes = Notes(Reading())
+    >>> [notes.verdict(value) for value in (True, 'I', 0.5, float('nan'), None)]
+    ['1', '0', '0', '?', '?']
+    >>> len(notes)
+    2
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._least = reading.correct_from
+        self._counts: Counter[str] = Counter()
+        self._states: Counter[str] = Counter()
+        self._samples = 0
+        self._replicas: dict[int, Replicas] = {}
+
+    def verdict(self, value: Any) -> str:
+        """Return '1', '0' or '?' for what a program says of a sample: a bool, a number, a word, None, NaN.
+
+        Raises:
+            InputError: it is nothing of these.
+        """
+        if value is None or isinstance(value, bool):
+            return '?' if value is None else '01'[value]
+        if isinstance(value, str) and value.strip().lower() in _WORDS:
+            return _WORDS[value.strip().lower()]
+        if isinstance(value, (int, float)):
+            return self._of_number(value)
+        raise InputError(
+            f'{value!r:.60} is no verdict: expected true or false, a number, "correct" or "incorrect", or '
+            'null where nobody judged'
+        )
+
+    def _of_number(self, value: float) -> str:
+        if not isfinite(value):
+            self.say(NO_NUMBER)
+            return '?'
+        if value > max(1.0, self._least):
+            self.say(ABOVE)
+        elif 0 < value < self._least:
+            self.say(PARTIAL)
+        return '01'[value >= self._least]
+
+    def say(self, sentence: str) -> None:
+        """Add a sentence once; `{count}` in it is how often it was said."""
+        self._counts[sentence] += 1
+
+    def took(self, samples: Sequence[Sample], texts: Sequence[Look | None]) -> None:
+        """Count how the samples of a question ended, and which are copies of one another.
+
+        Args:
+            texts: of their responses; None where there is none.
+        """
+        self._samples += len(samples)
+        for sample in samples:
+            if sample.generation.state in NOT_DRAWN:
+                self._states[str(sample.generation.state)] += 1
+            elif sample.generation.finish_reason == CUT_OFF:
+                self.say(CUT)
+        if looks := [text for text in texts if text is not None]:
+            self._replicas.setdefault(len(looks), Replicas(len(looks))).add(looks)
+
+    def _sentences(self) -> list[str]:
+        states = ', '.join(f'{count} {state}' for state, count in self._states.items())
+        counts = {**self._counts, **({NO_RESPONSE: self._states.total()} if self._states else {})}
+        told = [
+            sentence.format(count=count, least=self._least, samples=self._samples, states=states)
+            for sentence, count in counts.items()
+        ]
+        return told + [warning for one in self._replicas.values() for warning in one.describe()['warnings']]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._sentences()[index]
+
+    def __len__(self) -> int:
+        return len(self._sentences())
+
+
+def questions_of(
+    samples: Iterable[Sample], reading: Reading, notes: Notes, in_order: bool = False
+) -> Iterator[Responded | Sampled]:
+    """Put samples together to questions, in the order of their first samples.
+
+    Args:
+        samples: in any order.
+        reading: chooses questions, and says whether texts are looked at: without them, and with verdicts, of
+            a sample little more than its verdict is kept.
+        notes: what is seen on the way is added to it.
+        in_order: the samples of a question come one after the other: each question is handed on, and
+            forgotten, when the next one begins.
+
+    Raises:
+        InputError: two samples of a question have one number, or different questions, references or groups;
+            or only some of them a text.
+    """
+    numbers = count(1)
+    begun: dict[str, list[_Seen]] = {}
+    for sample in samples:
+        if in_order and begun and sample.uid not in begun:
+            yield from _whole(next(numbers), begun.popitem()[1], reading, notes)
+        question = begun.setdefault(sample.uid, [])
+        if question:
+            _check_alike(question[0].sample, sample)
+        question.append(_seen(sample, reading.texts or not sample.verdict, question))
+    while begun:
+        yield from _whole(next(numbers), begun.pop(next(iter(begun))), reading, notes)
+
+
+class _Seen(NamedTuple):
+    sample: Sample
+    """Without texts where nobody looks at them."""
+    text: Look | None
+    """Of the response; None where there is none."""
+
+
+_USUAL = Generation()
+
+
+def _seen(sample: Sample, texts: bool, before: Sequence[_Seen]) -> _Seen:
+    text = None if sample.response is None else Look.of(sample.response)
+    if texts:
+        return _Seen(sample, text)
+    told = sample.generation
+    rare = told.state or told.finish_reason == CUT_OFF
+    first = before[0].sample if before else sample
+    kept = Sample(
+        first.uid,
+        first.question,
+        first.reference,
+        verdict=sample.verdict,
+        replica=sample.replica,
+        generation=Generation(told.finish_reason, state=told.state) if rare else _USUAL,
+        split=first.split,
+        language=first.language,
+        problem=first.problem,
+        path=sample.path,
+        row=sample.row,
+    )
+    return _Seen(kept, text)
+
+
+def _check_alike(first: Sample, other: Sample) -> None:
+    for name in ('reference', 'question', 'split', 'language', 'problem'):
+        one, two = getattr(first, name), getattr(other, name)
+        if one != two:
+            raise InputError(
+                f'{other.place}: the samples of {first.uid!r:.60} have different {name}s, {one!r:.60} and '
+                f'{two!r:.60} ({first.place}): are these two questions under one key?'
+            )
+
+
+def _whole(number: int, seen: list[_Seen], reading: Reading, notes: Notes) -> Iterator[Responded | Sampled]:
+    first = seen[0].sample
+    about = About(number, first.uid, first.problem, first.split, first.language)
+    if not reading.takes(about):
+        return
+    ordered = _in_order(seen)
+    notes.took([one.sample for one in ordered], [one.text for one in ordered])
+    samples = [one.sample for one in ordered]
+    verdicts = _verdicts(samples, notes)
+    if verdicts and not reading.texts:
+        yield Sampled(about, verdicts, None, first.question, first.reference)
+    else:
+        yield _with_texts(about, samples, verdicts)
+
+
+def _in_order(seen: list[_Seen]) -> list[_Seen]:
+    """Sort by number, where all have one; refuse one number twice."""
+    if any(one.sample.replica is None for one in seen):
+        return seen
+    ordered = sorted(seen, key=lambda one: one.sample.replica or 0)
+    for one, other in pairwise(ordered):
+        if one.sample.replica == other.sample.replica:
+            raise InputError(
+                f'{other.sample.place}: sample {other.sample.replica} of {other.sample.uid!r:.60} is there '
+                f'twice, first at {one.sample.place}: were the logs of two runs put together?'
+            )
+    return ordered
+
+
+def _verdicts(samples: Sequence[Sample], notes: Notes) -> str:
+    """Return a symbol a sample; '' where nobody judged any."""
+    if not any(sample.verdict for sample in samples):
+        return ''
+    for sample in samples:
+        if not sample.verdict and sample.generation.state not in NOT_DRAWN:
+            notes.say(NO_VERDICT)
+    return ''.join(sample.verdict or '?' for sample in samples)
+
+
+def _with_texts(about: About, samples: Sequence[Sample], verdicts: str) -> Responded | Sampled:
+    first = samples[0]
+    texts = [sample.response for sample in samples]
+    drawn = [sample for sample in samples if sample.generation.state not in NOT_DRAWN]
+    without = [sample for sample in drawn if sample.response is None]
+    known = [sample.answer for sample in samples]
+    answers = () if any(one is None for one in known) else tuple(one or '' for one in known)
+    if len(without) == len(drawn) and verdicts:
+        return Sampled(about, verdicts, answers or None, first.question, first.reference)
+    if without:
+        raise InputError(
+            f'{without[0].place}: {len(without)} of the {len(samples)} samples of {about.uid!r:.60} have no '
+            'response, and nothing says why: sample them again, or leave their question out'
+        )
+    places = tuple((sample.path, sample.row) for sample in samples if sample.path)
+    return Responded(
+        about,
+        first.question,
+        first.reference,
+        tuple(text or '' for text in texts),
+        tuple(sample.generation for sample in samples),
+        verdicts,
+        places if len(places) == len(samples) else (),
+        answers,
+    )
