@@ -185,6 +185,8 @@ def _request(arguments: Namespace) -> ScoreRequest:
     choices = _choices(arguments)
     _check_output(arguments, choices)
     both = arguments.judge == BOTH
+    if both and arguments.kind:
+        raise InputError(f'--as {arguments.kind} with --judge both, which scores both verdicts; leave out --as')
     if both:
         arguments.judge = 'llm' if arguments.model else None
     return requested(

@@ -13,7 +13,7 @@ from ..results.record import Measures
 from ..results.samples import SampleColumns
 from ..votes import Ballot
 from .ballots import ballot_of
-from .judged import Judged, judged_by, seen_from, told_with, with_own_verdicts
+from .judged import Judged, Teller, judged_by, seen_from, told_with, with_own_verdicts
 from .selection import Selection
 from .source import Counted, Responded, Run, Sampled
 from .summary import Line, Settings, check_sizes, summarise
@@ -79,12 +79,19 @@ class Scored:
             folder: of the result.
         """
         [n] = {kind.n for kind in self.counts.kinds}
+        judged = self.judged
+        if judged and labelled_by:
+            judged = replace(judged, judge=Teller({'name': labelled_by}))
         return result_record(
             self.kept,
             Measures(n, self.settings.ks, self.settings.thresholds),
             {'name': labelled_by} if labelled_by else self.judge or {'name': self.kind},
-            {**names, **({'settings': dict(self.run.settings)} if self.run.settings else {})},
-            self.judged,
+            {
+                **names,
+                **({'written_by': self.run.written_by} if self.run.written_by else {}),
+                **({'settings': dict(self.run.settings)} if self.run.settings else {}),
+            },
+            judged,
             self.run.record,
             self._known_samples(folder),
         )
