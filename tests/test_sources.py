@@ -205,9 +205,7 @@ def test_files_that_two_sources_recognise_need_a_choice(
     put_source(installed, 'riddles', f'riddle = {MODULE}:Quiz')
     file = str(quiz / 'sets.quiz.jsonl')
     assert main(['score', file, '--as', 'labels']) == 2
-    assert (
-        f'{file} looks like files of quiz and of riddle; say which: --from quiz' in capsys.readouterr().err
-    )
+    assert f'{file} looks like files of quiz and of riddle; say which: --from quiz' in capsys.readouterr().err
     assert main(['score', file, '--as', 'labels', '--from', 'riddle']) == 0
 
 

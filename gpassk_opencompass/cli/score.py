@@ -186,7 +186,7 @@ def _request(arguments: Namespace) -> ScoreRequest:
     _check_output(arguments, choices)
     both = arguments.judge == BOTH
     if both and arguments.kind:
-        raise InputError(f'--as {arguments.kind} with --judge both, which scores both verdicts; leave out --as')
+        raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
     if both:
         arguments.judge = 'llm' if arguments.model else None
     return requested(

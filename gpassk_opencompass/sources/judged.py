@@ -12,9 +12,9 @@ import numpy as np
 
 from ..answers import final_answer
 from ..errors import InputError
-from ..judges.protocol import Judge, Judgement, Pair, Verdict
+from ..judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from ..judges.self_test import self_test_block
-from ..replicas import describe_replicas
+from ..replicas import Look, describe_looks
 from ..responses import Response, read_responses
 from ..results.health import Generation, Health, count_not_drawn, cut_off, remarks_of, totals_of
 from ..results.record import SYMBOLS, undecided_reasons
@@ -33,8 +33,8 @@ class Judged:
     judge: Judge
     judgements: list[Judgement]
     responses: list[Response]
-    texts: Sequence[str]
-    """Of the responses, as they are."""
+    looks: Sequence[Look]
+    """What is kept of the texts."""
     places: Sequence[tuple[Path, int]]
     """See `Responded.places`; [] unless they are known of all."""
 
@@ -48,7 +48,7 @@ class Judged:
         return [response.generation for response in self.responses]
 
     @property
-    def looks(self) -> list[bool]:
+    def unfinished(self) -> list[bool]:
         """Return whether the text of each response looks cut off."""
         return [response.answer.cut_off for response in self.responses]
 
@@ -59,7 +59,7 @@ class Judged:
             block: `gpassk` of the record that was made of them, so that references are not tried twice.
         """
         generations = self.generations
-        known = {**self.counts(), **cut_off(generations, self.looks)[1], **totals_of(generations)}
+        known = {**self.counts(), **cut_off(generations, self.unfinished)[1], **totals_of(generations)}
         health = Health(
             samples=len(self.responses),
             truncated=known['truncated'],
@@ -92,8 +92,8 @@ class Judged:
         sizes = {len(one.verdicts) for one in self.questions}
         if len(sizes) != 1:
             return {}
-        rows = np.arange(len(self.texts)).reshape(len(self.questions), -1)
-        return {'replicas': describe_replicas(self.texts, rows)}
+        rows = np.arange(len(self.looks)).reshape(len(self.questions), -1)
+        return {'replicas': describe_looks(self.looks, rows)}
 
 
 class Teller:
@@ -122,22 +122,52 @@ class Teller:
         """Do nothing."""
 
 
-def judged_by(judge: Judge, asked: Sequence[Responded]) -> Judged:
+class Gathered:
+    """Questions with their responses taken apart; of the texts no more is kept than a judge is shown."""
+
+    def __init__(self) -> None:
+        self.questions: list[Responded] = []
+        """Without the texts."""
+        self.responses: list[Response] = []
+        self.looks: list[Look] = []
+
+    def add(self, question: Responded) -> None:
+        """Add a question."""
+        responses = read_responses(question.responses, question.generations)
+        self.responses += [_short(response) for response in responses]
+        self.looks += map(Look.of, question.responses)
+        self.questions.append(question._replace(responses=('',) * len(responses)))
+
+    def judged(self, judge: Judge, judgements: list[Judgement]) -> Judged:
+        """Return all of them with a judgement a response."""
+        symbols = iter(SYMBOLS[judgement.verdict] for judgement in judgements)
+        given = iter(response.answer.text for response in self.responses)
+        questions = []
+        for one in self.questions:
+            verdicts = ''.join(next(symbols) for _ in one.responses)
+            texts = tuple(next(given) for _ in one.responses)
+            questions.append(Sampled(one.about, verdicts, texts, one.question, one.reference))
+        places = [place for one in self.questions for place in one.places]
+        known = places if len(places) == len(self.responses) else []
+        return Judged(questions, judge, judgements, self.responses, self.looks, known)
+
+
+def _short(response: Response) -> Response:
+    """Return a response without the text that no judge is shown."""
+    return response._replace(said='' if response.answer.text else response.said[-TAIL_LENGTH:])
+
+
+def judged_by(judge: Judge, asked: Gathered) -> Judged:
     """Return the questions with the judge's verdicts; each different final answer is judged once."""
-    samples = samples_of(asked)
-    responses = read_responses(samples.response, samples.generation)
-    judgements = judge_rows(samples, responses, judge)
-    return _with_verdicts(judge, asked, samples, responses, judgements)
+    return asked.judged(judge, judge_rows(samples_of(asked.questions), asked.responses, judge))
 
 
-def told_with(teller: Mapping[str, Any], asked: Sequence[Responded]) -> Judged:
+def told_with(teller: Mapping[str, Any], asked: Gathered) -> Judged:
     """Return the questions with the verdicts and answers that came with their responses.
 
     Args:
         teller: who gave the verdicts, see `Run.judge`.
     """
-    samples = samples_of(asked)
-    responses = read_responses(samples.response, samples.generation)
     judge = Teller(teller)
     name = str(judge.identity().get('name', 'labels'))
     verdicts = {
@@ -145,36 +175,17 @@ def told_with(teller: Mapping[str, Any], asked: Sequence[Responded]) -> Judged:
         '0': Judgement(Verdict.INCORRECT, name),
         '?': Judgement(Verdict.UNJUDGED, name, 'no verdict'),
     }
-    symbols = ''.join(_own_verdicts(one) for one in asked)
+    symbols = ''.join(map(_own_verdicts, asked.questions))
     judgements = [
         judged_if_drawn(response, verdicts[symbol])
-        for response, symbol in zip(responses, symbols, strict=True)
+        for response, symbol in zip(asked.responses, symbols, strict=True)
     ]
-    known = [text for one in asked for text in one.answers or [None] * len(one.responses)]
-    responses = [
+    known = [text for one in asked.questions for text in one.answers or [None] * len(one.responses)]
+    asked.responses = [
         response if text is None else response._replace(answer=response.answer._replace(text=text))
-        for response, text in zip(responses, known, strict=True)
+        for response, text in zip(asked.responses, known, strict=True)
     ]
-    return _with_verdicts(judge, asked, samples, responses, judgements)
-
-
-def _with_verdicts(
-    judge: Judge,
-    asked: Sequence[Responded],
-    samples: Samples,
-    responses: list[Response],
-    judgements: list[Judgement],
-) -> Judged:
-    symbols = iter(SYMBOLS[judgement.verdict] for judgement in judgements)
-    given = iter(response.answer.text for response in responses)
-    questions = []
-    for one in asked:
-        verdicts = ''.join(next(symbols) for _ in one.responses)
-        texts = tuple(next(given) for _ in one.responses)
-        questions.append(Sampled(one.about, verdicts, texts, one.question, one.reference))
-    places = [place for one in asked for place in one.places]
-    known = places if len(places) == len(responses) else []
-    return Judged(questions, judge, judgements, responses, samples.response, known)
+    return asked.judged(judge, judgements)
 
 
 def seen_from(folder: Path, places: Sequence[tuple[Path, int]]) -> dict[str, list[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..results.record import Measures
 from ..results.samples import SampleColumns
 from ..votes import Ballot
 from .ballots import ballot_of
-from .judged import Judged, Teller, judged_by, seen_from, told_with, with_own_verdicts
+from .judged import Gathered, Judged, Teller, judged_by, seen_from, told_with, with_own_verdicts
 from .selection import Selection
 from .source import Counted, Responded, Run, Sampled
 from .summary import Line, Settings, check_sizes, summarise
@@ -158,11 +159,14 @@ def _told(run: Run, choices: Choices) -> tuple[Run, Judged | None]:
     """
     if 'responses' not in run.kinds or not (choices.keep or choices.votes):
         return run, None
-    questions = list(choices.selection.of(run))
-    asked = [question for question in questions if isinstance(question, Responded)]
-    if len(asked) < len(questions) or not asked:
-        return replace(run, questions=iter(questions)), None
-    choices.selection.check(len(asked))
+    asked = Gathered()
+    questions = choices.selection.of(run)
+    for question in questions:
+        if not isinstance(question, Responded):
+            before = told_with(run.judge, asked).questions
+            return replace(run, questions=chain(before, [question], questions)), None
+        asked.add(question)
+    choices.selection.check(len(asked.questions))
     return run, told_with(run.judge, asked)
 
 
@@ -173,14 +177,14 @@ def _labelled(run: Run, selection: Selection) -> Iterator[Counted | Sampled]:
 
 def _judged(run: Run, choices: Choices, make_judge: Callable[[], Judge]) -> Judged:
     tally = Tally()
-    asked = []
+    asked = Gathered()
     for question in choices.selection.of(run):
         if not isinstance(question, Responded):
             kind = type(question).__name__
             raise InputError(f'{question.about.uid!r:.60} is a {kind} question in a run of responses')
-        asked.append(question)
         tally.add(question)
-    choices.selection.check(len(asked))
+        asked.add(question)
+    choices.selection.check(len(tally))
     unjudged = tally.counts()
     check_sizes(unjudged, _settings(choices.settings, run.ks, unjudged))
     return judged_by(make_judge(), asked)

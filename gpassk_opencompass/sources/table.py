@@ -41,6 +41,7 @@ _PARQUET = b'PAR1'
 _LONGEST_CELL = 2**30
 _BATCH = 4096
 _JUDGED, _TO_JUDGE = 'correct', ('question', 'reference', 'response')
+_UNTOLD = Generation()
 _TOLD = ('finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens', 'seconds', 'state')
 
 Cells = Mapping[str, Any]
@@ -126,7 +127,7 @@ def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
     for number, row in _rows(place, list(dict.fromkeys(names.values()))):
-        if any(_text(row.get(names[key])) != value for key, value in of_run.items()):
+        if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
             continue
         cells = {key: row.get(name) for key, name in names.items()}
         try:
@@ -138,6 +139,7 @@ def _samples(
 def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
     """Return what a row says; `cells` has an entry for each key of `FIELDS` that the table has."""
     response, answer = cells.get('response'), cells.get('answer')
+    told = [key for key in _TOLD if key in cells]
     uid = _text(cells['uid'])
     if not uid:
         raise InputError('nothing tells the question of this row: its key is empty')
@@ -147,12 +149,12 @@ def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
         _text(cells.get('reference')),
         None if response is None else _text(response),
         notes.verdict(_value(cells[_JUDGED])) if _JUDGED in cells else '',
-        _replica(_value(cells.get('replica'))),
+        _replica(_value(cells['replica'])) if 'replica' in cells else None,
         None if answer is None else _text(answer),
-        Generation.from_json({key: _value(cells.get(key)) for key in _TOLD}),
-        _text(cells.get('split')),
-        _text(cells.get('language')),
-        _text(cells.get('problem')) or None,
+        Generation.from_json({key: _value(cells[key]) for key in told}) if told else _UNTOLD,
+        _text(cells['split']) if 'split' in cells else '',
+        _text(cells['language']) if 'language' in cells else '',
+        (_text(cells['problem']) or None) if 'problem' in cells else None,
         place.path,
         number,
     )
@@ -160,6 +162,8 @@ def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
 
 def _text(value: object) -> str:
     """Return a cell as text: '' where there is nothing, a whole number without a point."""
+    if type(value) is str:
+        return value
     if value is None or (isinstance(value, float) and isnan(value)):
         return ''
     if isinstance(value, (list, dict, bytes)):
@@ -169,7 +173,7 @@ def _text(value: object) -> str:
 
 def _value(cell: object) -> object:
     """Return the number that a text is; None for an empty one, anything else as it is."""
-    if not isinstance(cell, str):
+    if type(cell) is not str:
         return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
     try:
         number = float(cell)

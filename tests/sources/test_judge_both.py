@@ -74,7 +74,7 @@ def test_both_verdicts_stand_beside_each_other(tmp_path: Path, capsys: pytest.Ca
     ('options', 'message'),
     [
         (['-o', 'x.json'], 'with --judge both: expected a name that ends in .csv'),
-        (['--as', 'labels'], 'leave out --as'),
+        (['--as', 'labels'], 'leave out --as labels'),
     ],
     ids=['record', 'kind'],
 )
