@@ -458,7 +458,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, capsys: pytest.Ca
         (tmp_path / name).write_bytes(content)
     for name, message in {
         '': 'holds no file that one of the sources recognises',
-        'nowhere.jsonl': 'No such file',
+        'nowhere.jsonl': 'is neither a file nor a folder',
         'latin.jsonl': 'UTF-8',
         'no.gz': 'cannot read',
         'half.gz': 'ended before',

@@ -53,7 +53,7 @@ def find_runs(paths: Sequence[str | os.PathLike[str]], reading: Reading, source:
     """Return the runs of files and folders.
 
     A folder is read as a whole by the source that recognises it; else its files and folders are looked at
-    one by one.
+    one by one, but for hidden ones.
 
     Args:
         paths: what somebody gave.
@@ -86,10 +86,12 @@ def _read(name: str, places: Sequence[Place], reading: Reading) -> Iterator[Foun
 
 def _recognised(place: Place, wanted: str | None, passed_over: list[Path]) -> Iterator[tuple[str, Place]]:
     """Return the source of what somebody gave, or of what is in it."""
+    if not place.path.exists():
+        raise InputError(f'{place.name} is neither a file nor a folder')
     if not place.path.is_dir():
         yield wanted or detected(place), place
         return
-    found = list(_in_folder(place, wanted, passed_over))
+    found = list(_in_folder(place, wanted, passed_over, set()))
     if not found and wanted:
         found = [(wanted, place)]  # it says what it expects
     if not found:
@@ -101,7 +103,12 @@ def _recognised(place: Place, wanted: str | None, passed_over: list[Path]) -> It
     yield from found
 
 
-def _in_folder(place: Place, wanted: str | None, passed_over: list[Path]) -> Iterator[tuple[str, Place]]:
+def _in_folder(
+    place: Place, wanted: str | None, passed_over: list[Path], seen: set[Path]
+) -> Iterator[tuple[str, Place]]:
+    if (path := place.path.resolve()) in seen:  # by a link, perhaps to a folder above
+        return
+    seen.add(path)
     names = _names(place)
     if found := [name for name in names if wanted in (None, name)]:
         yield _only(place, found), place
@@ -109,8 +116,8 @@ def _in_folder(place: Place, wanted: str | None, passed_over: list[Path]) -> Ite
         passed_over.append(place.path)
     else:
         for entry in sorted(place.path.iterdir()):
-            if entry.is_dir() or entry.name.endswith(_ENDINGS):
-                yield from _in_folder(Place(entry), wanted, passed_over)
+            if not entry.name.startswith('.') and (entry.is_dir() or entry.name.endswith(_ENDINGS)):
+                yield from _in_folder(Place(entry), wanted, passed_over, seen)
 
 
 def detected(place: Place) -> str:
