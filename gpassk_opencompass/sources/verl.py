@@ -54,7 +54,7 @@ class Verl:
         judged = 'acc' if 'acc' in first else 'score'
         return [
             Run(
-                ('labels', 'responses') if 'gts' in first else ('labels',),
+                ('labels', 'responses') if first.get('gts') is not None else ('labels',),
                 questions_of(_samples(place, notes), reading, notes),
                 f'step {first["step"]}',
                 place.path.absolute().parent.name,
