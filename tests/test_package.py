@@ -305,7 +305,7 @@ PACKAGES = {
     'openai': {'batches'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
-    'pyarrow': {'exports', 'results'},
+    'pyarrow': {'exports', 'results', 'sources'},
     'pydantic': {'results'},
     'sympy': {'judges'},
     'tokenizers': {'demo'},

@@ -92,8 +92,8 @@ def _texts(path: Path) -> defaultdict[int, deque[str]]:
     """Return the responses of each row of a file that a source reads."""
     texts: defaultdict[int, deque[str]] = defaultdict(deque)
     try:
-        runs = [run for _, _, run in find_runs([path], Reading(kind='responses')).runs]
-        for question in chain.from_iterable(run.questions for run in runs):
+        found = find_runs([path], Reading(kind='responses')).runs
+        for question in chain.from_iterable(one.run.questions for one in found):
             if isinstance(question, Responded) and question.places:
                 for (_, row), text in zip(question.places, question.responses, strict=True):
                     texts[row].append(text)

@@ -38,7 +38,8 @@ RUN = (
 QUESTION = (
     COLUMNS[0],
     Column('problem', 'label', 'What translations of one problem share', True),
-    Column('group', 'label', '`{split}_{language}`', True),
+    Column('split', 'label', 'The part of the benchmark'),
+    Column('language', 'label', 'The language of the question'),
     Column('question', 'label', 'Text of the question'),
     Column('reference', 'label', 'The reference answer'),
 )
@@ -91,7 +92,8 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
     asked = {
         'uid': result.uids,
         'problem': result.problems,
-        'group': result.groups,
+        'split': [group.rpartition('_')[0] for group in result.groups],
+        'language': [group.rpartition('_')[2] for group in result.groups],
         'question': result.questions,
         'reference': result.references,
     }

@@ -20,8 +20,10 @@ from exported_runs import (
     scored_labels,
 )
 from pyarrow import parquet  # type: ignore[import-untyped]
+from stored_results import with_columns
 
 from gpassk_opencompass import __version__
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.exports.samples import columns_of
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.results.read import read
@@ -95,7 +97,8 @@ def test_a_table_says_all_that_is_known_of_a_sample(tmp_path: Path, form: str, t
         'signature': read(theirs).signature,
         'uid': 'q14',
         'problem': 'p7',
-        'group': '求和_cn',
+        'split': '求和',
+        'language': 'cn',
         'question': 'What is $14+14$?',
         'reference': '28',
         'replica': 1,
@@ -188,3 +191,48 @@ def test_a_record_of_an_older_schema_is_exported(tmp_path: Path, form: str) -> N
         tokens for of_question in record['details']['output_tokens'] for tokens in of_question
     ]
     assert {row['finish_reason'] or 'unknown' for row in rows} == set(record['details']['finishes'].values())
+
+
+@pytest.mark.parametrize('judged', ['labels', 'responses'])
+def test_a_table_can_be_scored_again(tmp_path: Path, theirs: Path, form: str, judged: str) -> None:
+    """By its verdicts, and by a judge of its responses: the same record comes back."""
+    with_columns(theirs, output_tokens=20, prompt_tokens=9, finish_reason='stop', seconds=0.5)
+    table, back = tmp_path / f'out.{form}', tmp_path / 'back.gpassk.json'
+    assert export(theirs, '--to', form, '-o', table, '--responses') == 0
+    options = ['--from', 'table', '-o', str(back), '--k', '1', '2', '3']
+    judge = ['--judge', 'rule'] if judged == 'responses' else []
+    assert main(['score', str(table), *options, *judge]) == 0
+    first, again = read(theirs), read(back)
+    for name in ('uids', 'problems', 'groups', 'verdicts', 'answers', 'model_abbr', 'dataset_abbr'):
+        assert getattr(again, name) == getattr(first, name), name
+    for name in ('output_tokens', 'prompt_tokens', 'finish_reason', 'seconds'):
+        assert first.samples is not None
+        assert again.samples is not None
+        assert again.samples.column(name) == first.samples.column(name), name
+    if judged == 'responses':
+        assert (again.questions, again.references) == (first.questions, first.references)
+    for metric in ('accuracy', 'G-Pass@2_1.0', 'mG-Pass@3'):
+        assert again.record[metric] == pytest.approx(100 * float(exact(metric, N, COUNTS)), abs=1e-9)
+
+
+def test_negative_references_come_back_from_csv(tmp_path: Path) -> None:
+    """They begin as formulas do; a judge must not see the apostrophe before them."""
+    rows = [
+        {
+            'uid': str(number),
+            'question': '-x?',
+            'answer': f'-{number}',
+            'responses': [f'$\\boxed{{-{number}}}$'],
+        }
+        for number in range(3)
+    ]
+    given, result = tmp_path / 'rows.jsonl', tmp_path / 'rows.gpassk.json'
+    given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    assert main(['score', str(given), '-o', str(result)]) == 0
+    assert export(result, '--to', 'csv', '-o', tmp_path / 'out.csv', '--responses') == 0
+    assert "'-2" in (tmp_path / 'out.csv').read_text(encoding='utf-8')
+    back = tmp_path / 'back.gpassk.json'
+    assert main(['score', str(tmp_path / 'out.csv'), '--judge', 'rule', '-o', str(back)]) == 0
+    assert read(back).references == ['-0', '-1', '-2']
+    assert read(back).questions == ['-x?'] * 3
+    assert read(back).verdicts == ['1'] * 3
