@@ -254,6 +254,8 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
         'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
+        'nemo-skills': 'gpassk_opencompass.sources.nemo_skills:NemoSkills',
+        'verl': 'gpassk_opencompass.sources.verl:Verl',
     },
     lambda _, found: callable(found),
     'a class of a source',
