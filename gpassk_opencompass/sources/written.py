@@ -16,7 +16,7 @@ from ..results.samples import WORDS, SampleColumns, sample_columns
 from .source import Counted, Sampled
 
 if TYPE_CHECKING:
-    from .scored import Judged
+    from .judged import Judged
 
 _OF_SAMPLES = (
     *('unjudged_reasons', 'undecided_reasons', 'origins', 'hedged', 'unboxed', 'unanswered'),
