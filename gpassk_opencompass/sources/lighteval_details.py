@@ -13,7 +13,7 @@ from ..results import lighteval
 from ..results.health import CUT_OFF, Generation
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of
-from .source import Place, Question, Reading, Run
+from .source import Place, Reading, Run
 
 _TABLE = frozenset({'doc', 'metric', 'model_response'})
 """The columns of details."""
@@ -28,22 +28,24 @@ _COLUMNS = (
 _ROWS = 32
 """Questions that are read at a time: with 64 samples of 32,000 tokens, they take half a gigabyte."""
 
-ANEW = 'Lighteval keeps a score a question ({metrics}), and no verdict a sample: the responses are judged anew'
+ANEW = (
+    'Lighteval keeps a score a question ({metrics}), and no verdict a sample: the responses are judged anew'
+)
 SEVERAL = '{count} questions have several references, of which the first one is kept'
 FULL = (
-    '{count} responses have as many tokens as the task allows, generation_size, and are taken for cut off: '
-    'Lighteval keeps no finish reasons'
+    '{count} responses have as many tokens as they may have, and are taken for cut off: Lighteval keeps no '
+    'finish reasons'
 )
 
 
 class LightevalDetails(ResultFile):
-    """The source of Lighteval's `details_<task>_<time>.parquet`, of tasks of this package and of all others."""
+    """The source of Lighteval's `details_<task>_<time>.parquet`, of tasks of this package and of others."""
 
     def recognises(self, place: Place) -> bool:
         """Whether a file has the columns of details; or is the summary beside them, refused with a hint."""
         schema = place.schema
         if schema is not None:
-            return _TABLE <= set(schema.names)
+            return set(schema.names) >= _TABLE
         return (
             lighteval.is_summary(place.path) and place.first is not None and 'config_general' in place.first
         )
@@ -85,9 +87,10 @@ def _run(place: Place, reading: Reading) -> Run:
     metrics = ', '.join(field.name for field in place.schema.field('metric').type) or 'of no metric'
     notes.say(ANEW.replace('{metrics}', metrics.replace('{', '(').replace('}', ')')))
     name, settings = lighteval.model_of(place.path, mapping(first['doc']).get('generation_size'))
+    samples = _samples(place.path, settings.get('max_out_len'), notes)
     return Run(
         ('responses',),
-        _questions(place, reading, notes),
+        questions_of(samples, reading, notes, in_order=True),
         name,
         str(mapping(first['doc']).get('task_name') or '').partition('|')[0],
         settings=settings,
@@ -96,16 +99,13 @@ def _run(place: Place, reading: Reading) -> Run:
     )
 
 
-def _questions(place: Place, reading: Reading, notes: Notes) -> Iterator[Question]:
-    yield from questions_of(_samples(place.path, notes), reading, notes, in_order=True)
-
-
-def _samples(path: Path, notes: Notes) -> Iterator[Sample]:
+def _samples(path: Path, limit: int | None, notes: Notes) -> Iterator[Sample]:
     for number, row in enumerate(_rows(path, _ROWS), 1):
         where = f'{path}, row {number}'
         doc, told = mapping(row['doc']), mapping(row['model_response'])
         texts = _list(told.get('text'))
-        size = doc.get('num_samples') if isinstance(doc.get('num_samples'), int) else 1
+        asked = doc.get('num_samples')
+        size = max(len(texts), asked if isinstance(asked, int) else 1)
         if not texts and (_list(told.get('output_tokens')) or not _list(told.get('input_tokens'))):
             raise InputError(
                 f'{where} has no response: it is of a task that compares log-likelihoods of choices, and '
@@ -114,10 +114,10 @@ def _samples(path: Path, notes: Notes) -> Iterator[Sample]:
         reference = _reference(doc, where, notes)
         thoughts = _list(told.get('reasonings'))
         lengths = row['lengths']
-        for replica in range(max(len(texts), size)):
+        for replica in range(size):
             text = _text(texts, thoughts, replica)
             length = lengths[replica] if replica < len(lengths) else None
-            full = length is not None and length == doc.get('generation_size')
+            full = length is not None and length == limit
             if full:
                 notes.say(FULL)
             yield Sample(
@@ -156,7 +156,7 @@ def _reference(doc: Mapping[str, Any], where: str, notes: Notes) -> str:
         )
     if len(indices) > 1:
         notes.say(SEVERAL)
-    return str(choices[indices[0]])
+    return str(choices[int(indices[0] or 0)])
 
 
 def _list(value: object) -> list[Any]:
@@ -202,7 +202,7 @@ def _values(told: Any, name: str) -> Any:
     """Return the values of a list that is a field of a struct; None where there is none."""
     from pyarrow import types
 
-    found = told[name] if name in told else None
+    found = dict(told).get(name)
     return found.values if found is not None and types.is_list(found.type) and found.is_valid else None
 
 

@@ -1,4 +1,4 @@
-"""Samples of MathArena: a file a problem, `outputs/<competition>/<model>/<problem>.json.zst`, or its tables."""
+"""Samples of MathArena: `outputs/<competition>/<model>/<problem>.json.zst`, and its tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JUDGE = 'MathArena'
 
 UNGRADED = '{count} samples are not yet graded: they are unjudged'
 WARNED = (
-    "{count} samples have a warning of MathArena's grader: an answer that it could hardly read, or a number of "
+    "{count} samples have a warning of MathArena's grader: an answer it could hardly read, or a number of "
     'tokens that looks like a limit'
 )
 BY_HAND = '{count} verdicts were set by hand'
@@ -59,9 +59,9 @@ class MathArena:
         return self.read_all([place], reading)
 
     def read_all(self, places: Sequence[Place], reading: Reading) -> list[Run]:
-        """Return a run a folder of problems, also where its files are given one by one, and those of tables."""
+        """Return a run a folder of problems, also of files given one by one, and the runs of tables."""
         folders: dict[Path, list[Path]] = {}
-        runs = []
+        runs: list[Run] = []
         for place in places:
             if place.path.is_dir():
                 folders.setdefault(place.path, []).extend(_problems(place.path))
@@ -167,7 +167,7 @@ def _content(path: Path) -> Mapping[str, Any]:
 
 def _samples(path: Path, notes: Notes) -> Iterator[Sample]:
     content = _content(path)
-    columns = {name: content.get(name) for name in _LISTS}
+    columns: dict[str, Any] = {name: content.get(name) for name in _LISTS}
     sizes = {name: len(column) if isinstance(column, list) else None for name, column in columns.items()}
     if None in sizes.values() or len(set(sizes.values())) != 1 or not sizes['messages']:
         raise InputError(
@@ -177,10 +177,10 @@ def _samples(path: Path, notes: Notes) -> Iterator[Sample]:
     found = _STEM.fullmatch(path.name)
     uid = found[1] if found else str(content.get('idx'))
     costs, warnings, hands = (
-        _padded(content.get(name), len(columns['messages'] or ()))
+        _padded(content.get(name), len(columns['messages']))
         for name in ('detailed_costs', 'warnings', 'manual_overwrite')
     )
-    for replica, messages in enumerate(columns['messages'] or ()):
+    for replica, messages in enumerate(columns['messages']):
         where = f'{path}, sample {replica}'
         if warnings[replica]:
             notes.say(WARNED)
@@ -261,7 +261,9 @@ def _of_table(place: Place, reading: Reading) -> Iterator[Run]:
     names: dict[str, object] = {}
     for number, row in _rows(place, [*_MODELS, 'gold_answer']):
         if (name := _model(row)) is None:
-            raise InputError(f'{place.name}, row {number}: neither model_config nor model_name says the model')
+            raise InputError(
+                f'{place.name}, row {number}: neither model_config nor model_name says the model'
+            )
         names.setdefault(name, row.get('gold_answer'))
     if not names:
         raise InputError(f'{place.name} has no rows; expected a sample a row')
@@ -337,7 +339,9 @@ def _of_parquet(
                         if model is not None:
                             places = compute.indices_nonzero(compute.equal(batch[key], model)).to_pylist()
                         told = batch.take(pyarrow.array(places, pyarrow.int64())).to_pylist()
-                        yield from ((number + start + at + 1, row) for at, row in zip(places, told, strict=True))
+                        yield from (
+                            (number + start + at + 1, row) for at, row in zip(places, told, strict=True)
+                        )
                 number += rows
     except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
         raise InputError(f'{place.name} cannot be read: {error}') from error

@@ -195,9 +195,9 @@ def runs_in(time_dir: TimeDir, place: Path, folder: str = FOLDER) -> Iterator[Ol
     """
     datasets, models = _entries(time_dir, 'datasets'), _entries(time_dir, 'models')
     for (model, dataset), parts in _predictions(time_dir.path / folder, datasets).items():
-        parts = parts if folder == FOLDER else ()
         config, entry = datasets.get(dataset, {}), models.get(model, {})
-        yield OldRun(place, time_dir, model, dataset, config, entry, parts)
+        asked = parts if folder == FOLDER else ()
+        yield OldRun(place, time_dir, model, dataset, config, entry, asked)
 
 
 def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:

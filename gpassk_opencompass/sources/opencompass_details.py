@@ -24,8 +24,8 @@ _ANSWERS = ('pred', 'parsed', 'prediction', 'predictions')
 _REFERENCES = ('answer', 'ref', 'gold', 'reference', 'references', 'refr', 'answers')
 
 NO_LETTER = (
-    '{count} replies of the LLM judge are more than its letter, and their samples unjudged; OpenCompass takes '
-    'the first such letter anywhere in a reply, also that of "Answer" or "Because"'
+    '{count} replies of the LLM judge are more than its letter, and their samples unjudged; OpenCompass '
+    'takes the first such letter anywhere in a reply, also that of "Answer" or "Because"'
 )
 MISALIGNED = (
     'the verdicts of {count} questions are fewer than their samples, so that nothing says of which they are: '
@@ -125,10 +125,12 @@ def _add(
     n = None if uid is None else len(samples)
     if judged.verdicts and judged.n != n:
         raise InputError(
-            f'it tells of {n or "no"} samples, those before it of {judged.n or "no"} each: the file is damaged'
+            f'it tells of {n or "no"} samples, those before it of {judged.n or "no"}: the file is damaged'
         )
     judged.n = n
     if uid is not None:
+        if str(uid).rpartition('_')[2] != str(len(judged.uids)):
+            raise InputError(f'it is of {uid!r:.60}; expected question number {len(judged.uids)}')
         judged.uids.append(str(uid))
     judged.verdicts.append(''.join(_symbol(sample, letters, notes) for sample in samples))
     if not any(name in sample for sample in samples for name in _VERDICTS) and any(

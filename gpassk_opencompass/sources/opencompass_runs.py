@@ -70,7 +70,7 @@ class OpenCompass:
     """The source of work directories of OpenCompass, and of single files of predictions or results there."""
 
     def recognises(self, place: Place) -> bool:
-        """Whether a folder is a work directory, or `<work_dir>/<time>`, with a run that is not of this package.
+        """Whether a folder is a work directory, or `<work_dir>/<time>`, with a run of another package.
 
         A file is recognised by how it begins, predictions, or by the first entry of its details, results.
         """
@@ -123,7 +123,7 @@ def _is_of_judge(path: Path) -> bool:
 
 
 def _of_folder(path: Path, ours: bool = False) -> Iterator[_Files]:
-    """Yield what the time directories hold: that of other packages; with `ours`, then that of this one too."""
+    """Yield the runs in time directories: those of other packages, with `ours` also those of this one."""
     times = [path] if _is_time_dir(path) else [path / name for name in sorted(times_in(path))]
     own = []
     for time in filter(_is_time_dir, times):
@@ -152,7 +152,7 @@ def _of_time(time_dir: TimeDir) -> Iterator[_Files]:
 
 
 def _of_file(path: Path) -> _Files:
-    """Return the run to which a file belongs: with all that is beside it, where it lies as OpenCompass puts it."""
+    """Return the run of a file, with all that is beside it where it lies as OpenCompass puts it."""
     for above in path.resolve().parents:
         if above.name in (FOLDER, RESULTS):
             for files in _of_time(TimeDir(above.parent)):
@@ -183,7 +183,7 @@ def _of_live_math_bench(run: OldRun) -> Iterator[Responded]:
 def _run(files: _Files, reading: Reading) -> Run:
     run = files.run
     detail = first_detail(files.result) if files.result else None
-    judged = detail is not None and has_verdicts(detail, run)
+    judged = detail is not None and reading.kind != 'responses' and has_verdicts(detail, run)
     kinds = (*(['labels'] if judged else []), *(['responses'] if run.parts else []))
     if not kinds:
         raise InputError(
@@ -260,7 +260,7 @@ class _Reads:
             yield from self._of_rows(iter(rows), len(rows) // n, n, judged)
 
     def _of_rows(self, rows: Iterator[_Row], size: int, n: int, judged: Judged) -> Iterator[Sample]:
-        asked, lists = asker(self.files.run), False
+        asked = asker(self.files.run)
         total = 0
         for row in rows:
             total += 1
@@ -269,7 +269,7 @@ class _Reads:
                 continue  # refused below, with the number of all
             verdict, answer, known = _said_of(judged, row.number, place, replica)
             if len(row.responses) > 1 and verdict:
-                verdict, answer, lists = '?', None, True
+                verdict, answer = '?', None
                 self.notes.say(LISTS)
             uid = judged.uids[place] if judged.uids else f'{self.files.run.dataset}_{place}'
             for number, response in enumerate(row.responses):
@@ -301,9 +301,7 @@ class _Reads:
                 number = replica * size + place
                 verdict, answer, reference = _said_of(judged, number, place, replica)
                 reference = judged.references[place] if judged.references else reference
-                yield Sample(
-                    uid, '', reference, None, verdict, replica, answer, path=path, row=place
-                )
+                yield Sample(uid, '', reference, None, verdict, replica, answer, path=path, row=place)
 
     def _rows(self) -> Iterator[_Row]:
         before = 0
@@ -352,8 +350,8 @@ class _Reads:
     def _incomplete(self, rows: int, expected: str) -> IncompleteError:
         return IncompleteError(
             f'{self.files.run.parts[0] if self.files.run.parts else self.files.result}: {rows} rows are not '
-            f'{expected}: rows are missing, or are of another n than its config or its evaluation. Finish the '
-            'run with opencompass -r, or evaluate it again'
+            f'{expected}: rows are missing, or are of another n than its config or its evaluation. Finish '
+            'the run with opencompass -r, or evaluate it again; --as responses judges what is there anew'
         )
 
 

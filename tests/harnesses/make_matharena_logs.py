@@ -1,9 +1,10 @@
 """Logs that MathArena itself writes of a model with known truth, and the tables that it uploads.
 
-    MATHARENA=CHECKOUT /tmp/matharena/bin/python tests/harnesses/make_matharena_logs.py FOLDER
+    MATHARENA=CHECKOUT python tests/harnesses/make_matharena_logs.py FOLDER
 
-Its own scripts/run.py asks a server on the loopback, which this file starts. Five problems with four samples
-each; which are right: `is_right`.
+in an environment with what MathArena needs; tests/recorded/matharena is written again, too. Its own
+scripts/run.py asks a server on the loopback, which this file starts. Five problems with four samples each;
+which are right: `is_right`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 N = 4
 COUNTS = (4, 3, 2, 1, 0)
@@ -46,7 +48,7 @@ def tokens(problem: int, replica: int) -> int:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    asked: Counter[tuple[str, int]] = Counter()
+    asked: ClassVar[Counter[tuple[str, int]]] = Counter()
     lock = threading.Lock()
 
     def do_POST(self) -> None:
@@ -109,9 +111,30 @@ def make(checkout: Path, folder: Path) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     _write_configs(folder, server.server_address[1])
     configs = ['--model-configs-dir', 'configs/models', '--comp-configs-dir', 'configs/competitions']
-    _run(folder, 'run', checkout, 'scripts/run.py', '--comp', COMPETITION, '--models', *MODELS, '--n', str(N), *configs)
+    _run(
+        folder,
+        'run',
+        checkout,
+        'scripts/run.py',
+        '--comp',
+        COMPETITION,
+        '--models',
+        *MODELS,
+        '--n',
+        str(N),
+        *configs,
+    )
     server.shutdown()
-    upload = ['--org', 'org', '--repo-name', 'sums', '--comp', COMPETITION, '--configs-folder', 'configs/models']
+    upload = [
+        '--org',
+        'org',
+        '--repo-name',
+        'sums',
+        '--comp',
+        COMPETITION,
+        '--configs-folder',
+        'configs/models',
+    ]
     upload += ['--competition-configs-folder', 'configs/competitions']
     script = 'scripts/curation/upload_outputs.py'
     _run(folder, 'upload', checkout, script, *upload)
@@ -150,5 +173,13 @@ def _run(folder: Path, name: str, checkout: Path, script: str, *arguments: str) 
     (folder / f'{name}.out').write_text(done.stdout + done.stderr)
 
 
+def keep(folder: Path, target: Path) -> None:
+    """Copy what the tests read."""
+    shutil.copytree(folder / 'outputs', target / 'outputs', dirs_exist_ok=True)
+    for name in ('org_sums.parquet', 'sums.jsonl'):
+        shutil.copy(folder / name, target / name)
+
+
 if __name__ == '__main__':
     make(Path(os.environ['MATHARENA']).resolve(), Path(sys.argv[1]))
+    keep(Path(sys.argv[1]), Path(__file__).resolve().parents[1] / 'recorded' / 'matharena')

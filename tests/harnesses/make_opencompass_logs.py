@@ -2,7 +2,8 @@
 
     .venv/bin/python tests/harnesses/make_opencompass_logs.py FOLDER
 
-which also writes tests/recorded/opencompass again. Five questions with four samples each. Which samples are right: `is_right`.
+which also writes tests/recorded/opencompass again. Five questions with four samples each; which of them are
+right: `is_right`.
 """
 
 from __future__ import annotations
@@ -249,7 +250,9 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
     """Run the real `opencompass` for each config; work directories are `folder/<name>/<time>`."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [{'origin_prompt': question(number), 'gold_answer': answer(number)} for number in range(len(COUNTS))]
+    rows = [
+        {'origin_prompt': question(number), 'gold_answer': answer(number)} for number in range(len(COUNTS))
+    ]
     for file, count in (('questions', len(rows)), ('few', FEW)):
         (folder / f'{file}.jsonl').write_text(''.join(json.dumps(row) + '\n' for row in rows[:count]))
     paths = os.pathsep.join(filter(None, [str(HERE), os.environ.get('PYTHONPATH', '')]))
@@ -257,6 +260,8 @@ def make(folder: Path, only: Sequence[str] = ()) -> None:
         if only and name not in only:
             continue
         (folder / 'made').mkdir(exist_ok=True)
+        for asked in folder.glob('*.asked.json'):
+            asked.unlink()
         path = folder / 'made' / f'{name}.py'
         path.write_text(''.join(f'{key} = {value!r}\n' for key, value in config.items()))
         done = subprocess.run(
