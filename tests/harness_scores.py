@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.errors import GPassKError
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.sources.finding import find_runs
@@ -56,7 +56,7 @@ def read_all(path: Path, source: str) -> list[list[Question]] | str:
     """All questions of all runs of a file or folder, or what the error says."""
     try:
         return [list(run.questions) for run in runs_of(path, source=source)]
-    except InputError as error:
+    except GPassKError as error:
         return str(error)
 
 

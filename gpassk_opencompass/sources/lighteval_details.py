@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..results import lighteval
 from ..results.health import CUT_OFF, Generation
+from ..results.read import read
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of
 from .source import Place, Reading, Run
@@ -52,6 +53,8 @@ class LightevalDetails(ResultFile):
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return the one run of a file: a whole result where the task is of this package."""
+        if place.schema is None:
+            read(place.path)  # says what is wrong with it
         if place.schema is None or _is_ours(place.schema):
             return super().read(place, reading)
         return [_run(place, reading)]
@@ -68,15 +71,19 @@ def _is_ours(schema: Any) -> bool:
 
 def _leaves(schema: Any) -> set[str]:
     """Return the names of all fields that are inside of others, two deep."""
+    return {
+        f'{column.name}.{name}.{inner}'
+        for column in schema
+        for name, field in _fields(column.type).items()
+        for inner in _fields(field)
+    }
+
+
+def _fields(of: Any) -> dict[str, Any]:
+    """Return the fields of a type of Arrow, with their types; {} of one that has none."""
     from pyarrow import types  # type: ignore[import-untyped]
 
-    return {
-        f'{column.name}.{field.name}.{inner.name}'
-        for column in schema
-        if types.is_struct(column.type)
-        for field in column.type
-        for inner in (field.type if types.is_struct(field.type) else ())
-    }
+    return {field.name: field.type for field in of} if types.is_struct(of) else {}
 
 
 def _run(place: Place, reading: Reading) -> Run:
@@ -84,7 +91,7 @@ def _run(place: Place, reading: Reading) -> Run:
     first = next(_rows(place.path, 1), None)
     if first is None:
         raise InputError(f'{place.name} has no rows; expected a question a row')
-    metrics = ', '.join(field.name for field in place.schema.field('metric').type) or 'of no metric'
+    metrics = ', '.join(_fields(place.schema.field('metric').type)) or 'of no metric'
     notes.say(ANEW.replace('{metrics}', metrics.replace('{', '(').replace('}', ')')))
     name, settings = lighteval.model_of(place.path, mapping(first['doc']).get('generation_size'))
     samples = _samples(place.path, settings.get('max_out_len'), notes)

@@ -260,10 +260,9 @@ def _of_table(place: Place, reading: Reading) -> Iterator[Run]:
     """Yield a run a model; the file is read once for their names, and once more for each."""
     names: dict[str, object] = {}
     for number, row in _rows(place, [*_MODELS, 'gold_answer']):
-        if (name := _model(row)) is None:
-            raise InputError(
-                f'{place.name}, row {number}: neither model_config nor model_name says the model'
-            )
+        name = _model(row)
+        if not isinstance(name, str):
+            raise InputError(f'{place.name}, row {number}: the model is {name!r:.40}; expected its name')
         names.setdefault(name, row.get('gold_answer'))
     if not names:
         raise InputError(f'{place.name} has no rows; expected a sample a row')
@@ -279,8 +278,8 @@ def _of_table(place: Place, reading: Reading) -> Iterator[Run]:
         )
 
 
-def _model(row: Mapping[str, Any]) -> str | None:
-    return next((row[name] for name in _MODELS if isinstance(row.get(name), str)), None)
+def _model(row: Mapping[str, Any]) -> Any:
+    return next((row[name] for name in _MODELS if name in row), None)
 
 
 def _questions_of_table(place: Place, model: str, reading: Reading, notes: Notes) -> Iterator[Question]:

@@ -117,7 +117,7 @@ def test_responses_can_be_judged_anew(tmp_path: Path, capsys: pytest.CaptureFixt
         )
         check_scores(result, COUNTS, 4)
     assert main(['score', str(FOLDER), '--judge', 'both']) == 0
-    assert 'differ' not in capsys.readouterr().out
+    assert 'samples on which they differ' not in capsys.readouterr().out
 
 
 def test_the_folder_above_gives_all_models() -> None:

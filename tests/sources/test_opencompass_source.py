@@ -194,6 +194,9 @@ def test_an_old_live_math_bench_run_is_judged_anew(tmp_path: Path) -> None:
     assert kinds == {f'm/{old.NAME}': ('responses',), 'org/nested/aime-math': ('labels', 'responses')}
 
 
+_FULL: dict[str, Any] = {'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [True, False]}
+
+
 def _result(details: Any) -> dict[str, Any]:
     return {'accuracy': 50.0, 'details': details}
 
@@ -206,7 +209,7 @@ def _result(details: Any) -> dict[str, Any]:
             ['10'],
         ),
         ([{'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [1.0, float('nan')]}], ['1?']),
-        ([{'example_abbr': 'd_0', 'pred': ['7', '8'], 'correct': [True]}], ['??']),
+        ([_FULL, {**_FULL, 'example_abbr': 'd_1', 'correct': [True]}], ['10', '??']),
         ({'type': 'GEN', '0': {'pred': '7', 'answer': '7', 'correct': True}}, ['1']),
         ([{'pred': '7', 'answer': '7', 'correct': False}, {'pred': '7', 'correct': True}], ['0', '1']),
     ],
