@@ -123,6 +123,19 @@ class Place:
             return None
         return self.first
 
+    @cached_property
+    def schema(self) -> Any:
+        """Return the `pyarrow.Schema` of a Parquet file; None of any other, and of a damaged one."""
+        if not self.head.startswith(b'PAR1'):
+            return None
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+
+        try:
+            return parquet.read_schema(self.path)
+        except (OSError, ValueError, MemoryError, pyarrow.ArrowException):
+            return None
+
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Return the JSON objects of a file with their numbers, from 1; to be asked for once.
 
@@ -252,10 +265,11 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         ROWS: 'gpassk_opencompass.sources.rows:Rows',
         TABLE: 'gpassk_opencompass.sources.table:SampleTable',
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
-        'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
-        'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
+        'lighteval': 'gpassk_opencompass.sources.lighteval_details:LightevalDetails',
+        'opencompass': 'gpassk_opencompass.sources.opencompass_runs:OpenCompass',
         'nemo-skills': 'gpassk_opencompass.sources.nemo_skills:NemoSkills',
         'verl': 'gpassk_opencompass.sources.verl:Verl',
+        'matharena': 'gpassk_opencompass.sources.matharena:MathArena',
     },
     lambda _, found: callable(found),
     'a class of a source',
