@@ -249,6 +249,7 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
     {
         ROWS: 'gpassk_opencompass.sources.rows:Rows',
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
+        'inspect': 'gpassk_opencompass.sources.inspect_logs:InspectLog',
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
         'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
     },
