@@ -251,6 +251,7 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
         'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
+        'evalscope': 'gpassk_opencompass.sources.evalscope:EvalScope',
     },
     lambda _, found: callable(found),
     'a class of a source',
