@@ -151,7 +151,7 @@ def test_a_result_that_cannot_be_written_leaves_the_earlier_one_with_its_samples
         raise InputError('cannot write: No space left on device')
 
     with monkeypatch.context() as patched:
-        patched.setattr('gpassk_opencompass.cli.score.write_file', full)
+        patched.setattr('gpassk_opencompass.cli.files.write_file', full)
         assert scored(file, *EXACT, '--k', '2', '--first', '3', '-o', str(out)) == 2
     assert {path.name: path.read_bytes() for path in out.parent.iterdir()} == before
     assert read(out).samples is not None
@@ -457,8 +457,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, capsys: pytest.Ca
     for name, content in {'latin.jsonl': b'\xff\n', 'no.gz': b'no', 'half.gz': half}.items():
         (tmp_path / name).write_bytes(content)
     for name, message in {
-        '': 'is a folder; name one file',
-        'nowhere.jsonl': 'No such file',
+        '': 'holds no file that one of the sources recognises',
+        'nowhere.jsonl': 'is neither a file nor a folder',
         'latin.jsonl': 'UTF-8',
         'no.gz': 'cannot read',
         'half.gz': 'ended before',
