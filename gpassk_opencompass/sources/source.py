@@ -271,6 +271,7 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         'verl': 'gpassk_opencompass.sources.verl:Verl',
         'matharena': 'gpassk_opencompass.sources.matharena:MathArena',
         'inspect': 'gpassk_opencompass.sources.inspect_logs:InspectLog',
+        'evalscope': 'gpassk_opencompass.sources.evalscope:EvalScope',
     },
     lambda _, found: callable(found),
     'a class of a source',
