@@ -42,7 +42,7 @@ _PASS_AT_1 = 'pass@1'
 """The mean of all n verdicts, under the name that tasks of code have for it."""
 
 _NOTHING = 'None'
-"""The response that versions before 0.4.10 write where a server sent null for a text."""
+"""The response that 0.4.9 and others before it write where a server sent null for a text."""
 
 OTHER_FILTERS = '{count} rows are of another filter than {filter} and were passed over: {why}'
 ONE_OF_N = (
@@ -128,7 +128,8 @@ class _Plan:
         if wanted is not None and wanted not in row:
             raise InputError(f'there is no metric {wanted!r}; there is {", ".join(names) or "none"}')
         names = [wanted] if wanted else names
-        each = [name for name in names if _is_of_each(row.get(name), n)]
+        each = [name for name in names if _is_list_of_verdicts(row.get(name), n)]
+        each += [name for name in names if n == 1 and _is_verdict(row.get(name))]
         mean = [name for name in names if name == _PASS_AT_1 and n > 1 and not each]
         found = [*each, *mean, '']
         return cls(
@@ -153,13 +154,9 @@ class _Plan:
         return kinds
 
 
-def _is_of_each(value: Any, n: int) -> bool:
-    """Whether a metric gives a verdict a response."""
-    if n == 1 and _is_verdict(value):
-        return True
-    return (
-        isinstance(value, list) and len(value) == n and all(one is None or _is_verdict(one) for one in value)
-    )
+def _is_list_of_verdicts(value: Any, n: int) -> bool:
+    whole = isinstance(value, list) and len(value) == n
+    return whole and all(one is None or _is_verdict(one) for one in value)
 
 
 def _is_verdict(value: Any) -> bool:

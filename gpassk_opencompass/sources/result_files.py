@@ -49,7 +49,10 @@ class LightevalDetails(ResultFile):
 
     def recognises(self, place: Place) -> bool:
         """Whether a file is named as details, or as the summary beside them, which is refused with a hint."""
-        return place.path.suffix == '.parquet' or lighteval.is_summary(place.path)
+        if place.path.suffix == '.parquet':
+            return True
+        named = lighteval.is_summary(place.path)  # as those of other programs are, too
+        return named and place.first is not None and 'config_general' in place.first
 
 
 def holds_result(place: Place) -> bool:
