@@ -30,12 +30,13 @@ class Look(NamedTuple):
     key: int
     """Equal for equal texts; of a million pairs of other ones, equal for one in 18 million million."""
     length: int
-    """In characters; 0 of a blank text."""
+    """In characters."""
+    blank: bool
 
     @classmethod
     def of(cls, text: str) -> Look:
         """Look at a text."""
-        return cls(hash(text), 0 if text.isspace() else len(text))
+        return cls(hash(text), len(text), not text or text.isspace())
 
 
 class Replicas:
@@ -55,7 +56,7 @@ class Replicas:
         long = [text.key for text in texts if text.length >= LONG_RESPONSE]
         self._questions += 1
         self._distinct += distinct
-        self._identical += distinct == 1 and texts[0].length > 0
+        self._identical += distinct == 1 and not texts[0].blank
         self._long += len(long)
         self._repeats += len(long) - len(set(long))
 
@@ -81,9 +82,14 @@ def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict
         whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
         characters that repeat another replica's word for word; `warnings`: sentences for people.
     """
+    return describe_looks([Look.of(response) for response in responses], rows)
+
+
+def describe_looks(looks: Sequence[Look], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what `describe_replicas` says, for texts that nobody keeps."""
     replicas = Replicas(rows.shape[1])
     for question in rows.tolist():
-        replicas.add([Look.of(responses[row]) for row in question])
+        replicas.add([looks[row] for row in question])
     return replicas.describe()
 
 

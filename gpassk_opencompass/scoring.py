@@ -176,7 +176,7 @@ def score_judged(
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
     responses = read_responses(samples.response, samples.generation)
-    judgements = [_judged_if_drawn(*one) for one in zip(responses, judgements, strict=True)]
+    judgements = [judged_if_drawn(*one) for one in zip(responses, judgements, strict=True)]
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
     return _scored(samples, questions, measures, responses, judgements, answers, judge, versions, {})
 
@@ -276,10 +276,11 @@ def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) ->
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
     verdicts = [HEDGED if key is None else judged[key] for key in keys]
-    return [_judged_if_drawn(*one) for one in zip(responses, verdicts, strict=True)]
+    return [judged_if_drawn(*one) for one in zip(responses, verdicts, strict=True)]
 
 
-def _judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
+def judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
+    """Return the judgement; of a sample without a response that it is unjudged, with its state as reason."""
     if response.drawn:
         return judgement
     return Judgement(Verdict.UNJUDGED, NO_RESPONSE, response.generation.state or '')

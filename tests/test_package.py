@@ -289,7 +289,7 @@ PACKAGES = {
     'openai': {'batches'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
-    'pyarrow': {'results'},
+    'pyarrow': {'results', 'sources'},
     'pydantic': {'results'},
     'sympy': {'judges'},
     'tokenizers': {'demo'},

@@ -133,7 +133,6 @@ def test_verdicts_that_came_along_can_be_taken(quiz: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ([], 'it holds responses and labels; say which to score: --as responses or --as labels'),
         (['--as', 'counts'], 'it holds responses and labels, and no counts'),
         (
             ['--as', 'labels', '--only', 'x'],
@@ -143,7 +142,7 @@ def test_verdicts_that_came_along_can_be_taken(quiz: Path, tmp_path: Path) -> No
         (['--as', 'labels', '--judge', 'rule'], '--judge goes with responses'),
         (['--source', 'result'], 'is a folder; give one result file'),
     ],
-    ids=['both', 'counts', 'only', 'one file', 'judge', 'other source'],
+    ids=['counts', 'only', 'one file', 'judge', 'other source'],
 )
 def test_what_a_run_does_not_hold_is_refused(
     quiz: Path,
@@ -202,14 +201,12 @@ def test_a_source_that_contradicts_itself_is_refused(
 def test_files_that_two_sources_recognise_need_a_choice(
     quiz: Path, installed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both are named; with --source the file is scored."""
+    """Both are named; with --from the file is scored."""
     put_source(installed, 'riddles', f'riddle = {MODULE}:Quiz')
     file = str(quiz / 'sets.quiz.jsonl')
     assert main(['score', file, '--as', 'labels']) == 2
-    assert (
-        f'{file} looks like files of quiz and of riddle; say which: --source quiz' in capsys.readouterr().err
-    )
-    assert main(['score', file, '--as', 'labels', '--source', 'riddle']) == 0
+    assert f'{file} looks like files of quiz and of riddle; say which: --from quiz' in capsys.readouterr().err
+    assert main(['score', file, '--as', 'labels', '--from', 'riddle']) == 0
 
 
 def test_rows_are_read_as_before_beside_another_source(quiz: Path, tmp_path: Path) -> None:

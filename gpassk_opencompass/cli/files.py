@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import InputError
 from ..files import keep_mode
+
+if TYPE_CHECKING:
+    from ..results.samples import SampleColumns
 
 
 def check_table_name(output: Path | None) -> None:
@@ -33,6 +37,21 @@ def write_file(path: Path, text: str, *, make_folder: bool = False) -> None:
     with opened(path, make_folder=make_folder) as file:
         file.write(text)
     print(f'wrote {path}')
+
+
+def write_record(path: Path, record: dict[str, Any], samples: SampleColumns | None) -> None:
+    """Write a result record and the sample file beside it, and say so; the folder is made.
+
+    Args:
+        samples: see `results.samples.sample_file_beside`.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    from ..results.samples import sample_file_beside  # numpy, pyarrow
+
+    with sample_file_beside(path, record, samples):
+        write_file(path, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
 
 
 @contextmanager

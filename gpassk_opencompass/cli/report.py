@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING
 
 from ..errors import IncompleteError, InputError, MissingExtraError
 from ..metrics import SHOWN_THRESHOLDS
+from ..sources.source import SOURCES
 from ..unseen import printable
 from .options import Several, add_several, leaderboard, listed, path, requested
+from .report_sources import RECORDS
 
 if TYPE_CHECKING:
     from ..report.gates import Gate
     from ..report.leaderboard import Board
     from ..report.published import Published
     from ..report.scores import Scored
+    from ..results.read import Collected
 
 _EPILOG = """\
 examples:
   gpassk report outputs -o report
   gpassk report outputs more/outputs --configs opencompass_configs --k 8 --average
   gpassk report --file mine.gpassk.json --published
+  gpassk report samples_aime_2026-11-21.jsonl logs        files of other harnesses, docs/sources.md
   gpassk report outputs --published published_results.json
 
 Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
@@ -42,7 +46,9 @@ class ReportRequest:
     """What to report of.
 
     Args:
-        folders, files: where the results are.
+        paths: work directories, folders above several, and files and folders of other programs.
+        files: more results.
+        source: what wrote the files of other programs; None: as they themselves tell.
         configs: folders with a sweep's manifest.
         published: a published leaderboard, or None.
         output: the folder of the report.
@@ -58,8 +64,9 @@ class ReportRequest:
         strict: what is left out is a failure.
     """
 
-    folders: Sequence[Path]
+    paths: Sequence[Path]
     files: Sequence[Path]
+    source: str | None
     configs: Sequence[Path]
     published: Published | None
     output: Path
@@ -80,7 +87,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add('folders', nargs='*', type=path, metavar='FOLDER', help='work directories, or folders above several')
+    where = 'work directories, folders above several, or files and folders of other programs'
+    add('paths', nargs='*', type=path, metavar='PATH', help=where)
+    wrote = 'what wrote the files of other programs (default: as they themselves tell)'
+    add('--from', dest='source', choices=list(SOURCES), help=wrote)
     more = 'more results, as `gpassk score` writes them'
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
@@ -119,19 +129,18 @@ def run(arguments: Namespace) -> int:
     """
     from ..report.leaderboard import boards
     from ..report.scores import scores_of
-    from ..results.read import collect
 
     request = _request(arguments)
-    found = collect(request.folders, request.files, request.configs, 'page' in request.parts)
+    found, records = _found(request)
     tables, left_out = boards(found.results, request.k, request.level, request.thresholds)
     missing = [*found.passed_over, *left_out]
     for line in (*missing, *found.older):
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not tables and request.published is None:
-        raise InputError(_nothing(request.folders, len(found.results), len(found.passed_over)))
+        raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
     scored = [(board, scores_of(board)) for board in tables]
     _print(scored)
-    paths, lacking = _write(request, scored, [*missing, *found.older])
+    paths, lacking = _write(request, scored, [*missing, *found.older], records)
     _say(request.output, paths)
     if lacking:
         why = '; '.join(dict.fromkeys(map(str, lacking.values())))
@@ -151,7 +160,9 @@ def _request(arguments: Namespace) -> ReportRequest:
     from ..report.gates import Gate
     from ..report.published import read_published
 
-    if not (arguments.folders or arguments.file or arguments.published):
+    if absent := [given for given in arguments.paths if not given.exists()]:
+        raise InputError(f'{absent[0]} is neither a file nor a folder')
+    if not (arguments.paths or arguments.file or arguments.published):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
         raise InputError(f'give a folder of results, --file FILE or --published{hint}')
@@ -178,6 +189,37 @@ def _request(arguments: Namespace) -> ReportRequest:
         parts=[arguments.only] if arguments.only else PARTS,
         figures=arguments.figures and list(dict.fromkeys(arguments.figures)),
     )
+
+
+def _found(request: ReportRequest) -> tuple[Collected, list[Path]]:
+    """Return all results, and the records that were written of runs of other programs.
+
+    A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
+    that is none, as what another program wrote.
+    """
+    from ..results.read import Collected, collect, is_named_as_result
+    from .report_sources import write_records
+
+    details = 'page' in request.parts
+    files = [path for path in request.paths if not path.is_dir()]
+    results = [path for path in files if not request.source and is_named_as_result(path)]
+    folders = [path for path in request.paths if path not in files and not request.source]
+    found = collect(folders, [*request.files, *results], request.configs, details)
+    homes = {parent for result in found.results for parent in result.path.resolve().parents}
+    others = [path for path in request.paths if path not in results and path.resolve() not in homes]
+    taken = write_records(others, request.source, request.output, request.k)
+    if not taken.records:
+        return found._replace(passed_over=[*found.passed_over, *taken.left_out]), []
+    mine = [path for path in folders if path not in taken.paths]
+    if len(mine) < len(folders):  # what those hold is known by now
+        found = collect(mine, [*request.files, *results], request.configs, details)
+    more = collect([], taken.records, details=details)
+    merged = Collected(
+        [*found.results, *more.results],
+        [*found.passed_over, *more.passed_over, *taken.left_out],
+        [*found.older, *more.older],
+    )
+    return merged, taken.records
 
 
 def _refused(boards: Sequence[Board], gates: Sequence[Gate]) -> bool:
@@ -207,16 +249,21 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 
 
 def _write(
-    request: ReportRequest, scored: Scored, notes: Sequence[str]
+    request: ReportRequest, scored: Scored, notes: Sequence[str], records: Sequence[Path]
 ) -> tuple[list[Path], dict[str, MissingExtraError]]:
     """Write the parts that were asked for; what an earlier report left of them is removed.
+
+    Args:
+        records: those that were written already.
 
     Returns:
         The files, and why parts are not among them.
     """
     from ..report.written import take_over
+    from ..results.samples import sample_file_of
 
     folder = request.output
+    sample_files = [one for one in map(sample_file_of, records) if one.is_file()]
     parts: dict[str, list[Path]] = {}
     lacking: dict[str, MissingExtraError] = {}
     try:
@@ -226,7 +273,7 @@ def _write(
                 parts[part] = _WRITERS[part](request, scored, notes)
             except MissingExtraError as error:
                 lacking[part] = error
-        removed = take_over(folder, parts)
+        removed = take_over(folder, {**parts, RECORDS: [*records, *sample_files]})
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
     if removed:

@@ -1,24 +1,25 @@
-"""`gpassk score`: G-Pass@k of responses, labels or counts of any program, or of a result once more."""
+"""`gpassk score`: G-Pass@k of samples of any program, or of a result once more."""
 
 from __future__ import annotations
 
-import json
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import as_threshold, as_whole
 from ..errors import InputError
 from ..metrics import SHOWN_THRESHOLDS
-from ..sources.finding import find_runs
+from ..sources.finding import FoundRun, find_runs, record_name
 from ..sources.rows import KINDS
 from ..sources.selection import Selection
 from ..sources.source import SOURCES, Reading, Run
 from ..unseen import printable
-from .files import write_file
+from .files import write_file, write_record
 from .judge_options import add_judge_options, chosen_judge
 from .options import add_several, listed, path, requested
 
@@ -32,6 +33,9 @@ examples:
   gpassk score labels.jsonl --k 4 8 16 --threshold 0.5 0.75 1  somebody else's verdicts
   gpassk score counts.jsonl.gz --also pass^k                   c of n, up to millions of questions
   gpassk score outputs/…/results/<model>/<dataset>.json --k 2 --first 24
+  gpassk score samples_aime_2026-11-21.jsonl logs/*.eval       files of other harnesses, docs/sources.md
+  gpassk score logs --judge both                               their verdicts and those of the rule
+  gpassk score table.csv --group-by problem                    a row a sample
   gpassk score outputs/old -o scores                           all old LiveMathBench runs of OpenCompass
 
 A row is a question, a JSON object a line:
@@ -43,6 +47,9 @@ Scores and intervals are in percent; docs/scoring.md says what they mean.
 """
 
 _POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
+BOTH = 'both'
+"""Of `--judge`: the verdicts that responses came with, beside those of a judge."""
+
 _ALSO = ('pass^k', 'avg@n', 'agreement')
 
 
@@ -51,12 +58,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument(
-        'file', metavar='FILE', help='JSON lines, also .gz, a result file, or files of --source'
+        'paths', nargs='+', metavar='PATH', help='files and folders of any program that --from names'
     )
     _add_metrics(parser)
     _add_choice(parser)
     add_judge_options(
-        parser, 'of responses: as for gpassk judge-agreement (default: rule)', 'keeps the verdicts'
+        parser,
+        'judges responses anew, as for gpassk judge-agreement; both: beside the verdicts that they have '
+        '(default: those, or the rule)',
+        'keeps the verdicts',
     )
     add = parser.add_argument
     add(
@@ -67,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='write a result record to OUT.json, the table to OUT.csv, or a record a run into a folder OUT',
     )
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
-    add('--name', metavar='MODEL', help='of -o: what the model is called (default: as FILE)')
+    add('--name', metavar='MODEL', help='of -o: what the model is called (default: as PATH)')
     add('--dataset', help='of -o: what the data set is called (default: samples)')
 
 
@@ -82,10 +92,14 @@ def _add_metrics(parser: ArgumentParser) -> None:
 
 def _add_choice(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add('--source', choices=list(SOURCES), help='what wrote FILE (default: as the file itself tells)')
+    wrote = 'what wrote them (default: as the files themselves tell)'
+    add('--from', '--source', dest='source', choices=list(SOURCES), help=wrote)
     add_several(parser, '--only', 'runs with one of these in <model>/<data set>', metavar='TEXT')
     add('--as', dest='kind', choices=list(KINDS), help='what to score, where there is more than one of these')
-    field = 'the field YOURS of FILE is what gpassk calls NAME, e.g. responses=output'
+    add('--group-by', metavar='NAME', help='of tables: the column that tells the questions apart')
+    least = 'the least number that is a verdict of correct (default: 1: partial credit is incorrect)'
+    add('--correct-from', type=float, default=1.0, metavar='VALUE', help=least)
+    field = 'the field YOURS of PATH is what gpassk calls NAME, e.g. responses=output'
     add_several(parser, '--field', field, type=_pair, metavar='NAME=YOURS')
     size = parser.add_mutually_exclusive_group()
     size.add_argument('--first', type=int, metavar='N', help='the first N samples of each question')
@@ -99,50 +113,65 @@ def _add_choice(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What `gpassk score` is asked to do; `judge_options` are those that were given."""
+    """What `gpassk score` is asked to do; `judge_options` are those that were given.
 
-    file: str
+    `both` has the judge's verdicts beside those that responses came with.
+    """
+
+    paths: Sequence[str]
     source: str | None
     reading: Reading
     only: Sequence[str]
     choices: Choices
     judge: Mapping[str, Any]
     judge_options: Sequence[str]
+    both: bool
     output: Path | None
     labelled_by: str | None
     name: str | None
     dataset: str | None
 
-    def names(self, run: Run) -> dict[str, str]:
+    def names(self, found: FoundRun) -> dict[str, str]:
         """Return what model and data set of a run are called in a record."""
-        return {
-            'model': self.name or run.model or Path(self.file).name.split('.')[0],
-            'dataset': self.dataset or run.dataset or 'samples',
-        }
+        given = {'model': self.name, 'dataset': self.dataset}
+        return {**found.names, **{key: name for key, name in given.items() if name}}
 
-    def target(self, run: Run) -> Path | None:
+    def target(self, found: FoundRun) -> Path | None:
         """Return where a run is written to."""
         if self.output is None or self.output.suffix:
             return self.output
-        return self.output / f'{"@".join(self.names(run).values())}.gpassk.json'.replace('/', '_')
+        return self.output / record_name(self.names(found))
+
+    def kind(self, run: Run) -> str:
+        """Return as what a run is scored.
+
+        Raises:
+            InputError: it does not hold what is asked for.
+        """
+        if self.choices.kind is None and self.judge_options and 'responses' in run.kinds:
+            return 'responses'
+        return run.kind(self.choices.kind)
 
 
 def run(arguments: Namespace) -> int:
     """Score, print the tables, write what was asked for; returns the exit code 0."""
     request = _request(arguments)
-    try:
-        found = [run for _, _, run in find_runs([request.file], request.reading, request.source).runs]
-        for number, one in enumerate(_chosen(found, request)):
-            print(end='\n' if number else '')
-            _score(request, one, f'{printable(one.name)}: ' if len(found) > 1 else '')
-    except InputError as error:
-        named = str(error).startswith(request.file)
-        raise error if named else InputError(f'{request.file}: {error}') from error
+    found = find_runs(request.paths, request.reading, request.source)
+    if found.passed_over:
+        shown = ', '.join(map(str, found.passed_over[:5])) + (', …' if len(found.passed_over) > 5 else '')
+        print(printable(f'passed over {len(found.passed_over)} files: {shown}'), file=sys.stderr)
+    for number, one in enumerate(_chosen(found.runs, request)):
+        print(end='\n' if number else '')
+        try:
+            _score_both(request, one) if request.both else _score(request, one)
+        except InputError as error:
+            named = one.place in str(error)
+            raise error if named else InputError(f'{one.place}: {error}') from error
     return 0
 
 
 def _request(arguments: Namespace) -> ScoreRequest:
-    """Return what is asked for; what can be refused before the file is opened is refused here."""
+    """Return what is asked for; what can be refused before a file is opened is refused here."""
     for name, values in (('k', arguments.k), ('--majority', arguments.majority)):
         for value in values:
             as_whole(name, value, 1, 100_000)
@@ -151,17 +180,38 @@ def _request(arguments: Namespace) -> ScoreRequest:
             as_whole(f'--{name}', getattr(arguments, name), 1, 1_000_000)
     for threshold in arguments.threshold:
         as_threshold(threshold)
+    if not 0 < arguments.correct_from < inf:
+        raise InputError(f'--correct-from {arguments.correct_from}: expected a number above 0')
     choices = _choices(arguments)
-    _check_output(arguments.output, arguments.file, choices)
+    _check_output(arguments, choices)
+    both = arguments.judge == BOTH
+    if both and arguments.kind:
+        raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
+    if both:
+        arguments.judge = 'llm' if arguments.model else None
     return requested(
         ScoreRequest,
         arguments,
-        reading=Reading(arguments.kind, dict(arguments.field), choices.selection.takes),
+        reading=_reading(arguments, choices, both),
         choices=choices,
-        judge=chosen_judge(arguments, f'{Path(arguments.file).stem}.verdicts'),
+        judge=chosen_judge(arguments, f'{Path(arguments.paths[0]).stem}.verdicts'),
         judge_options=[
             f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)
         ],
+        both=both,
+    )
+
+
+def _reading(arguments: Namespace, choices: Choices, both: bool) -> Reading:
+    """Return what is asked of the sources: texts are left out where nobody looks at them."""
+    anew = both or arguments.judge or arguments.kind == 'responses'
+    return Reading(
+        arguments.kind,
+        dict(arguments.field),
+        choices.selection.takes,
+        bool(anew or choices.keep or choices.votes),
+        arguments.correct_from,
+        arguments.group_by,
     )
 
 
@@ -194,9 +244,15 @@ def _uids(file: Path) -> set[str]:
     return uids
 
 
-def _check_output(output: Path | None, file: str, choices: Choices) -> None:
+def _check_output(arguments: Namespace, choices: Choices) -> None:
+    output: Path | None = arguments.output
     if output is None:
         return
+    if arguments.judge == BOTH and output.suffix != '.csv':
+        raise InputError(
+            f'-o {output} with --judge both: expected a name that ends in .csv, of the samples on which the '
+            'two differ; for a record choose whose verdicts it holds'
+        )
     if output.suffix not in {'.json', '.csv', ''}:
         raise InputError(
             f'-o {output}: expected a name that ends in .json (a record) or .csv (the table), or one without '
@@ -204,7 +260,7 @@ def _check_output(output: Path | None, file: str, choices: Choices) -> None:
         )
     if output.suffix and output.is_dir():
         raise InputError(f'-o {output} is a folder; give the name of a file')
-    if output.resolve() == Path(file).resolve():
+    if output.resolve() in {Path(path).resolve() for path in arguments.paths}:
         raise InputError(f'-o {output} would overwrite what is to be scored; give another name')
     if choices.keep and choices.settings.size is not None:
         raise InputError('-o OUT.json with --n: a record holds whole counts; use --first or no --n')
@@ -215,10 +271,10 @@ def _check_output(output: Path | None, file: str, choices: Choices) -> None:
         )
 
 
-def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
+def _chosen(found: Sequence[FoundRun], request: ScoreRequest) -> list[FoundRun]:
     """Return the runs to score, each of which gets a file of its own."""
-    runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
-    names = ', '.join(one.name or 'one without a name' for one in (runs or found)[:10])
+    runs = [one for one in found if not request.only or any(text in one.run.name for text in request.only)]
+    names = ', '.join(one.run.name or 'one without a name' for one in (runs or found)[:10])
     if not runs:
         raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     targets = [request.target(one) for one in runs]
@@ -230,43 +286,65 @@ def _chosen(found: Sequence[Run], request: ScoreRequest) -> list[Run]:
     return runs
 
 
-def _score(request: ScoreRequest, run: Run, name: str) -> None:
+def _score(request: ScoreRequest, found: FoundRun) -> None:
     """Score one run: print its table, and write it."""
     from ..judges.build import build_judge
-    from ..results.samples import sample_file_beside
     from ..sources.scored import score_run
     from ..sources.tables import described, scores_table
 
-    kind = run.kind(request.choices.kind)
-    _check_options(request, kind)
+    kind = request.kind(found.run)
+    _check_options(request, found, kind)
     with ExitStack() as stack:
         scored = score_run(
-            run,
+            found.run,
             kind,
             request.choices,
             lambda: stack.enter_context(closing(build_judge(dict(request.judge)))),
         )
-        print(f'{request.file}: {name}{_described(scored)}\n')
+        print(f'{_told(found)}{_described(scored)}\n')
         for text in described(scored.lines, scored.counts, scored.ballots, scored.settings):
             print(text)
-        target = request.target(run)
+        target = request.target(found)
         record, samples = None, None
         if request.choices.keep and target:
-            record, samples = scored.record(request.names(run), request.labelled_by, target.parent)
+            record, samples = scored.record(request.names(found), request.labelled_by, target.parent)
         for text in scored.remarks(record):
             print(printable(text))
     if target and record:
-        with sample_file_beside(target, record, samples):
-            write_file(target, json.dumps(record, ensure_ascii=False, indent=1) + '\n', make_folder=True)
+        write_record(target, record, samples)
     elif target:
         write_file(target, scores_table(scored.lines).to_csv(), make_folder=True)
 
 
-def _check_options(request: ScoreRequest, kind: str) -> None:
+def _score_both(request: ScoreRequest, found: FoundRun) -> None:
+    """Score one run by its own verdicts and by a judge: print both, and on which samples they differ."""
+    from ..judges.build import build_judge
+    from ..sources.both import both_judged, described_both, differing_table
+
+    if not {'labels', 'responses'} <= set(found.run.kinds):
+        raise InputError(
+            f'--judge both needs responses with verdicts, and there are {" and ".join(found.run.kinds)} alone'
+        )
+    with closing(build_judge(dict(request.judge))) as judge:
+        judged = both_judged(found.run, request.choices, judge)
+    print(f'{_told(found)}{_described(judged.theirs)}\n')
+    for text in described_both(judged):
+        print(printable(text, keep='\n'))
+    if request.output:
+        write_file(request.output, differing_table(judged).to_csv(), make_folder=True)
+
+
+def _check_options(request: ScoreRequest, found: FoundRun, kind: str) -> None:
     if kind != 'responses' and request.judge_options:
-        raise InputError(f'{request.judge_options[0]} goes with responses; {request.file} holds {kind}')
+        raise InputError(f'{request.judge_options[0]} goes with responses; {found.place} holds {kind}')
     if kind not in {'labels', 'counts'} and request.labelled_by:
-        raise InputError(f'--labelled-by goes with labels and counts; {request.file} holds {kind}')
+        raise InputError(f'--labelled-by goes with labels and counts; {found.place} holds {kind}')
+
+
+def _told(found: FoundRun) -> str:
+    """Return where a run is, what wrote it, and its name."""
+    parts = [found.place, found.run.written_by, found.run.name]
+    return printable(''.join(f'{part}: ' for part in parts if part))
 
 
 def _described(scored: Scored) -> str:
@@ -276,6 +354,8 @@ def _described(scored: Scored) -> str:
     of = f' of {len(counts.clusters[1])} problems' if counts.problems is not None else ''
     by = f', judged by {printable(scored.judge["name"], 60)}' if 'name' in scored.judge else ''
     kind = 'a result' if scored.kind == 'result' else scored.kind
+    if kind == 'labels' and 'responses' in scored.run.kinds:
+        kind = 'responses with verdicts, which count (--judge rule judges anew)'
     return f'{kind}; {len(counts)} questions{of}, n = {shown}, {counts.samples} samples{by}'
 
 

@@ -33,7 +33,7 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
         part: {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths}
         for part, paths in parts.items()
     }
-    kept = {**earlier, **now}
+    kept = {part: files for part, files in {**earlier, **now}.items() if files}
     names = {name for files in kept.values() for name in files}
     gone = (item for part in parts for item in earlier.get(part, {}).items())
     removed = [folder / name for name, sealed in gone if name not in names and _ours(folder, name, sealed)]

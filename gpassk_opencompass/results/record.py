@@ -198,7 +198,8 @@ def write_record(
         drawn = [one.state not in NOT_DRAWN for one in generations] or [True] * len(cut)
         whole = (~np.array(cut) & np.array(drawn))[rows]
         record['details']['completed'] = measures.of_completed(verdicts == '1', whole)
-    record['gpassk']['judge']['statistics'] = dict(judge.statistics())
+    if statistics := dict(judge.statistics()):
+        record['gpassk']['judge']['statistics'] = statistics
     return record
 
 

@@ -3,35 +3,57 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from loguru import logger
 
 from ..errors import InputError
-from .source import ROWS, SOURCES, Place, Reading, Run
+from .source import ROWS, SOURCES, TABLE, Place, Reading, Run
 
+_TABLES = ('.csv', '.tsv')
 _ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv', '.gz', '.zst')
 """What the names of files end in that are looked at in a folder."""
 
 
+class FoundRun(NamedTuple):
+    """A run, the name of its source, and the file or folder that holds it."""
+
+    run: Run
+    source: str
+    place: str
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return what its model and its data set are called in a record."""
+        return {
+            'model': self.run.model or Path(self.place).name.split('.')[0],
+            'dataset': self.run.dataset or 'samples',
+        }
+
+
 class Found(NamedTuple):
-    """What was found.
+    """What was found; `passed_over` are files in folders that no source recognises."""
 
-    runs: of each its source's name and what was given, in the order of the places.
-    passed_over: files in folders that no source recognises.
-    """
-
-    runs: list[tuple[str, str, Run]]
+    runs: list[FoundRun]
     passed_over: list[Path]
+
+
+def record_name(names: Mapping[str, str]) -> str:
+    """Return what the file with the record of a run is called.
+
+    >>> record_name({'model': 'Qwen/Qwen3-8B', 'dataset': 'aime'})
+    'Qwen_Qwen3-8B@aime.gpassk.json'
+    """
+    return f'{names["model"]}@{names["dataset"]}.gpassk.json'.replace('/', '_')
 
 
 def find_runs(paths: Sequence[str | os.PathLike[str]], reading: Reading, source: str | None = None) -> Found:
     """Return the runs of files and folders.
 
     A folder is read as a whole by the source that recognises it; else its files and folders are looked at
-    one by one.
+    one by one, but for hidden ones.
 
     Args:
         paths: what somebody gave.
@@ -46,29 +68,30 @@ def find_runs(paths: Sequence[str | os.PathLike[str]], reading: Reading, source:
     for path in paths:
         for name, place in _recognised(Place(path), source, passed_over):
             places.setdefault(name, []).append(place)
-    runs = []
-    for name, of_source in places.items():
-        runs += [(name, given, run) for given, run in _read(name, of_source, reading)]
+    runs = [run for name, of_source in places.items() for run in _read(name, of_source, reading)]
     return Found(runs, passed_over)
 
 
-def _read(name: str, places: Sequence[Place], reading: Reading) -> Iterator[tuple[str, Run]]:
+def _read(name: str, places: Sequence[Place], reading: Reading) -> Iterator[FoundRun]:
     source = SOURCES[name]()
     read_all = getattr(source, 'read_all', None)
     if read_all and len(places) > 1:
-        given = os.path.commonpath([place.name for place in places]) or '.'
-        yield from ((given, run) for run in read_all(places, reading))
+        folder = os.path.commonpath([place.path.resolve().parent for place in places])
+        shown = os.path.relpath(folder)
+        yield from (FoundRun(run, name, shown) for run in read_all(places, reading))
         return
     for place in places:
-        yield from ((place.name, run) for run in source.read(place, reading))
+        yield from (FoundRun(run, name, place.name) for run in source.read(place, reading))
 
 
 def _recognised(place: Place, wanted: str | None, passed_over: list[Path]) -> Iterator[tuple[str, Place]]:
     """Return the source of what somebody gave, or of what is in it."""
+    if not place.path.exists():
+        raise InputError(f'{place.name} is neither a file nor a folder')
     if not place.path.is_dir():
         yield wanted or detected(place), place
         return
-    found = list(_in_folder(place, wanted, passed_over))
+    found = list(_in_folder(place, wanted, passed_over, set()))
     if not found and wanted:
         found = [(wanted, place)]  # it says what it expects
     if not found:
@@ -80,7 +103,12 @@ def _recognised(place: Place, wanted: str | None, passed_over: list[Path]) -> It
     yield from found
 
 
-def _in_folder(place: Place, wanted: str | None, passed_over: list[Path]) -> Iterator[tuple[str, Place]]:
+def _in_folder(
+    place: Place, wanted: str | None, passed_over: list[Path], seen: set[Path]
+) -> Iterator[tuple[str, Place]]:
+    if (path := place.path.resolve()) in seen:  # by a link, perhaps to a folder above
+        return
+    seen.add(path)
     names = _names(place)
     if found := [name for name in names if wanted in (None, name)]:
         yield _only(place, found), place
@@ -88,8 +116,8 @@ def _in_folder(place: Place, wanted: str | None, passed_over: list[Path]) -> Ite
         passed_over.append(place.path)
     else:
         for entry in sorted(place.path.iterdir()):
-            if entry.is_dir() or entry.name.endswith(_ENDINGS):
-                yield from _in_folder(Place(entry), wanted, passed_over)
+            if not entry.name.startswith('.') and (entry.is_dir() or entry.name.endswith(_ENDINGS)):
+                yield from _in_folder(Place(entry), wanted, passed_over, seen)
 
 
 def detected(place: Place) -> str:
@@ -102,18 +130,20 @@ def detected(place: Place) -> str:
 
     if found := _names(place):
         return _only(place, found)
-    return 'result' if is_named_as_result(place.path) else ROWS
+    if is_named_as_result(place.path):
+        return 'result'
+    return TABLE if place.path.name.removesuffix('.gz').endswith(_TABLES) else ROWS
 
 
 def _names(place: Place) -> list[str]:
-    """Return the names of the sources that recognise a place."""
+    """Return the names of the sources that recognise a place: of programs, or that of tables."""
     found = []
     for name, source in SOURCES.each():
         if isinstance(source, InputError):
             logger.warning(f'passed over: {source}')
-        elif name != ROWS and source().recognises(place):
+        elif name not in (ROWS, TABLE) and source().recognises(place):
             found.append(name)
-    return found
+    return found or ([TABLE] if not place.path.is_dir() and SOURCES[TABLE]().recognises(place) else [])
 
 
 def _only(place: Place, names: Sequence[str]) -> str:

@@ -27,9 +27,9 @@ from ..results.read import read
 from ..results.record import SYMBOLS
 from ..scoring import Scored, score_samples
 from ..sweep.computed import fixed_seeds
+from .judged import samples_of, seen_from
 from .opencompass import EVALUATOR_CLASS, OldRun, read_questions
 from .opencompass_questions import Questions, questions_in
-from .scored import samples_of, seen_from
 
 COPIES = 'NOT INDEPENDENT'
 """Begins what speaks against n samples being n samples; no judge can mend that."""

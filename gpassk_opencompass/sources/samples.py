@@ -201,24 +201,17 @@ def _seen(sample: Sample, texts: bool, before: Sequence[_Seen]) -> _Seen:
         return _Seen(sample, text)
     told = sample.generation
     rare = told.state or told.finish_reason == CUT_OFF
+    end = Generation(told.finish_reason, state=told.state) if rare else _USUAL
     first = before[0].sample if before else sample
-    kept = Sample(
-        first.uid,
-        first.question,
-        first.reference,
-        verdict=sample.verdict,
-        replica=sample.replica,
-        generation=Generation(told.finish_reason, state=told.state) if rare else _USUAL,
-        split=first.split,
-        language=first.language,
-        problem=first.problem,
-        path=sample.path,
-        row=sample.row,
-    )
-    return _Seen(kept, text)
+    # Texts of the first one for all, so that those of the others are forgotten.
+    (uid, question, reference), group = first[:3], first[8:11]
+    shared = uid, question, reference, None, sample.verdict, sample.replica, None, end
+    return _Seen(Sample(*shared, *group, sample.path, sample.row), text)
 
 
 def _check_alike(first: Sample, other: Sample) -> None:
+    if first[1:3] == other[1:3] and first[8:11] == other[8:11]:
+        return
     for name in ('reference', 'question', 'split', 'language', 'problem'):
         one, two = getattr(first, name), getattr(other, name)
         if one != two:

@@ -158,6 +158,7 @@ class Reading:
         texts: whether anybody looks at responses that come with verdicts; a source may leave them out
             otherwise, and so read a file that does not fit into memory.
         correct_from: the least number that is a verdict of correct.
+        group_by: of tables: the column that tells the questions apart.
     """
 
     kind: str | None = None
@@ -165,6 +166,7 @@ class Reading:
     takes: Callable[[About], bool] = lambda about: True
     texts: bool = True
     correct_from: float = 1.0
+    group_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -240,14 +242,15 @@ class Source(Protocol):
         """
 
 
-ROWS = 'rows'
-"""The source of files that no other one recognises."""
+ROWS, TABLE = 'rows', 'table'
+"""The sources of files that no source of a program recognises."""
 
 SOURCES: Registry[Callable[[], Source]] = Registry(
     'gpassk_opencompass.sources',
     'source',
     {
         ROWS: 'gpassk_opencompass.sources.rows:Rows',
+        TABLE: 'gpassk_opencompass.sources.table:SampleTable',
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
         'lm-eval': 'gpassk_opencompass.sources.lm_eval:LmEval',
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',

@@ -63,7 +63,7 @@ def total_table(lines: Sequence[Line], noted: list[str]) -> Table:
     for line in total:
         rerun = None if line.rerun is None else f'± {100 * NORMAL * line.rerun:.1f}'
         bounds = f'{100 * line.bounds[0]:.2f} … {100 * line.bounds[1]:.2f}' if line.bounds else None
-        interval = _cell(line)._replace(value='', more='') if line.interval else None
+        interval = score_cell(line)._replace(value='', more='') if line.interval else None
         table.add(line.metric, _score(line), interval, rerun, *([bounds] if bounded else []))
     return table
 
@@ -74,12 +74,12 @@ def groups_table(lines: Sequence[Line], metrics: Sequence[str], noted: list[str]
     questions = {line.group: line.questions for line in lines}
     table = Table('groups', ['group', 'questions', *(Column(name, 'left') for name in metrics)], notes=noted)
     for group in dict.fromkeys(line.group for line in lines):
-        cells = [_cell(found[group, metric]) for metric in metrics]
+        cells = [score_cell(found[group, metric]) for metric in metrics]
         table.add(printable(group, 60), questions[group], *cells)
     return table
 
 
-def _cell(line: Line) -> Cell:
+def score_cell(line: Line) -> Cell:
     rerun = '' if line.rerun is None else f'± {100 * NORMAL * line.rerun:.1f}'
     found = line.interval
     if found is None or found.refused:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import mapping
-from ..replicas import describe_replicas
+from ..replicas import describe_looks
 from ..results.record import Measures, Questions, counts_record, versions_with, write_record
 from ..results.samples import WORDS, SampleColumns, sample_columns
 from .source import Counted, Sampled
 
 if TYPE_CHECKING:
-    from .scored import Judged
+    from .judged import Judged
 
 _OF_SAMPLES = (
     *('unjudged_reasons', 'undecided_reasons', 'origins', 'hedged', 'unboxed', 'unanswered'),
@@ -128,13 +128,13 @@ def _of_judged(
         answers,
         judged.judge,
         generations,
-        judged.looks,
+        judged.unfinished,
         **judged.counts(),
-        replicas=describe_replicas(judged.texts, columns.rows),
+        replicas=describe_looks(judged.looks, columns.rows),
         **more,
     )
     told: SampleColumns = {
-        'response_characters': [len(text) for text in judged.texts],
+        'response_characters': [look.length for look in judged.looks],
         'reasoning_characters': [response.reasoning_characters for response in judged.responses],
         **known,
     }

@@ -1,0 +1,258 @@
+"""Tables with a row a sample: CSV, TSV, JSON lines, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
+from typing import IO, Any
+
+from ..errors import InputError
+from ..json_lines import JsonRows
+from ..results.health import Generation
+from .samples import Notes, Sample, questions_of
+from .source import Place, Reading, Run
+
+FIELDS = {
+    'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
+    'question': ('question', 'prompt', 'query', 'input', 'problem'),
+    'problem': ('problem', 'problem_id', 'cluster'),
+    'reference': ('reference', 'gold', 'ground_truth', 'gt', 'target', 'expected_answer', 'answer'),
+    'response': ('response', 'output', 'completion', 'generation', 'text'),
+    'correct': ('correct', 'is_correct', 'verdict', 'label', 'acc', 'accuracy', 'score'),
+    'answer': ('answer', 'final_answer', 'pred', 'prediction', 'extracted_answer', 'parsed_answer'),
+    'replica': ('replica', 'sample', 'sample_index', 'repeat', 'epoch'),
+    'split': ('split', 'subset', 'category'),
+    'language': ('language', 'lang'),
+    'model': ('model', 'model_name'),
+    'dataset': ('dataset', 'benchmark', 'task'),
+    'finish_reason': ('finish_reason', 'stop_reason'),
+    'output_tokens': ('output_tokens', 'completion_tokens'),
+    'prompt_tokens': ('prompt_tokens', 'input_tokens'),
+    'reasoning_tokens': ('reasoning_tokens',),
+    'seconds': ('seconds', 'latency'),
+    'state': ('state',),
+}
+"""What a column holds → the names that it may have; of two keys the first takes a name that both know."""
+
+_PARQUET = b'PAR1'
+_LONGEST_CELL = 2**30
+_BATCH = 4096
+_JUDGED, _TO_JUDGE = 'correct', ('question', 'reference', 'response')
+_UNTOLD = Generation()
+_TOLD = ('finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens', 'seconds', 'state')
+
+Cells = Mapping[str, Any]
+"""Column → value of a row; of a CSV file all are texts, '' where there is none."""
+
+
+class SampleTable:
+    """The source of tables with a row a sample; what a column holds, its name says."""
+
+    def recognises(self, place: Place) -> bool:
+        """Whether a file has a row a sample: what tells its question, and a verdict or a response."""
+        try:
+            columns, row = _first(place)
+            names = _names(columns, Reading())
+        except InputError:
+            return False
+        scalars = {key for key, name in names.items() if not isinstance(row[name], (list, dict))}
+        asked, judged = {'uid', 'question'} & scalars, {_JUDGED} & scalars
+        return bool(asked and (judged or scalars.issuperset(_TO_JUDGE)) and not {'n', 'c'} <= set(columns))
+
+    def read(self, place: Place, reading: Reading) -> list[Run]:
+        """Return a run for each model and data set that the table names, or the only one."""
+        columns, _ = _first(place)
+        names = _names(columns, reading)
+        _check(place, columns, names)
+        of_run = [key for key in ('model', 'dataset') if key in names]
+        keys = [names[key] for key in of_run]
+        found = (
+            dict.fromkeys(tuple(map(_text, map(row.get, keys))) for _, row in _rows(place, keys))
+            if keys
+            else [()]
+        )
+        return [_run(place, names, dict(zip(of_run, values, strict=True)), reading) for values in found]
+
+
+def _names(columns: Sequence[str], reading: Reading) -> dict[str, str]:
+    """Return which column holds what: a key of `FIELDS` → its name."""
+    if unknown := sorted(set(reading.fields) - set(FIELDS)):
+        raise InputError(f'{unknown[0]!r} is no field of a table; expected one of {", ".join(FIELDS)}')
+    if absent := [name for name in reading.fields.values() if name not in columns]:
+        raise InputError(f'there is no column {absent[0]!r}; there is {", ".join(columns)}')
+    found = dict(reading.fields)
+    if reading.group_by:
+        found['uid'] = reading.group_by
+    for key, spellings in FIELDS.items():
+        free = [name for name in spellings if name in columns and name not in found.values()]
+        if key not in found and free:
+            found[key] = free[0]
+    if 'uid' not in found and 'question' in found:
+        found['uid'] = found['question']
+    return found
+
+
+def _check(place: Place, columns: Sequence[str], names: Mapping[str, str]) -> None:
+    there = f'{place.name} has the columns {", ".join(columns)}'
+    if 'uid' not in names or names['uid'] not in columns:
+        raise InputError(f'{there}; say which tells the questions apart: --group-by NAME')
+    if _JUDGED not in names and not set(_TO_JUDGE) <= set(names):
+        lacking = [key for key in _TO_JUDGE if key not in names]
+        raise InputError(
+            f'{there}; expected verdicts ({", ".join(FIELDS[_JUDGED])}), or question, reference and '
+            f'response; there is no {lacking[0]}: --field {lacking[0]}=NAME says which it is'
+        )
+
+
+def _run(place: Place, names: Mapping[str, str], of_run: Mapping[str, str], reading: Reading) -> Run:
+    judged = _JUDGED in names
+    kinds = ['labels'] * judged + ['responses'] * (set(_TO_JUDGE) <= set(names))
+    notes = Notes(reading)
+    return Run(
+        tuple(kinds),
+        questions_of(_samples(place, names, of_run, notes), reading, notes),
+        of_run.get('model', ''),
+        of_run.get('dataset', ''),
+        {'name': f'column {names[_JUDGED]}'} if judged else {},
+        where=place.row,
+        remarks=notes,
+        written_by='a table with a row a sample',
+    )
+
+
+def _samples(
+    place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
+) -> Iterator[Sample]:
+    for number, row in _rows(place, list(dict.fromkeys(names.values()))):
+        if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
+            continue
+        cells = {key: row.get(name) for key, name in names.items()}
+        try:
+            yield _sample(place, number, cells, notes)
+        except InputError as error:
+            raise InputError(f'{_where(place, number)}: {error}') from error
+
+
+def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
+    """Return what a row says; `cells` has an entry for each key of `FIELDS` that the table has."""
+    response, answer = cells.get('response'), cells.get('answer')
+    told = [key for key in _TOLD if key in cells]
+    uid = _text(cells['uid'])
+    if not uid:
+        raise InputError('nothing tells the question of this row: its key is empty')
+    return Sample(
+        uid,
+        _text(cells.get('question')),
+        _text(cells.get('reference')),
+        None if response is None else _text(response),
+        notes.verdict(_value(cells[_JUDGED])) if _JUDGED in cells else '',
+        _replica(_value(cells['replica'])) if 'replica' in cells else None,
+        None if answer is None else _text(answer),
+        Generation.from_json({key: _value(cells[key]) for key in told}) if told else _UNTOLD,
+        _text(cells['split']) if 'split' in cells else '',
+        _text(cells['language']) if 'language' in cells else '',
+        (_text(cells['problem']) or None) if 'problem' in cells else None,
+        place.path,
+        number,
+    )
+
+
+def _text(value: object) -> str:
+    """Return a cell as text: '' where there is nothing, a whole number without a point."""
+    if type(value) is str:
+        return value
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return ''
+    if isinstance(value, (list, dict, bytes)):
+        raise InputError(f'a cell holds a {type(value).__name__}, {value!r:.60}; expected a text or a number')
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _value(cell: object) -> object:
+    """Return the number that a text is; None for an empty one, anything else as it is."""
+    if type(cell) is not str:
+        return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell or None
+    return int(number) if number.is_integer() else number
+
+
+def _replica(value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InputError(f'{value!r:.40} is no number of a sample; expected 0, 1, 2, … or 1, 2, 3, …')
+
+
+def _first(place: Place) -> tuple[list[str], Cells]:
+    """Return the columns of a table and its first row.
+
+    Raises:
+        InputError: it is none, or has no row.
+    """
+    for _, row in _rows(place, None):
+        return list(row), row
+    raise InputError(f'{place.name} is empty; expected a table with a row a sample')
+
+
+def _where(place: Place, number: int) -> str:
+    return f'{place.name}, row {number}'
+
+
+def _rows(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
+    """Return the rows of a table with their numbers: of lines in JSON, else from 1 after the header.
+
+    Args:
+        columns: those that are read, of a format that allows it; None: all.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if place.head[:4] == _PARQUET:
+        return _of_parquet(place, columns)
+    ending = ''.join(place.path.suffixes[-2:]).removesuffix('.gz')
+    if ending.endswith(('.csv', '.tsv')):
+        return _of_csv(place, '\t' if ending.endswith('.tsv') else ',')
+    return iter(JsonRows(place.path))
+
+
+def _of_parquet(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(place.path) as file:
+            batches = file.iter_batches(_BATCH, columns=columns)
+            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
+    except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:
+        raise InputError(f'{place.name} cannot be read as Parquet: {error}') from error
+
+
+def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
+    csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with _opened(place) as file:
+            rows = csv.reader(file, delimiter=delimiter, strict=True)
+            header = next(rows, [])
+            if len(set(header)) < len(header):
+                raise InputError(f'{place.name}: two columns have one name: {", ".join(header)}')
+            for number, row in enumerate(rows, 1):
+                if row and len(row) != len(header):
+                    raise InputError(
+                        f'{_where(place, number)} has {len(row)} cells and the header {len(header)}; is the '
+                        'file still being written, or a text with commas without quotes?'
+                    )
+                if row:
+                    yield number, dict(zip(header, row, strict=True))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f'{place.name} cannot be read as a table: {error}') from error
+
+
+def _opened(place: Place) -> IO[str]:
+    if place.path.suffix == '.gz':
+        return gzip.open(place.path, 'rt', encoding='utf-8-sig', newline='')
+    return place.path.open(encoding='utf-8-sig', newline='')

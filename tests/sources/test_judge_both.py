@@ -1,0 +1,151 @@
+"""`gpassk score --judge both`, several paths at once, and reports of files of other programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.results.read import read
+
+
+def write_samples(path: Path, verdicts: dict[str, str], said: dict[str, str]) -> Path:
+    """A line a sample: of each question the verdicts that came along, and whether the text is right."""
+    rows: list[dict[str, Any]] = [
+        {
+            'uid': uid,
+            'question': f'What is {uid}?',
+            'reference': uid,
+            'response': f'Sample {place} of {uid}: \\boxed{{{uid if said[uid][place] == "1" else "none"}}}',
+            'correct': {'1': True, '0': False, '?': None}[verdict],
+        }
+        for uid, symbols in verdicts.items()
+        for place, verdict in enumerate(symbols)
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    return path
+
+
+THEIRS = {'12': '1100', '34': '11?0'}
+ANEW = {'12': '1110', '34': '1111'}
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip('|').split('|')]
+
+
+def test_both_verdicts_stand_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores of both, how often they agree, and each sample on which they differ."""
+    file = write_samples(tmp_path / 's.jsonl', THEIRS, ANEW)
+    out = tmp_path / 'differ.csv'
+    assert main(['score', str(file), '--judge', 'both', '--k', '2', '-o', str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [accuracy] = [cells(line) for line in lines if line.startswith('| accuracy')]
+    assert accuracy[1].startswith('50.00')
+    assert accuracy[2].startswith('87.50')
+    assert accuracy[3] == '+37.50'
+    crossed = {
+        cells(line)[0]: cells(line)[1:]
+        for line in lines
+        if line.startswith(('| correct', '| incorr', '| unj'))
+    }
+    assert crossed == {
+        'correct': ['4', '0', '0'],
+        'incorrect': ['2', '1', '0'],
+        'unjudged': ['1', '0', '0'],
+    }
+    with out.open(encoding='utf-8', newline='') as table:
+        differing = [(row['question'], int(row['sample']), row['rule']) for row in csv.DictReader(table)]
+    expected = [
+        (uid, place)
+        for uid, symbols in THEIRS.items()
+        for place, symbol in enumerate(symbols)
+        if symbol != ANEW[uid][place]
+    ]
+    assert differing == [(uid, place, 'correct') for uid, place in expected]
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        (['-o', 'x.json'], 'with --judge both: expected a name that ends in .csv'),
+        (['--as', 'labels'], 'leave out --as labels'),
+    ],
+    ids=['record', 'kind'],
+)
+def test_what_both_cannot_do_is_refused(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before anything is judged."""
+    monkeypatch.chdir(tmp_path)
+    write_samples(tmp_path / 's.jsonl', THEIRS, ANEW)
+    assert main(['score', 's.jsonl', '--judge', 'both', '--k', '2', *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_both_needs_verdicts_and_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels alone have nothing to judge."""
+    (tmp_path / 'l.jsonl').write_text('{"correct": [true, false]}\n', encoding='utf-8')
+    assert main(['score', str(tmp_path / 'l.jsonl'), '--judge', 'both', '--k', '2']) == 2
+    assert '--judge both needs responses with verdicts, and there are labels alone' in capsys.readouterr().err
+
+
+def test_several_paths_are_scored_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder, a file, and what no source recognises, which is named."""
+    one = write_samples(tmp_path / 'one' / 'a.jsonl', THEIRS, ANEW)
+    other = write_samples(tmp_path / 'b.jsonl', ANEW, ANEW)
+    (tmp_path / 'one' / 'notes.json').write_text('{"mood": "good"}', encoding='utf-8')
+    assert main(['score', str(one.parent), str(other), '--k', '2', '-o', str(tmp_path / 'records')]) == 0
+    captured = capsys.readouterr()
+    assert f'passed over 1 files: {tmp_path / "one" / "notes.json"}' in captured.err
+    found = {path.name: read(path).counts.tolist() for path in (tmp_path / 'records').glob('*.json')}
+    assert found == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
+
+
+def test_a_folder_without_any_such_file_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the names of the sources."""
+    (tmp_path / 'notes.json').write_text('{"mood": "good"}', encoding='utf-8')
+    assert main(['score', str(tmp_path)]) == 2
+    assert 'holds no file that one of the sources recognises' in capsys.readouterr().err
+
+
+def test_a_report_takes_files_of_other_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record of each is written below the report, and the next report without them takes it away."""
+    one = write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
+    write_samples(tmp_path / 'logs' / 'b.jsonl', ANEW, ANEW)
+    report = tmp_path / 'report'
+    assert main(['report', str(tmp_path / 'logs'), '-o', str(report), '--only', 'tables', '--k', '2']) == 0
+    out = capsys.readouterr().out
+    records = {path.name: read(path).counts.tolist() for path in (report / 'records').glob('*.json')}
+    assert records == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
+    [a, b] = [cells(line) for line in out.splitlines() if cells(line)[0] in ('a', 'b') and '[a]' in line]
+    assert b[2] > a[2]
+    assert main(['report', str(one), '-o', str(report), '--only', 'tables', '--k', '2']) == 0
+    assert sorted(path.name for path in (report / 'records').iterdir()) == [
+        'a@samples.gpassk.json',
+        'a@samples.gpassk.samples.parquet',
+    ]
+
+
+def test_a_report_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run whose questions have different numbers of samples is no row; the others are."""
+    write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
+    write_samples(tmp_path / 'logs' / 'b.jsonl', {'12': '110', '34': '1110'}, ANEW)
+    code = main(['report', str(tmp_path / 'logs'), '-o', str(tmp_path / 'r'), '--only', 'tables', '--strict'])
+    captured = capsys.readouterr()
+    assert code == 1
+    assert 'different numbers of samples, from 3 to 4' in captured.err
+    assert [path.name for path in (tmp_path / 'r' / 'records').glob('*.json')] == ['a@samples.gpassk.json']

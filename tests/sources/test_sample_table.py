@@ -1,0 +1,248 @@
+"""Tables with a row a sample: CSV, TSV, JSON lines, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+from fractions import Fraction
+from math import ceil, comb
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.results.read import read
+
+N, QUESTIONS = 4, 6
+
+
+def truth(chance: random.Random) -> dict[str, list[bool]]:
+    """Question → which of its samples are right."""
+    return {f'q{number}': [chance.random() < 0.6 for _ in range(N)] for number in range(QUESTIONS)}
+
+
+def rows_of(known: dict[str, list[bool]], chance: random.Random) -> list[dict[str, Any]]:
+    """A row a sample, in any order."""
+    rows = [
+        {
+            'id': uid,
+            'question': f'What is {uid[1:]} + {uid[1:]}?',
+            'answer': str(2 * int(uid[1:])),
+            'output': f'It is, "clearly",\n\\boxed{{{2 * int(uid[1:]) if right else -1}}}. Sample {place}.',
+            'is_correct': right,
+            'sample': place,
+            'output_tokens': 10 + place,
+            'finish_reason': 'length' if place == 3 else 'stop',
+        }
+        for uid, verdicts in known.items()
+        for place, right in enumerate(verdicts)
+    ]
+    chance.shuffle(rows)
+    return rows
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """In the format that the name says."""
+    if path.suffix == '.parquet':
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    elif '.jsonl' in path.name:
+        path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    else:
+        file = io.StringIO(newline='')
+        table = csv.DictWriter(file, list(rows[0]), delimiter='\t' if path.suffix == '.tsv' else ',')
+        table.writeheader()
+        table.writerows(rows)
+        content = file.getvalue().encode()
+        path.write_bytes(gzip.compress(content) if path.suffix == '.gz' else content)
+    return path
+
+
+def g_pass(counts: list[int], n: int, k: int, threshold: float) -> float:
+    """In percent, of exact rationals."""
+    least = max(ceil(threshold * k), 1)
+    shares = [
+        sum(Fraction(comb(c, j) * comb(n - c, k - j), comb(n, k)) for j in range(least, k + 1))
+        for c in counts
+    ]
+    return float(100 * sum(shares) / len(shares))
+
+
+@pytest.mark.parametrize('name', ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.parquet'])
+def test_a_table_is_recognised_and_scored(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the order of its rows; the record has answers, ends and tokens of each sample."""
+    chance = random.Random(name)
+    known = truth(chance)
+    table = write_table(tmp_path / name, rows_of(known, chance))
+    out = tmp_path / 'out.json'
+    assert main(['score', str(table), '--k', '2', '4', '-o', str(out)]) == 0
+    told = capsys.readouterr().out
+    assert 'a table with a row a sample' in told
+    assert 'judged by column is_correct' in told
+    result = read(out)
+    counts = dict(zip(result.uids, result.counts.tolist(), strict=True))
+    assert counts == {uid: sum(verdicts) for uid, verdicts in known.items()}
+    for threshold in (0.5, 1.0):
+        expected = g_pass([sum(one) for one in known.values()], N, 4, threshold)
+        assert result.record[f'G-Pass@4_{threshold}'] == pytest.approx(expected, abs=1e-9)
+    assert result.samples is not None
+    assert dict(zip(result.uids, result.samples.verdicts(), strict=True)) == {
+        uid: ''.join('01'[right] for right in verdicts) for uid, verdicts in known.items()
+    }
+    assert list(result.samples.column('output_tokens') or ()) == [10, 11, 12, 13] * QUESTIONS
+    assert result.block['truncated'] == QUESTIONS
+    answers = result.samples.by_question('answer') or []
+    assert {uid: list(said) for uid, said in zip(result.uids, answers, strict=True)} == {
+        uid: [str(2 * int(uid[1:])) if right else '-1' for right in verdicts]
+        for uid, verdicts in known.items()
+    }
+
+
+def test_without_verdicts_responses_are_judged(tmp_path: Path) -> None:
+    """By the rule; a column of final answers beside the reference is no verdict."""
+    chance = random.Random(3)
+    known = truth(chance)
+    rows = [
+        {key: row[key] for key in ('id', 'question', 'answer', 'output')} for row in rows_of(known, chance)
+    ]
+    out = tmp_path / 'out.json'
+    assert main(['score', str(write_table(tmp_path / 't.csv', rows)), '-o', str(out)]) == 0
+    result = read(out)
+    assert dict(zip(result.uids, result.counts.tolist(), strict=True)) == {
+        uid: sum(verdicts) for uid, verdicts in known.items()
+    }
+    assert result.judge['name'] == 'rule'
+
+
+def test_a_table_with_models_is_a_run_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Model and data set stand in columns; each run gets a record."""
+    chance = random.Random(4)
+    truths = {model: truth(chance) for model in ('a', 'b')}
+    rows = [{**row, 'model': model} for model, known in truths.items() for row in rows_of(known, chance)]
+    chance.shuffle(rows)
+    table = write_table(tmp_path / 't.parquet', rows)
+    assert main(['score', str(table), '-o', str(tmp_path / 'records')]) == 0
+    capsys.readouterr()
+    for model, known in truths.items():
+        result = read(tmp_path / 'records' / f'{model}@samples.gpassk.json')
+        assert dict(zip(result.uids, result.counts.tolist(), strict=True)) == {
+            uid: sum(verdicts) for uid, verdicts in known.items()
+        }
+
+
+@pytest.mark.parametrize(
+    'options', [[], ['--majority', '3'], ['-o', 'out.json']], ids=['scores', 'votes', 'record']
+)
+def test_what_is_odd_is_said(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Partial credit, NaN, no verdict, rewards: each is counted, and none is silently wrong or right."""
+    monkeypatch.chdir(tmp_path)
+    verdicts = [1, 0.5, 'nan', '', 2.5, 0, 1, 1]
+    rows = [
+        {'uid': f'q{place // 4}', 'output': f'text {place}', 'answer': '1', 'question': '?', 'acc': value}
+        for place, value in enumerate(verdicts)
+    ]
+    write_table(tmp_path / 't.csv', rows)
+    assert main(['score', 't.csv', '--k', '2', *options]) == 0
+    out = capsys.readouterr().out
+    assert '1 verdicts are partial credit, below 1, and count as incorrect' in out
+    assert '1 verdicts are NaN' in out
+    assert '1 verdicts are numbers above 1 and count as correct' in out
+    assert '2 of 8 samples are unjudged' in out
+    assert main(['score', 't.csv', '--k', '2', '--correct-from', '0.5', *options]) == 0
+    out = capsys.readouterr().out
+    assert 'partial credit' not in out
+
+
+def test_samples_of_different_number_need_a_choice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody fills in what is missing."""
+    rows = [{'uid': 'a', 'correct': True}] * 3 + [{'uid': 'b', 'correct': False}] * 2
+    table = str(write_table(tmp_path / 't.csv', rows))
+    assert main(['score', table, '--k', '2']) == 2
+    assert 'the questions have different numbers of samples, from 2 to 3' in capsys.readouterr().err
+    assert main(['score', table, '--k', '2', '--n', '2']) == 0
+
+
+def test_copies_are_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where nobody looks at the texts."""
+    rows = [
+        {
+            'uid': f'q{place // 4}',
+            'output': f'text {place // 4} ' * 40,
+            'answer': '1',
+            'question': '?',
+            'acc': 1,
+        }
+        for place in range(16)
+    ]
+    assert main(['score', str(write_table(tmp_path / 't.jsonl', rows)), '--k', '2']) == 0
+    assert 'all n = 4 responses are one text for 4 of 4 questions' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ('rows', 'message'),
+    [
+        ([{'uid': 'a', 'correct': 'maybe'}], "row 1: 'maybe' is no verdict"),
+        ([{'uid': '', 'correct': True}], 'row 1: nothing tells the question of this row'),
+        ([{'uid': 'a', 'correct': True, 'replica': 0}] * 2, "sample 0 of 'a' is there twice"),
+        ([{'uid': 'a', 'correct': True, 'replica': 'x'}], "row 1: 'x' is no number of a sample"),
+        (
+            [{'uid': 'a', 'correct': True, 'gold': '1'}, {'uid': 'a', 'correct': True, 'gold': '2'}],
+            "the samples of 'a' have different references, '1' and '2'",
+        ),
+        ([{'uid': 'a', 'colour': 'red'}], 'has the columns uid, colour; expected verdicts'),
+        ([{'name': 'a', 'correct': True}], 'say which tells the questions apart: --group-by NAME'),
+    ],
+    ids=['verdict', 'no key', 'twice', 'replica', 'reference', 'nothing to score', 'no question'],
+)
+def test_what_cannot_be_scored_is_refused(
+    rows: list[dict[str, Any]], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line that names the row."""
+    assert main(['score', str(write_table(tmp_path / 't.csv', rows)), '--k', '1']) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count('\n') == 1
+
+
+def test_any_column_may_tell_the_questions(tmp_path: Path) -> None:
+    """Or the text of the question, where no other does."""
+    rows = [{'name': name, 'right': right} for name in 'ab' for right in (1, 0)]
+    table = str(write_table(tmp_path / 't.csv', rows))
+    options = ['--group-by', 'name', '--field', 'correct=right', '--k', '2', '-o', str(tmp_path / 'x.json')]
+    assert main(['score', table, *options]) == 0
+    assert read(tmp_path / 'x.json').uids == ['a', 'b']
+    rows = [{'question': f'{name}?', 'correct': right} for name in 'ab' for right in (1, 0)]
+    table = str(write_table(tmp_path / 'u.csv', rows))
+    assert main(['score', table, '--k', '2', '-o', str(tmp_path / 'y.json')]) == 0
+    assert read(tmp_path / 'y.json').uids == ['a?', 'b?']
+
+
+@pytest.mark.parametrize('name', ['t.csv', 't.csv.gz', 't.jsonl', 't.parquet'])
+def test_a_table_that_was_cut_is_refused_or_scored_as_it_is(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it was cut: an error in a line, or fewer samples, of which nothing is made up."""
+    chance = random.Random(5)
+    known = truth(chance)
+    whole = write_table(tmp_path / name, rows_of(known, chance)).read_bytes()
+    for _ in range(25):
+        (tmp_path / name).write_bytes(whole[: chance.randrange(len(whole))])
+        code = main(['score', str(tmp_path / name), '--k', '1', '--n', '1', '-o', str(tmp_path / 'c.csv')])
+        captured = capsys.readouterr()
+        assert code in (0, 2)
+        if code == 2:
+            assert captured.err.count('\n') == 1
+            continue
+        samples = int(captured.out.partition(' samples')[0].rpartition(' ')[2])
+        assert samples <= N * QUESTIONS
