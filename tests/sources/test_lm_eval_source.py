@@ -44,7 +44,7 @@ def log(task: str, version: str = NEWEST) -> Path:
 
 def read(path: Path, **asked: Any) -> Run:
     """The one run of a file, which is recognised as what it is."""
-    [(name, _, run)] = find_runs([path], Reading(**asked)).runs
+    [(run, name, _)] = find_runs([path], Reading(**asked)).runs
     assert name == 'lm-eval'
     return run
 
@@ -191,7 +191,7 @@ def test_copies_are_pointed_out(tmp_path: Path) -> None:
 def test_a_folder_is_a_run_a_task_and_nothing_is_left_over() -> None:
     """The summary is known for what it is."""
     found = find_runs([RECORDED / NEWEST], Reading())
-    names = sorted(run.dataset for _, _, run in found.runs)
+    names = sorted(one.run.dataset for one in found.runs)
     assert names == ['gpassk_questions', 'sums_all', 'sums_choices', 'sums_filters', 'sums_first']
     assert found.passed_over == []
 
