@@ -107,7 +107,7 @@ class _Plan:
         mean: it is the mean of all n verdicts, so that the count of the correct ones is known.
         passed_over: the metrics of only one of n responses.
         filter: of the rows that count; None where rows do not say.
-        texts: whether rows have responses; else likelihoods of choices.
+        texts: whether rows have responses; else likelihoods of choices, or verdicts alone.
     """
 
     n: int
@@ -138,7 +138,7 @@ class _Plan:
             bool(mean),
             () if found[0] else tuple(names),
             reading.fields.get('filter') or _text_or_none(row.get('filter')),
-            responses is not None,
+            responses is not None and row.get('responses_kept') is not False,
             reading.fields.get('question'),
         )
 
@@ -260,7 +260,8 @@ class _Reader:
         responses = _responses(row)
         if not self._counts_in(common, row, responses or ()):
             return []
-        if (responses is None) is self._plan.texts:
+        kept = responses is not None and row.get('responses_kept') is not False
+        if kept is not self._plan.texts:
             raise InputError(
                 'some rows hold responses and some the likelihoods of choices; expected one kind'
             )
@@ -268,22 +269,19 @@ class _Reader:
         if responses is None:
             return [common._replace(verdict=verdicts[0])]
         answers = self._answers(row, responses)
+        told = enumerate(zip(responses, verdicts, answers, strict=True))
         return [
-            common._replace(
-                response=self._text(text),
-                verdict=verdict,
-                replica=replica,
-                answer=answer,
-                generation=Generation(state='empty') if text == _NOTHING else common.generation,
+            self._with_text(common, text if kept else None)._replace(
+                verdict=verdict, replica=replica, answer=answer
             )
-            for replica, (text, verdict, answer) in enumerate(zip(responses, verdicts, answers, strict=True))
+            for replica, (text, verdict, answer) in told
         ]
 
-    def _text(self, text: str) -> str:
+    def _with_text(self, sample: Sample, text: str | None) -> Sample:
         if text == _NOTHING:
             self._notes.say(EMPTY)
-            return ''
-        return text
+            return sample._replace(response='', generation=Generation(state='empty'))
+        return sample._replace(response=text)
 
     def _counts_in(self, sample: Sample, row: Row, responses: Sequence[str]) -> bool:
         """Whether a row is the one of its question that counts: each is there once a filter."""
