@@ -12,6 +12,7 @@ from typing import IO, Any
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..results.health import Generation
+from ..tables import read_csv_cell
 from .samples import Notes, Sample, questions_of
 from .source import Place, Reading, Run
 
@@ -36,6 +37,10 @@ FIELDS = {
     'state': ('state',),
 }
 """What a column holds → the names that it may have; of two keys the first takes a name that both know."""
+
+_OF_EXPORT = frozenset({'signature', 'decided_by', 'reply_key', 'response_characters'})
+"""Columns by which a table of `gpassk export` is known: its CSV has an apostrophe before what begins as a
+formula does."""
 
 _PARQUET = b'PAR1'
 _LONGEST_CELL = 2**30
@@ -240,6 +245,7 @@ def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
             header = next(rows, [])
             if len(set(header)) < len(header):
                 raise InputError(f'{place.name}: two columns have one name: {", ".join(header)}')
+            quoted = _OF_EXPORT.issubset(header)
             for number, row in enumerate(rows, 1):
                 if row and len(row) != len(header):
                     raise InputError(
@@ -247,9 +253,13 @@ def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
                         'file still being written, or a text with commas without quotes?'
                     )
                 if row:
-                    yield number, dict(zip(header, row, strict=True))
+                    yield number, dict(zip(header, map(_read_cell, row) if quoted else row, strict=True))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f'{place.name} cannot be read as a table: {error}') from error
+
+
+def _read_cell(cell: str) -> str:
+    return read_csv_cell(cell) if cell[:1] == "'" else cell
 
 
 def _opened(place: Place) -> IO[str]:
