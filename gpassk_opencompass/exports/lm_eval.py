@@ -1,4 +1,4 @@
-"""Results in the files of lm-evaluation-harness 0.4.13: a line a question with all n responses, and a summary.
+"""Results in the files of lm-evaluation-harness 0.4.13: a line a question, and a summary beside them.
 
     <folder>/<model>/samples_<task>_<date>.jsonl
     <folder>/<model>/results_<date>.json

@@ -245,8 +245,8 @@ class _Reader:
         if not self._counts_in(sample, row, responses):
             return None
         value = row.get(self._plan.metric)
-        known = isinstance(value, (int, float)) and isfinite(value)
-        c = float(value) * len(responses) if known else -1.0
+        share = float(value) if isinstance(value, (int, float)) else -1.0
+        c = share * len(responses) if isfinite(share) else -1.0
         if abs(c - round(c)) > 1e-6 or not 0 <= round(c) <= len(responses):
             raise InputError(
                 f'{self._plan.metric} is {value!r:.40}, of {len(responses)} responses; expected the share of '
