@@ -265,6 +265,7 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         ROWS: 'gpassk_opencompass.sources.rows:Rows',
         TABLE: 'gpassk_opencompass.sources.table:SampleTable',
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
+        'lm-eval': 'gpassk_opencompass.sources.lm_eval:LmEval',
         'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
         'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
         'nemo-skills': 'gpassk_opencompass.sources.nemo_skills:NemoSkills',
