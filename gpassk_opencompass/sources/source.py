@@ -86,7 +86,7 @@ _HEAD = 4096
 
 
 class Place:
-    """A file or folder that somebody gave. A file is opened once, however many sources look at it.
+    """A file or folder that somebody gave. A file is read once, however many sources look at how it begins.
 
     Args:
         path: see `JsonRows` for what a file of rows may be.
@@ -101,8 +101,10 @@ class Place:
 
     @cached_property
     def head(self) -> bytes:
-        """Return the first bytes of a file, 4,096 at most; b'' of a folder, or what cannot be read."""
+        """Return the first bytes of a file, 4,096 at most; b'' of a folder, a pipe, or what cannot be read."""
         try:
+            if not self.path.is_file():  # what is taken out of a pipe is gone
+                return b''
             with self.path.open('rb') as file:
                 return file.read(_HEAD)
         except OSError:
