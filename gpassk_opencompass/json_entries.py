@@ -1,4 +1,4 @@
-"""The entries of one large JSON object, read one after the other: the file need not fit into memory."""
+"""The entries of one large JSON object, read one by one, so that the file need not fit into memory."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class JsonEntries:
     def _entries(self, text: _Text) -> Iterator[tuple[tuple[str, ...], Any]]:
         if text.next() != '{':
             raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
-        for key in text.places():
+        for key in text.each_key():
             if key == self._inside and text.next() in _CLOSING:
-                yield from (((key, one), text.value()) for one in text.places())
+                yield from (((key, one), text.value()) for one in text.each_key())
             else:
                 yield (key,), text.value()
 
@@ -99,7 +99,7 @@ class _Text:
                 self._at = end
                 return value
 
-    def places(self) -> Iterator[str]:
+    def each_key(self) -> Iterator[str]:
         """Go through an object or a list: yield a key, after which the value is to be taken."""
         opening = self.next()
         closing = _CLOSING[opening]

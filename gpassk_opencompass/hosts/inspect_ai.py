@@ -90,7 +90,8 @@ def g_pass_at_k(
         told: dict[str, float] = {}
         for one in wanted:
             told |= _mean(one, questions, level)
-        return {**told, **_left_out(wanted, questions)}
+        values = {one.name: told[one.name] for one in wanted}  # first what a reader looks for
+        return {**values, **told, **_left_out(wanted, questions)}
 
     return compute
 
