@@ -115,3 +115,21 @@ def test_what_cannot_be_scored_asks_no_judge(
     said = capsys.readouterr()
     assert message in said.err
     assert said.err.count('\n') == 1
+
+
+def test_responses_with_labels_count_by_them_until_a_judge_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of any other program; and there must be one label a response."""
+    row = QUESTION | {'responses': ['\\boxed{2}', '\\boxed{3}'], 'correct': [1, 1]}
+    file = write(tmp_path / 'rows.jsonl', [row])
+    for options, accuracy in (
+        ([], '100.00'),
+        (['--judge', 'rule'], ' 50.00'),
+        (['--as', 'responses'], ' 50.00'),
+    ):
+        assert main(['score', file, '--k', '1', *options]) == 0
+        assert f'|  {accuracy} |' in capsys.readouterr().out
+    short = write(tmp_path / 'short.jsonl', [row | {'correct': [1]}])
+    assert main(['score', short, '--k', '1']) == 2
+    assert '2 responses and 1 correct; expected one of each a sample' in capsys.readouterr().err

@@ -51,11 +51,16 @@ class Rows:
         if first is None:
             raise InputError(f'{place.name} is empty; expected a row a question: responses, labels or counts')
         try:
-            naming.of(first[1])
+            names = naming.of(first[1])
         except InputError as error:
             raise InputError(f'{place.row(first[0])}: {error}') from error
         questions = _questions(place, chain([first], rows), naming, reading)
-        return [Run((str(naming.kind),), questions, where=place.row)]
+        kinds: tuple[str, ...] = (str(naming.kind),)
+        judge = {}
+        if reading.kind is None and naming.kind == 'responses' and 'correct' in names:
+            kinds = ('labels', 'responses')
+            judge = {'name': f'field {names["correct"]}'}
+        return [Run(kinds, questions, judge=judge, where=place.row)]
 
 
 def _questions(
@@ -164,6 +169,8 @@ def _kind_of(found: Mapping[str, str], row: Mapping[str, Any]) -> str:
     if not kinds:
         expected = ', or '.join(f'{kind} ({", ".join(needed)})' for kind, needed in KINDS.items())
         raise InputError(f'it is of no known kind: expected {expected}; there is {_shown_names(row)}')
+    if kinds == ['responses', 'labels']:
+        return 'responses'
     if len(kinds) > 1:
         held = ' and '.join(f'{kind} ({found[KINDS[kind][-1]]})' for kind in kinds)
         raise InputError(f'it holds {held}; say which to score: --as {" or --as ".join(kinds)}')
@@ -240,7 +247,12 @@ def _responded(about: About, row: Mapping[str, Any], names: Mapping[str, str]) -
     if not responses:
         raise InputError(f'{name} is empty; expected the responses to the question')
     _refuse_contradictions(row, names, name, {'n': len(responses)})
-    return Responded(about, question, reference, responses)
+    verdicts = _verdicts(names['correct'], row[names['correct']]) if 'correct' in names else ''
+    if verdicts and len(verdicts) != len(responses):
+        raise InputError(
+            f'{len(responses)} {name} and {len(verdicts)} {names["correct"]}; expected one of each a sample'
+        )
+    return Responded(about, question, reference, responses, verdicts=verdicts)
 
 
 def _refuse_contradictions(
