@@ -310,6 +310,7 @@ PACKAGES = {
     'aiohttp': {'chat', 'judges'},
     'datasets': {'hosts', 'plugin', 'questions'},
     'gguf': {'demo'},
+    'inspect_ai': {'hosts'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
