@@ -101,6 +101,19 @@ def read_responses(path: Path) -> list[list[str]]:
     return texts
 
 
+def model_of(path: Path, task_length: object) -> tuple[str, dict[str, Any]]:
+    """Return a model's whole name, and how it sampled as far as the results file beside its details tells.
+
+    Args:
+        path: of the details.
+        task_length: the most tokens that the task gives a response.
+    """
+    found = _DETAILS.fullmatch(path.name)
+    config, name = _model(path, found['time'] if found else '')
+    known = _settings(config, task_length)
+    return name, {setting: value for setting, value in known.items() if value is not None}
+
+
 def _rows(path: Path, columns: Sequence[str] = _COLUMNS) -> Rows:
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet

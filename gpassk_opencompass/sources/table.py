@@ -75,7 +75,7 @@ class SampleTable:
         of_run = [key for key in ('model', 'dataset') if key in names]
         keys = [names[key] for key in of_run]
         found = (
-            dict.fromkeys(tuple(map(_text, map(row.get, keys))) for _, row in _rows(place, keys))
+            dict.fromkeys(tuple(map(_text, map(row.get, keys))) for _, row in _rows(place, keys, again=True))
             if keys
             else [()]
         )
@@ -131,7 +131,7 @@ def _run(place: Place, names: Mapping[str, str], of_run: Mapping[str, str], read
 def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
-    for number, row in _rows(place, list(dict.fromkeys(names.values()))):
+    for number, row in _rows(place, list(dict.fromkeys(names.values())), again=bool(of_run)):
         if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
             continue
         cells = {key: row.get(name) for key, name in names.items()}
@@ -199,6 +199,8 @@ def _first(place: Place) -> tuple[list[str], Cells]:
     Raises:
         InputError: it is none, or has no row.
     """
+    if place.first is not None:
+        return list(place.first), place.first
     for _, row in _rows(place, None):
         return list(row), row
     raise InputError(f'{place.name} is empty; expected a table with a row a sample')
@@ -208,11 +210,12 @@ def _where(place: Place, number: int) -> str:
     return f'{place.name}, row {number}'
 
 
-def _rows(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
+def _rows(place: Place, columns: Sequence[str] | None, again: bool = False) -> Iterator[tuple[int, Cells]]:
     """Return the rows of a table with their numbers: of lines in JSON, else from 1 after the header.
 
     Args:
         columns: those that are read, of a format that allows it; None: all.
+        again: open the file anew, as all of it is read several times.
 
     Raises:
         InputError: it cannot be read.
@@ -222,7 +225,7 @@ def _rows(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Ce
     ending = ''.join(place.path.suffixes[-2:]).removesuffix('.gz')
     if ending.endswith(('.csv', '.tsv')):
         return _of_csv(place, '\t' if ending.endswith('.tsv') else ',')
-    return iter(JsonRows(place.path))
+    return iter(JsonRows(place.path)) if again else place.rows()
 
 
 def _of_parquet(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
