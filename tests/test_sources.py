@@ -344,7 +344,7 @@ COMMANDS = {
 def test_a_result_that_is_not_named_as_one_is_opened_once(
     evaluated: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is known by how it begins, and that is read already."""
+    """It is known by how it begins, and that is read already, but for a look at its first bytes."""
     path = tmp_path / 'any.json'
     path.write_bytes(evaluated.read_bytes())
     record = json.loads(path.read_text())
@@ -354,7 +354,7 @@ def test_a_result_that_is_not_named_as_one_is_opened_once(
     plain = Path.open
 
     def counting(self: Path, *given: Any, **more: Any) -> Any:
-        opened[self] += 1
+        opened[self] += given != ('rb',)
         return plain(self, *given, **more)
 
     monkeypatch.setattr(Path, 'open', counting)

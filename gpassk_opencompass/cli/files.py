@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from ..errors import InputError
 from ..files import keep_mode
@@ -58,8 +58,21 @@ def write_record(path: Path, record: dict[str, Any], samples: SampleColumns | No
 def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
     """Open a file that takes the place of `path` when all is written; until then what was there stays.
 
-    A device, a pipe and a link, such as /dev/stdout, are written to as they are. Halves of characters, which
-    no file can hold, are escaped.
+    Halves of characters, which no file can hold, are escaped. The rest is as in `opened_bytes`.
+    """
+    with opened_bytes(path, make_folder=make_folder) as raw:
+        file = TextIOWrapper(raw, encoding='utf-8', errors='backslashreplace', newline='')
+        try:
+            yield file
+        finally:
+            file.detach()  # writes what it still holds, and leaves the file to who opened it
+
+
+@contextmanager
+def opened_bytes(path: Path, *, make_folder: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of `path` when all is written; until then what was there stays.
+
+    A device, a pipe and a link, such as /dev/stdout, are written to as they are.
 
     Raises:
         InputError: it cannot be written.
@@ -70,7 +83,7 @@ def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
             path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_symlink() and (path.is_file() or not path.exists()):
             draft = path.with_name(f'.writing-{os.getpid()}')
-        with (draft or path).open('w', encoding='utf-8', errors='backslashreplace', newline='') as file:
+        with (draft or path).open('wb') as file:
             if draft:
                 keep_mode(path, draft)
             yield file

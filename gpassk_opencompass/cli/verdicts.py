@@ -17,8 +17,8 @@ from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
 from ..unseen import printable
-from .export import FORMATS, export
 from .options import path, positive
+from .verdict_export import FORMATS, export
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
 

@@ -87,12 +87,39 @@ def read_details(path: Path) -> dict[str, Any]:
     }
 
 
-def _rows(path: Path) -> Rows:
+def read_responses(path: Path) -> list[list[str]]:
+    """Read the n responses to each question of a details file, in the order of `read_details`.
+
+    Raises:
+        InputError: the file cannot be read, or holds no texts.
+    """
+    rows = _rows(path, ('doc.id', 'model_response.text'))
+    rows.sort(key=_number)
+    texts = [_list(mapping(row.get('model_response')).get('text')) for row in rows]
+    if not all(isinstance(text, str) for question in texts for text in question) or not all(texts):
+        raise InputError(f'{path}: model_response.text has no response to some questions; expected n texts')
+    return texts
+
+
+def model_of(path: Path, task_length: object) -> tuple[str, dict[str, Any]]:
+    """Return a model's whole name, and how it sampled as far as the results file beside its details tells.
+
+    Args:
+        path: of the details.
+        task_length: the most tokens that the task gives a response.
+    """
+    found = _DETAILS.fullmatch(path.name)
+    config, name = _model(path, found['time'] if found else '')
+    known = _settings(config, task_length)
+    return name, {setting: value for setting, value in known.items() if value is not None}
+
+
+def _rows(path: Path, columns: Sequence[str] = _COLUMNS) -> Rows:
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
 
     try:
-        rows: Rows = parquet.ParquetFile(path).read(columns=list(_COLUMNS)).to_pylist()
+        rows: Rows = parquet.ParquetFile(path).read(columns=list(columns)).to_pylist()
     except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
         # OverflowError: a date or a duration that Python has no value for.
         raise InputError(f'{path} cannot be read: {error}') from error

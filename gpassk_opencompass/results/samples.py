@@ -256,18 +256,30 @@ def to_parquet(columns: SampleColumns) -> bytes:
     import pyarrow
     from pyarrow import parquet
 
-    rows, schema = len(columns['uid']), arrow_schema()
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(arrow_table(columns, arrow_schema()), sink, compression='zstd')
+    return bytes(sink.getvalue())
+
+
+def arrow_table(columns: SampleColumns, schema: pyarrow.Schema) -> pyarrow.Table:
+    """Return columns as a table; those of the schema that are left out are null."""
+    import pyarrow
+
+    rows = len(columns['uid'])
     arrays = [
         pyarrow.nulls(rows, field.type) if field.name not in columns else _array(columns[field.name], field)
         for field in schema
     ]
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), sink, compression='zstd')
-    return bytes(sink.getvalue())
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
-def arrow_schema() -> pyarrow.Schema:
-    """Return the schema of a sample file; its metadata say its version and what each column is."""
+def arrow_schema(
+    columns: Sequence[Column] = COLUMNS, metadata: Mapping[str, str] | None = None
+) -> pyarrow.Schema:
+    """Return the schema of a sample file, or of other columns with metadata of their own.
+
+    The metadata say the version of the layout, and of each column what it is.
+    """
     import pyarrow
 
     types = {
@@ -278,9 +290,9 @@ def arrow_schema() -> pyarrow.Schema:
         'double': pyarrow.float64(),
     }
     fields = [
-        pyarrow.field(one.name, types[one.kind], not one.required, {'about': one.about}) for one in COLUMNS
+        pyarrow.field(one.name, types[one.kind], not one.required, {'about': one.about}) for one in columns
     ]
-    return pyarrow.schema(fields, {'gpassk.samples': str(LAYOUT)})
+    return pyarrow.schema(fields, metadata or {'gpassk.samples': str(LAYOUT)})
 
 
 def read_samples(path: Path, n: int) -> SampleTable:

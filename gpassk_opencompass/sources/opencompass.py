@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ _DATASET_CLASS = 'LiveMathBenchDataset'
 EVALUATOR_CLASS = 'LiveMathBenchEvaluator'
 FOLDER = 'predictions'
 _OWN_CLASS = 'gpassk_opencompass'
-"""What the class of this package's data set begins with: its results are right as they are."""
+"""What the class of this package's data set begins with."""
 
 _ASKED = ('HUMAN', 'user')  # no set: a role in a damaged file may be of any type
 """The role of what the model was asked, in the messages of OpenCompass and of chat servers."""
@@ -44,7 +44,7 @@ class OldRun:
     model_config: Mapping[str, Any]
     """{} where no config tells it."""
     parts: tuple[Path, ...]
-    """The prediction files, in order."""
+    """The prediction files, in order; () where there are none."""
 
     @property
     def name(self) -> str:
@@ -70,6 +70,16 @@ class OldRun:
     def replies(self) -> Path:
         """Return where the built-in evaluator kept the judge's replies."""
         return self.result.with_suffix('') / 'tmp_judge.json'
+
+    @property
+    def is_live_math_bench(self) -> bool:
+        """Whether it is of OpenCompass's own LiveMathBench."""
+        return _class_of(self.config) == _DATASET_CLASS
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether its data set is of this package, and its result is right as it is."""
+        return str(self.config.get('type', '')).startswith(_OWN_CLASS)
 
     @property
     def n(self) -> int:
@@ -128,7 +138,7 @@ class OldRun:
     @property
     def in_parts(self) -> bool:
         """Whether the predictions lie in `_0`, `_1`, …"""
-        return self.parts[0].stem != self.dataset
+        return bool(self.parts) and self.parts[0].stem != self.dataset
 
 
 class Found(NamedTuple):
@@ -167,19 +177,27 @@ def find_runs(work_dir: Path) -> Found:
 
 
 def _search(work_dir: Path, folder: Path, found: Found) -> None:
-    time_dir = TimeDir(folder.parent)
     place = folder.parent.relative_to(work_dir)
     place = Path(folder.parent.resolve().name) if place == Path() else place
-    datasets = _entries(time_dir, 'datasets')
-    models = _entries(time_dir, 'models')
-    for (model, dataset), parts in _predictions(folder, datasets).items():
-        config = datasets.get(dataset)
-        why = _why_not(time_dir, config)
-        if config is None or why:
-            found.left_alone[f'{place / model / dataset}'] = why
+    for run in runs_in(TimeDir(folder.parent), place):
+        if why := _why_not(run):
+            found.left_alone[f'{place / run.model / run.dataset}'] = why
         else:
-            entry = models.get(model, {})
-            found.runs.append(OldRun(place, time_dir, model, dataset, config, entry, parts))
+            found.runs.append(run)
+
+
+def runs_in(time_dir: TimeDir, place: Path, folder: str = FOLDER) -> Iterator[OldRun]:
+    """Yield a run a model and data set, of any class, that has files in a folder of a time directory.
+
+    Args:
+        place: see `OldRun`.
+        folder: of predictions; or of results, and then the runs are without prediction files.
+    """
+    datasets, models = _entries(time_dir, 'datasets'), _entries(time_dir, 'models')
+    for (model, dataset), parts in _predictions(time_dir.path / folder, datasets).items():
+        config, entry = datasets.get(dataset, {}), models.get(model, {})
+        asked = parts if folder == FOLDER else ()
+        yield OldRun(place, time_dir, model, dataset, config, entry, asked)
 
 
 def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:
@@ -188,15 +206,15 @@ def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:
     return {entry['abbr']: entry for entry in entries if isinstance(entry.get('abbr'), str)}
 
 
-def _why_not(time_dir: TimeDir, config: Mapping[str, Any] | None) -> str:
-    if config is None:
-        kept = list(time_dir.path.glob('configs/*.py'))
+def _why_not(run: OldRun) -> str:
+    if not run.config:
+        kept = list(run.time_dir.path.glob('configs/*.py'))
         there = 'no config in configs/ names it' if kept else 'there is no configs/*.py that says what it is'
         return f'{there}; gpassk score judges responses of any program'
-    if str(config.get('type', '')).startswith(_OWN_CLASS):
+    if run.is_ours:
         return 'it is of this package: move its result away, and opencompass -m eval -r judges it anew'
-    if _class_of(config) != _DATASET_CLASS:
-        return f'it is of {_class_of(config) or "no class"}, not of LiveMathBench'
+    if not run.is_live_math_bench:
+        return f'it is of {_class_of(run.config) or "no class"}, not of LiveMathBench'
     return ''
 
 
@@ -266,7 +284,7 @@ def read_questions(run: OldRun) -> list[Row]:
     whole = len(rows) % run.n == 0
     wrong = _first_misplaced(rows, len(rows) // run.n) if whole else None
     if run.n == 1 or not whole or wrong is not None:
-        _check_finished(run)
+        check_finished(run)
     if not whole or wrong is not None:
         raise _not_repeated(run, rows, wrong)
     lengths = Counter(len(row.responses) for row in rows)
@@ -289,7 +307,7 @@ def _first_misplaced(rows: Sequence[Row], size: int) -> int | None:
     return next((at for at, row in enumerate(rows) if row[:2] != rows[at % size][:2]), None)
 
 
-def _check_finished(run: OldRun) -> None:
+def check_finished(run: OldRun) -> None:
     """Raise IncompleteError if names of parts and logs tell that one is missing.
 
     To be asked where the rows do not tell: logs may be of an older start with more parts.

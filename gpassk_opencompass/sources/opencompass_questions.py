@@ -7,8 +7,9 @@ template in the run's config.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count, groupby, islice, product
 from typing import Any, NamedTuple
 
@@ -17,37 +18,14 @@ from ..files import mapping
 from ..judges.prompts import protocol_constants
 from ..question_sets import live_math_bench_names, live_math_bench_questions
 from ..questions.wording import language_of
-from .opencompass import OldRun, Row, find_runs, read_questions
-from .source import About, Place, Reading, Responded, Run
+from .opencompass import OldRun, Row
+from .source import About, Responded
 
 PROTOCOL = {'en': 'PROMPT_EN', 'cn': 'PROMPT_CN'}
 """Language → the name of its prompt in OpenCompass; all but 'en' are asked in Chinese."""
 
-
-class OldPredictions:
-    """The source of predictions of OpenCompass's own LiveMathBench runs: a work directory, many runs."""
-
-    def recognises(self, place: Place) -> bool:
-        """Whether a folder is a work directory with such a run, or lies above one."""
-        try:
-            return bool(find_runs(place.path).runs)
-        except InputError:
-            return False
-
-    def read(self, place: Place, reading: Reading) -> list[Run]:
-        """Return a run a model and data set; errors are those of `find_runs` and of reading predictions."""
-        found = find_runs(place.path)
-        if not found.runs:
-            name, why = next(iter(found.left_alone.items()))
-            raise InputError(f'{place.name} holds no LiveMathBench run of OpenCompass: {name}: {why}')
-        return [
-            Run(('responses',), _questions_of(run), run.model, run.dataset, ks=tuple(run.ks))
-            for run in found.runs
-        ]
-
-
-def _questions_of(run: OldRun) -> Iterator[Responded]:
-    yield from questions_in(run, read_questions(run)).rows
+_MOST_KNOWN = 100_000
+"""Prompts that are remembered."""
 
 
 @dataclass(frozen=True)
@@ -225,8 +203,13 @@ def asked_in(run: OldRun, prompts: Sequence[str]) -> list[Asked]:
 
     The language is that of the protocol's prompt around it, where that is the one; else that of the text.
     """
-    frames = list(_frames(run.config))
-    return [_asked(prompt, frames, bool(run.config.get('cot', True))) for prompt in prompts]
+    return list(map(asker(run), prompts))
+
+
+def asker(run: OldRun) -> Callable[[str], Asked]:
+    """Return what returns the question of a prompt; prompts that come again are looked at once."""
+    frames, cot = list(_frames(run.config)), bool(run.config.get('cot', True))
+    return lru_cache(_MOST_KNOWN)(lambda prompt: _asked(prompt, frames, cot))
 
 
 def _asked(prompt: str, frames: Sequence[_Frame], cot: bool) -> Asked:
@@ -256,7 +239,8 @@ def _is_shortened(line: str, full: str) -> bool:
 
 def _frames(config: Mapping[str, Any]) -> Iterator[_Frame]:
     template = _template(config)
-    for slot, inner in (('{question}', [_Frame('', '', None)]), ('{prompt}', _protocol())):
+    plain = [_Frame('', '', None)]
+    for slot, inner in (('{question}', plain), ('{problem}', plain), ('{prompt}', _protocol())):
         if template.count(slot) == 1:
             before, _, after = template.partition(slot)
             yield from (_Frame(before + one.before, one.after + after, one.language) for one in inner)

@@ -1,11 +1,10 @@
-"""Result files: those of an evaluation with this package, and the details that Lighteval writes of one."""
+"""Result files: those of an evaluation with this package."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..errors import InputError
-from ..results import lighteval
 from ..results.health import remarks_of
 from ..results.read import is_named_as_result, read, result_of
 from ..results.result import Result
@@ -42,14 +41,6 @@ class ResultFile:
                 remarks=[f'health: {result.health.line}', *remarks_of(result.block)],
             )
         ]
-
-
-class LightevalDetails(ResultFile):
-    """The source of Lighteval's `details_<task>_<time>.parquet`."""
-
-    def recognises(self, place: Place) -> bool:
-        """Whether a file is named as details, or as the summary beside them, which is refused with a hint."""
-        return place.path.suffix == '.parquet' or lighteval.is_summary(place.path)
 
 
 def holds_result(place: Place) -> bool:

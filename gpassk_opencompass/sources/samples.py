@@ -157,7 +157,11 @@ class Notes(Sequence[str]):
 
 
 def questions_of(
-    samples: Iterable[Sample], reading: Reading, notes: Notes, in_order: bool = False
+    samples: Iterable[Sample],
+    reading: Reading,
+    notes: Notes,
+    in_order: bool = False,
+    size: int | None = None,
 ) -> Iterator[Responded | Sampled]:
     """Put samples together to questions, in the order of their first samples.
 
@@ -168,6 +172,8 @@ def questions_of(
         notes: what is seen on the way is added to it.
         in_order: the samples of a question come one after the other: each question is handed on, and
             forgotten, when the next one begins.
+        size: how many samples a question has, where the files say so: it is handed on, and forgotten, with
+            the last of them, however they are mixed.
 
     Raises:
         InputError: two samples of a question have one number, or different questions, references or groups;
@@ -182,6 +188,8 @@ def questions_of(
         if question:
             _check_alike(question[0].sample, sample)
         question.append(_seen(sample, reading.texts or not sample.verdict, question))
+        if len(question) == size:
+            yield from _whole(next(numbers), begun.pop(sample.uid), reading, notes)
     while begun:
         yield from _whole(next(numbers), begun.pop(next(iter(begun))), reading, notes)
 
@@ -268,7 +276,7 @@ def _with_texts(about: About, samples: Sequence[Sample], verdicts: str) -> Respo
     without = [sample for sample in drawn if sample.response is None]
     known = [sample.answer for sample in samples]
     answers = () if any(one is None for one in known) else tuple(one or '' for one in known)
-    if len(without) == len(drawn) and verdicts:
+    if drawn and len(without) == len(drawn) and verdicts:
         return Sampled(about, verdicts, answers or None, first.question, first.reference)
     if without:
         raise InputError(

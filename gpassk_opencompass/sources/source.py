@@ -86,7 +86,7 @@ _HEAD = 4096
 
 
 class Place:
-    """A file or folder that somebody gave. A file is opened once, however many sources look at it.
+    """A file or folder that somebody gave. A file is read once, however many sources look at how it begins.
 
     Args:
         path: see `JsonRows` for what a file of rows may be.
@@ -101,8 +101,10 @@ class Place:
 
     @cached_property
     def head(self) -> bytes:
-        """Return the first bytes of a file, 4,096 at most; b'' of a folder, or what cannot be read."""
+        """Return the first bytes of a file, 4,096 at most; b'' of a folder, a pipe, what cannot be read."""
         try:
+            if not self.path.is_file():  # what is taken out of a pipe is gone
+                return b''
             with self.path.open('rb') as file:
                 return file.read(_HEAD)
         except OSError:
@@ -122,6 +124,19 @@ class Place:
             self._items = chain([second], self._items)
             return None
         return self.first
+
+    @cached_property
+    def schema(self) -> Any:
+        """Return the `pyarrow.Schema` of a Parquet file; None of any other, and of a damaged one."""
+        if not self.head.startswith(b'PAR1'):
+            return None
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+
+        try:
+            return parquet.read_schema(self.path)
+        except (OSError, ValueError, MemoryError, pyarrow.ArrowException):
+            return None
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Return the JSON objects of a file with their numbers, from 1; to be asked for once.
@@ -252,10 +267,14 @@ SOURCES: Registry[Callable[[], Source]] = Registry(
         ROWS: 'gpassk_opencompass.sources.rows:Rows',
         TABLE: 'gpassk_opencompass.sources.table:SampleTable',
         'result': 'gpassk_opencompass.sources.result_files:ResultFile',
-        'lighteval': 'gpassk_opencompass.sources.result_files:LightevalDetails',
-        'opencompass': 'gpassk_opencompass.sources.opencompass_questions:OldPredictions',
+        'lm-eval': 'gpassk_opencompass.sources.lm_eval:LmEval',
+        'lighteval': 'gpassk_opencompass.sources.lighteval_details:LightevalDetails',
+        'opencompass': 'gpassk_opencompass.sources.opencompass_runs:OpenCompass',
         'nemo-skills': 'gpassk_opencompass.sources.nemo_skills:NemoSkills',
         'verl': 'gpassk_opencompass.sources.verl:Verl',
+        'matharena': 'gpassk_opencompass.sources.matharena:MathArena',
+        'inspect': 'gpassk_opencompass.sources.inspect_logs:InspectLog',
+        'evalscope': 'gpassk_opencompass.sources.evalscope:EvalScope',
     },
     lambda _, found: callable(found),
     'a class of a source',

@@ -12,6 +12,7 @@ from typing import IO, Any
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..results.health import Generation
+from ..tables import read_csv_cell
 from .samples import Notes, Sample, questions_of
 from .source import Place, Reading, Run
 
@@ -36,6 +37,10 @@ FIELDS = {
     'state': ('state',),
 }
 """What a column holds → the names that it may have; of two keys the first takes a name that both know."""
+
+_OF_EXPORT = frozenset({'signature', 'decided_by', 'reply_key', 'response_characters'})
+"""Columns by which a table of `gpassk export` is known: its CSV has an apostrophe before what begins as a
+formula does."""
 
 _PARQUET = b'PAR1'
 _LONGEST_CELL = 2**30
@@ -70,7 +75,7 @@ class SampleTable:
         of_run = [key for key in ('model', 'dataset') if key in names]
         keys = [names[key] for key in of_run]
         found = (
-            dict.fromkeys(tuple(map(_text, map(row.get, keys))) for _, row in _rows(place, keys))
+            dict.fromkeys(tuple(map(_text, map(row.get, keys))) for _, row in _rows(place, keys, again=True))
             if keys
             else [()]
         )
@@ -126,7 +131,7 @@ def _run(place: Place, names: Mapping[str, str], of_run: Mapping[str, str], read
 def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
-    for number, row in _rows(place, list(dict.fromkeys(names.values()))):
+    for number, row in _rows(place, list(dict.fromkeys(names.values())), again=bool(of_run)):
         if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
             continue
         cells = {key: row.get(name) for key, name in names.items()}
@@ -194,6 +199,8 @@ def _first(place: Place) -> tuple[list[str], Cells]:
     Raises:
         InputError: it is none, or has no row.
     """
+    if place.first is not None:
+        return list(place.first), place.first
     for _, row in _rows(place, None):
         return list(row), row
     raise InputError(f'{place.name} is empty; expected a table with a row a sample')
@@ -203,11 +210,12 @@ def _where(place: Place, number: int) -> str:
     return f'{place.name}, row {number}'
 
 
-def _rows(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
+def _rows(place: Place, columns: Sequence[str] | None, again: bool = False) -> Iterator[tuple[int, Cells]]:
     """Return the rows of a table with their numbers: of lines in JSON, else from 1 after the header.
 
     Args:
         columns: those that are read, of a format that allows it; None: all.
+        again: open the file anew, as all of it is read several times.
 
     Raises:
         InputError: it cannot be read.
@@ -217,7 +225,7 @@ def _rows(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Ce
     ending = ''.join(place.path.suffixes[-2:]).removesuffix('.gz')
     if ending.endswith(('.csv', '.tsv')):
         return _of_csv(place, '\t' if ending.endswith('.tsv') else ',')
-    return iter(JsonRows(place.path))
+    return iter(JsonRows(place.path)) if again else place.rows()
 
 
 def _of_parquet(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
@@ -240,6 +248,7 @@ def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
             header = next(rows, [])
             if len(set(header)) < len(header):
                 raise InputError(f'{place.name}: two columns have one name: {", ".join(header)}')
+            quoted = _OF_EXPORT.issubset(header)
             for number, row in enumerate(rows, 1):
                 if row and len(row) != len(header):
                     raise InputError(
@@ -247,9 +256,13 @@ def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
                         'file still being written, or a text with commas without quotes?'
                     )
                 if row:
-                    yield number, dict(zip(header, row, strict=True))
+                    yield number, dict(zip(header, map(_read_cell, row) if quoted else row, strict=True))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f'{place.name} cannot be read as a table: {error}') from error
+
+
+def _read_cell(cell: str) -> str:
+    return read_csv_cell(cell) if cell[:1] == "'" else cell
 
 
 def _opened(place: Place) -> IO[str]:

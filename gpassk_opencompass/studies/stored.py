@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ..answers.thoughts import opening_of
 from ..errors import InputError
-from ..files import mapping, read_json
+from ..files import mapping
 from ..results.health import NOT_DRAWN
+from ..results.predictions import prediction_text, read_predictions
 from ..results.result import Result
 from .layer_means import Tokens
 
@@ -80,9 +81,10 @@ def responses_of(result: Result, replicas: int | None = None, groups: str = '*')
             continue
         path = result.path.parent / file
         if file not in files:
-            files[file] = _predictions(path)
+            files[file] = read_predictions(path)
         entry = mapping(files[file].get(str(row)))
-        text, messages = _text(path, row, entry, lengths[place]), _messages(path, row, entry)
+        text = prediction_text(path, row, entry, lengths[place])
+        messages = _messages(path, row, entry)
         if text:
             counts = told['prompt_tokens'][place], told['output_tokens'][place]
             found.append(Stored(uid, replica, *chosen[uid], verdict, messages, text, *counts))
@@ -104,27 +106,6 @@ def _columns(result: Result, *names: str) -> list[Sequence[Any]]:
 def _column(result: Result, name: str) -> Sequence[Any]:
     column = result.samples.column(name) if result.samples else None
     return [None] * (len(result.uids) * result.n) if column is None else column
-
-
-def _predictions(path: Path) -> Mapping[str, Any]:
-    try:
-        return mapping(read_json(path))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f'{path}, the responses of this run, cannot be read: {error}; expected predictions of OpenCompass'
-        ) from error
-
-
-def _text(path: Path, row: int, entry: Mapping[str, Any], length: int | None) -> str:
-    text = entry.get('prediction')
-    if not isinstance(text, str):
-        raise InputError(f'{path}, row {row}: prediction is {text!r:.60}; expected the text of one response')
-    if length is not None and len(text) != length:
-        raise InputError(
-            f'{path}, row {row}: the response has {len(text)} characters, the one that was judged {length}; '
-            'the file was changed since: evaluate it again'
-        )
-    return text
 
 
 def _messages(path: Path, row: int, entry: Mapping[str, Any]) -> Messages:

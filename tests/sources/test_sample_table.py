@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from math import ceil, comb
 from pathlib import Path
@@ -246,3 +248,13 @@ def test_a_table_that_was_cut_is_refused_or_scored_as_it_is(
             continue
         samples = int(captured.out.partition(' samples')[0].rpartition(' ')[2])
         assert samples <= N * QUESTIONS
+
+
+def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
+    """Nothing of it is lost where sources look at how it begins."""
+    rows = [{'uid': f'q{place // 2}', 'correct': place % 2} for place in range(6)]
+    table = write_table(tmp_path / 't.jsonl', rows)
+    out = tmp_path / 'x.json'
+    command = f'{sys.executable} -m gpassk_opencompass.cli score <(cat {table}) --k 2 -o {out}'
+    subprocess.run(['bash', '-c', command], check=True, timeout=60)
+    assert read(out).counts.tolist() == [1, 1, 1]

@@ -1,0 +1,132 @@
+"""The entries of one large JSON object, read one by one, so that the file need not fit into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from json import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import InputError
+
+_CHUNK = 1 << 20
+_SPACE = ' \t\n\r'
+_CLOSING = {'{': '}', '[': ']'}
+_AFTER = frozenset(f'{_SPACE},]}}')
+"""What may follow a number."""
+
+
+class JsonEntries:
+    """The entries of the object in a file, each with its keys; what is iterated is read anew each time.
+
+    Args:
+        path: UTF-8 text, one JSON object.
+        inside: the key of an entry of which the entries are given, one by one, instead of it: those of a list
+            have their places, '0', '1', …, for keys. An entry of another type is given as a whole.
+        chunk: characters that are read at a time; a longer entry is read as a whole all the same.
+
+    Raises:
+        InputError: while iterating: the file cannot be read, is no JSON object, or is cut off.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / 'result.json'
+    >>> _ = path.write_text('{"accuracy": 50.0, "details": [{"correct": true}, {"correct": false}]}')
+    >>> for keys, value in JsonEntries(path, 'details'):
+    ...     print(keys, value)
+    ('accuracy',) 50.0
+    ('details', '0') {'correct': True}
+    ('details', '1') {'correct': False}
+    """
+
+    def __init__(self, path: str | os.PathLike[str], inside: str | None = None, chunk: int = _CHUNK) -> None:
+        self.path = Path(path)
+        self._inside = inside
+        self._chunk = chunk
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, ...], Any]]:
+        try:
+            with self.path.open(encoding='utf-8-sig') as file:
+                text = _Text(file, self._chunk)
+                yield from self._entries(text)
+                if text.next():
+                    raise ValueError(f'{text.next()!r} follows the end of the object')
+        except OSError as error:
+            raise InputError(f'cannot read {self.path}: {error.strerror or error}') from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f'{self.path} is damaged, or still being written: {error}') from error
+
+    def _entries(self, text: _Text) -> Iterator[tuple[tuple[str, ...], Any]]:
+        if text.next() != '{':
+            raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
+        for key in text.each_key():
+            if key == self._inside and text.next() in _CLOSING:
+                yield from (((key, one), text.value()) for one in text.each_key())
+            else:
+                yield (key,), text.value()
+
+
+class _Text:
+    """A text that is read on when it is needed, and where in it one stands."""
+
+    def __init__(self, file: IO[str], chunk: int) -> None:
+        self._file, self._chunk = file, chunk
+        self._text, self._at = '', 0
+        self._decode = JSONDecoder().raw_decode
+
+    def next(self) -> str:
+        """Return the next character that is no space; '' at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in _SPACE:
+                    return self._text[self._at]
+                self._at += 1
+            if not self._read_on():
+                return ''
+
+    def value(self) -> Any:
+        """Return the value that begins here, and go to what follows it."""
+        self.next()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except JSONDecodeError:
+                if not self._read_on():
+                    raise
+                continue
+            whole = self._text[end : end + 1] in _AFTER or not isinstance(value, (int, float))
+            if whole or not self._read_on():  # else a number may go on
+                self._at = end
+                return value
+
+    def each_key(self) -> Iterator[str]:
+        """Go through an object or a list: yield a key, after which the value is to be taken."""
+        opening = self.next()
+        closing = _CLOSING[opening]
+        self._at += 1
+        place = 0
+        while self.next() != closing:
+            if place:
+                self._skip(',')
+            key = str(place)
+            if opening == '{':
+                key = self.value()
+                if not isinstance(key, str):
+                    raise ValueError(f'{key!r:.40} stands where a key was expected')
+                self._skip(':')
+                self.next()
+            yield key
+            place += 1
+        self._at += 1
+
+    def _skip(self, mark: str) -> None:
+        if self.next() != mark:
+            raise ValueError(f'expected {mark!r}, got {self.next() or "the end of the file"!r}')
+        self._at += 1
+        self.next()
+
+    def _read_on(self) -> bool:
+        left = self._text[self._at :]
+        more = self._file.read(max(self._chunk, len(left)))  # as much again: a long value is decoded seldom
+        self._text, self._at = left + more, 0
+        return bool(more)

@@ -1,0 +1,387 @@
+"""The samples that lm-evaluation-harness 0.4 logs: `samples_<task>_<date>.jsonl` of `--log_samples`.
+
+A row is a question under one filter, with all its responses. The harness scores the filtered response, which
+with `repeats` above 1 is one of them; only a task that scores each, as those of this package do, leaves a
+verdict for all. What the model was and how it sampled stands in `results_<date>.json` beside the samples.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, repeat
+from math import isfinite
+from typing import Any
+
+from ..errors import InputError
+from ..files import mapping
+from ..json_lines import Row
+from ..results.health import Generation
+from .lm_eval_summary import Summary, is_summary, request_of
+from .samples import Notes, Sample, questions_of
+from .source import About, Counted, Place, Question, Reading, Run
+
+_ALWAYS = frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps'})
+"""What a row of every version has."""
+
+_NO_METRICS = _ALWAYS | {'filter', 'metrics', 'doc_hash', 'prompt_hash', 'target_hash'}
+"""The fields of a row that are no metrics, where it does not list these itself, as before 0.4.6."""
+
+_FIELDS = ('correct', 'filter', 'question')
+"""What somebody may name with `--field`."""
+
+_OWN = ('uid', 'problem', 'split', 'language')
+"""What the data of tasks of this package say of a question."""
+
+_QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
+"""Fields of a task's own data that hold a question; the first that is there."""
+
+_PASS_AT_1 = 'pass@1'
+"""The mean of all n verdicts, under the name that tasks of code have for it."""
+
+_NOTHING = 'None'
+"""The response that 0.4.9 and others before it write where a server sent null for a text."""
+
+_EMPTY, _USUAL = Generation(state='empty'), Generation()
+
+OTHER_FILTERS = '{count} rows are of another filter than {filter} and were passed over: {why}'
+ONE_OF_N = (
+    'of {count} questions the harness scored only what its filter {filter} left of {n} responses ({metric}): '
+    'these verdicts are not taken'
+)
+EMPTY = '{count} responses are "None", written where a server sent no text: they count as empty'
+WHOLE_PROMPT = (
+    'the data of {count} questions has no field known to hold the question: the whole prompt stands for it'
+)
+
+
+class LmEval:
+    """The source of samples logged by lm-evaluation-harness."""
+
+    def recognises(self, place: Place) -> bool:
+        """Whether a file holds such samples, or is the summary that lies beside them."""
+        if place.path.suffix != '.gz' and not _may_be(place.head):
+            return False
+        first = place.first
+        return first is not None and (set(first) >= _ALWAYS or is_summary(first))
+
+    def read(self, place: Place, reading: Reading) -> list[Run]:
+        """Return the one run of a file of samples: a model on a task.
+
+        Raises:
+            InputError: it is none, or nobody has the field that is asked for.
+        """
+        if unknown := sorted(set(reading.fields) - set(_FIELDS)):
+            raise InputError(f'{unknown[0]!r} is no field here; expected one of {", ".join(_FIELDS)}')
+        first = place.first
+        if first is not None and is_summary(first):
+            raise InputError(
+                f"{place.name} is lm-eval's summary, without samples; give the samples_*.jsonl beside it, "
+                'which lm_eval writes with --log_samples'
+            )
+        rows = place.rows()
+        head = next(rows, None)
+        if head is None:
+            raise InputError(f'{place.name} is empty; expected the samples of lm_eval --log_samples')
+        with _at(place, head[0]):
+            plan = _Plan.of(head[1], reading)
+            kinds = plan.kinds
+        return [_run(place, chain([head], rows), plan, kinds, reading)]
+
+    def read_all(self, places: Sequence[Place], reading: Reading) -> list[Run]:
+        """Return a run a file of samples; the summaries among them are read with these."""
+        samples = [place for place in places if place.first is None or not is_summary(place.first)]
+        return [run for place in samples or places[:1] for run in self.read(place, reading)]
+
+
+def _may_be(head: bytes) -> bool:
+    return b'"doc_id"' in head or b'"results"' in head
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is taken of each row, as the first one shows it.
+
+    Args:
+        metric: the one with the verdicts; '' where there is none for all n.
+        mean: it is the mean of all n verdicts, so that the count of the correct ones is known.
+        passed_over: the metrics of only one of n responses.
+        filter: of the rows that count; None where rows do not say.
+        texts: whether rows have responses; else likelihoods of choices, or verdicts alone.
+    """
+
+    n: int
+    metric: str
+    mean: bool
+    passed_over: tuple[str, ...]
+    filter: str | None
+    texts: bool
+    question: str | None
+
+    @classmethod
+    def of(cls, row: Row, reading: Reading) -> _Plan:
+        responses = _responses(row)
+        if responses is not None and not isinstance(request_of(row)[1], dict):
+            raise InputError('its responses are likelihoods of whole texts (of a perplexity task)')
+        n, names = max(len(responses or ()), 1), _metrics(row)
+        wanted = reading.fields.get('correct')
+        if wanted is not None and wanted not in row:
+            raise InputError(f'there is no metric {wanted!r}; there is {", ".join(names) or "none"}')
+        names = [wanted] if wanted else names
+        each = [name for name in names if _is_list_of_verdicts(row.get(name), n)]
+        each += [name for name in names if n == 1 and _is_verdict(row.get(name))]
+        mean = [name for name in names if name == _PASS_AT_1 and n > 1 and not each]
+        found = [*each, *mean, '']
+        return cls(
+            n,
+            found[0],
+            bool(mean),
+            () if found[0] else tuple(names),
+            reading.fields.get('filter') or _text_or_none(row.get('filter')),
+            responses is not None and row.get('responses_kept') is not False,
+            reading.fields.get('question'),
+        )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return as what the questions can be scored, see `Run.kinds`."""
+        own = ('counts',) if self.mean else ('labels',) if self.metric else ()
+        kinds = own + (('responses',) if self.texts else ())
+        if not kinds:
+            raise InputError(
+                'it has neither responses nor a metric of each question; there is nothing to score'
+            )
+        return kinds
+
+
+def _is_list_of_verdicts(value: Any, n: int) -> bool:
+    whole = isinstance(value, list) and len(value) == n
+    return whole and all(one is None or _is_verdict(one) for one in value)
+
+
+def _is_verdict(value: Any) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _metrics(row: Row) -> list[str]:
+    named = row.get('metrics')
+    if isinstance(named, list):
+        return [name for name in named if isinstance(name, str) and name in row]
+    return [name for name in row if name not in _NO_METRICS]
+
+
+def _responses(row: Row) -> list[str] | None:
+    """Return the responses to a question; None where choices were weighed."""
+    requests = row.get('resps')
+    if not isinstance(requests, list) or not requests:
+        raise InputError(f'resps is {requests!r:.60}; expected a list with the responses of each request')
+    first = requests[0]
+    if not isinstance(first, list) or not first:
+        raise InputError(f'resps[0] is {first!r:.60}; expected the list of all responses to the question')
+    if all(isinstance(one, (list, tuple)) for one in first):
+        return None
+    if len(requests) > 1:
+        raise InputError(
+            f'a row has {len(requests)} prompts; expected one, with all responses to it in resps[0]'
+        )
+    if bad := [one for one in first if one is not None and not isinstance(one, str)]:
+        raise InputError(f'resps[0] holds a {type(bad[0]).__name__}; expected texts')
+    return [_NOTHING if one is None else one for one in first]
+
+
+def _run(
+    place: Place, rows: Iterator[tuple[int, Row]], plan: _Plan, kinds: tuple[str, ...], reading: Reading
+) -> Run:
+    notes = Notes(reading)
+    summary = Summary.beside(place.path)
+    reader = _Reader(place, plan, reading, notes)
+    questions: Iterator[Question] = questions_of(reader.samples(rows), reading, notes, in_order=True)
+    return Run(
+        kinds,
+        reader.counts(rows) if plan.mean and reading.kind != 'responses' else questions,
+        summary.model,
+        summary.task,
+        summary.judge(plan.metric, plan.filter) if plan.metric else {},
+        settings=summary.settings(place.first or {}),
+        where=place.row,
+        remarks=notes,
+        written_by=summary.written_by,
+    )
+
+
+class _Reader:
+    """Takes samples out of rows."""
+
+    def __init__(self, place: Place, plan: _Plan, reading: Reading, notes: Notes) -> None:
+        self._place, self._plan, self._notes = place, plan, notes
+        self._takes = reading.takes
+        self._seen: dict[str, int] = {}
+        """uid → a hash of its responses where rows do not name their filter, to tell those of another one."""
+
+    def samples(self, rows: Iterator[tuple[int, Row]]) -> Iterator[Sample]:
+        """Return each response, in the order of the rows."""
+        for number, row in rows:
+            with _at(self._place, number):
+                samples = self._row(number, row)
+            yield from samples
+        self._check_filter()
+
+    def counts(self, rows: Iterator[tuple[int, Row]]) -> Iterator[Question]:
+        """Return how many responses to each question are correct, where the metric is their mean."""
+        for number, row in rows:
+            with _at(self._place, number):
+                counted = self._counted(number, row)
+            if counted and self._takes(counted.about):
+                yield counted
+        self._check_filter()
+
+    def _check_filter(self) -> None:
+        if not self._seen:
+            raise InputError(f'{self._place.name} has no row of the filter {self._plan.filter!r}')
+
+    def _counted(self, number: int, row: Row) -> Counted | None:
+        sample = self._common(number, row)
+        responses = _responses(row) or ()
+        if not self._counts_in(sample, row, responses):
+            return None
+        value = row.get(self._plan.metric)
+        share = float(value) if isinstance(value, (int, float)) else -1.0
+        c = share * len(responses) if isfinite(share) else -1.0
+        if abs(c - round(c)) > 1e-6 or not 0 <= round(c) <= len(responses):
+            raise InputError(
+                f'{self._plan.metric} is {value!r:.40}, of {len(responses)} responses; expected the share of '
+                'those that are correct'
+            )
+        about = About(number, sample.uid, sample.problem, sample.split, sample.language)
+        return Counted(about, len(responses), round(c), 0)
+
+    def _row(self, number: int, row: Row) -> list[Sample]:
+        common = self._common(number, row)
+        responses = _responses(row)
+        if not self._counts_in(common, row, responses or ()):
+            return []
+        kept = responses is not None and row.get('responses_kept') is not False
+        if kept is not self._plan.texts:
+            raise InputError(
+                'some rows hold responses and some the likelihoods of choices; expected one kind'
+            )
+        verdicts = self._verdicts(row, 1 if responses is None else len(responses))
+        if responses is None:
+            return [common._replace(verdict=verdicts[0])]
+        answers = self._answers(row, responses)
+        asked, (split, language, problem, path, _) = common[:3], common[8:]
+        texts = map(self._text, responses) if kept else repeat(None, len(responses))
+        columns = zip(texts, verdicts, range(len(responses)), answers, map(_end, responses), strict=True)
+        return [
+            Sample(*asked, text, verdict, replica, answer, end, split, language, problem, path, number)
+            for text, verdict, replica, answer, end in columns
+        ]
+
+    def _text(self, text: str) -> str:
+        if text == _NOTHING:
+            self._notes.say(EMPTY)
+            return ''
+        return text
+
+    def _counts_in(self, sample: Sample, row: Row, responses: Sequence[str]) -> bool:
+        """Whether a row is the one of its question that counts: each is there once a filter."""
+        own = row.get('filter')
+        if self._plan.filter is not None and own is not None and own != self._plan.filter:
+            self._pass_over('--field filter=… chooses another')
+            return False
+        mark = 0 if own is not None else hash(tuple(responses))
+        if sample.uid not in self._seen:
+            self._seen[sample.uid] = mark
+            return True
+        if own is not None or self._seen[sample.uid] != mark:
+            raise InputError(f'{sample.uid!r:.60} is there twice; were the logs of two runs put together?')
+        self._pass_over('each question counts once, with its first row')
+        return False
+
+    def _pass_over(self, why: str) -> None:
+        told = {'{filter}': repr(self._plan.filter or 'the first'), '{why}': why}
+        self._notes.say(_filled(OTHER_FILTERS, told))
+
+    def _common(self, number: int, row: Row) -> Sample:
+        if missing := sorted(_ALWAYS - set(row)):
+            raise InputError(f'there is no {missing[0]}; expected a row of lm_eval --log_samples')
+        doc = mapping(row['doc'])
+        named = all(isinstance(doc.get(name), str) for name in _OWN)
+        uid = doc['uid'] if named else row['doc_id']
+        if isinstance(uid, bool) or not isinstance(uid, (int, str)):
+            raise InputError(f'doc_id is {uid!r:.60}; expected a whole number')
+        return Sample(
+            str(uid),
+            self._question(row, doc),
+            _reference(row['target']),
+            split=_text_or_none(doc.get('split')) or '',
+            language=_text_or_none(doc.get('language')) or '',
+            problem=doc['problem'] if named else None,
+            path=self._place.path,
+            row=number,
+        )
+
+    def _question(self, row: Row, doc: Mapping[str, Any]) -> str:
+        wanted = self._plan.question
+        if wanted and wanted not in doc:
+            raise InputError(f'doc has no {wanted!r}; there is {", ".join(map(str, doc))}')
+        for name in (wanted,) if wanted else _QUESTIONS:
+            if isinstance(doc.get(name), str):
+                return str(doc[name])
+        self._notes.say(WHOLE_PROMPT)
+        return str(request_of(row)[0])
+
+    def _verdicts(self, row: Row, n: int) -> list[str]:
+        plan = self._plan
+        if not plan.metric or plan.mean:
+            if plan.passed_over and n > 1:
+                said = {'{metric}': ', '.join(plan.passed_over), '{filter}': repr(plan.filter), '{n}': str(n)}
+                self._notes.say(_filled(ONE_OF_N, said))
+            return [''] * n
+        told = row.get(plan.metric)
+        values = told if isinstance(told, list) else [told]
+        if plan.metric not in row or len(values) != n:
+            raise InputError(f'{plan.metric} is {told!r:.60}, for {n} responses; expected a verdict of each')
+        return [self._notes.verdict(value) for value in values]
+
+    def _answers(self, row: Row, responses: Sequence[str]) -> list[str | None]:
+        """Return what the filter took out of each response; None where it left them as they are."""
+        kept = row['filtered_resps']
+        if isinstance(kept, list) and len(kept) == 1 and isinstance(kept[0], list):
+            kept = kept[0]
+        whole = isinstance(kept, list) and len(kept) == len(responses)
+        if not (whole and self._plan.metric and all(isinstance(one, str) for one in kept)):
+            return [None] * len(responses)
+        return [None] * len(responses) if list(kept) == list(responses) else list(kept)
+
+
+def _end(text: str) -> Generation:
+    return _EMPTY if text == _NOTHING else _USUAL
+
+
+def _filled(sentence: str, values: Mapping[str, str]) -> str:
+    """Put values into a sentence; braces in them stay what they are when it is formatted."""
+    for name, value in values.items():
+        sentence = sentence.replace(name, value.replace('{', '{{').replace('}', '}}'))
+    return sentence
+
+
+@contextmanager
+def _at(place: Place, number: int) -> Iterator[None]:
+    """Name the row in errors."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f'{place.row(number)}: {error}') from error
+
+
+def _reference(target: Any) -> str:
+    if isinstance(target, (list, dict)):
+        return json.dumps(target, ensure_ascii=False)
+    return '' if target is None else str(target)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,108 @@
+"""Runs whose truth is known, scored by `gpassk score`, and the exact scores of their counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, comb
+from pathlib import Path
+from typing import Any
+
+from gpassk_opencompass.cli import main
+
+N = 4
+TRUTH = ['1111', '1100', '0000', '0111', '1000', '1110'] * 4
+"""Which samples of 24 questions are correct; two questions each are of one problem."""
+
+COUNTS = [verdicts.count('1') for verdicts in TRUTH]
+
+
+def export(*arguments: object) -> int:
+    return main(['export', *map(str, arguments)])
+
+
+def response(question: int, correct: bool, replica: int) -> str:
+    """A response by construction right or wrong, which no other one is a copy of."""
+    thought = f'<think>{"so " * (replica + 1)}</think>'
+    return f'{thought}I add.\u2028The sum is \\boxed{{{2 * question + (0 if correct else 1)}}}.'
+
+
+def scored_responses(folder: Path, name: str = 'theirs', **more: Any) -> Path:
+    """The result of responses, judged by the rule; the file with the responses lies beside it.
+
+    Args:
+        name: of the model.
+        more: further fields of each row.
+    """
+    rows = [
+        {
+            'uid': f'q{number}',
+            'problem': f'p{number // 2}',
+            'split': 'sums' if number < 12 else '求和',
+            'language': 'en' if number % 2 else 'cn',
+            'question': f'What is ${number}+{number}$?',
+            'answer': str(2 * number),
+            'responses': [
+                response(number, symbol == '1', replica) for replica, symbol in enumerate(verdicts)
+            ],
+            **more,
+        }
+        for number, verdicts in enumerate(TRUTH)
+    ]
+    return _scored(folder, name, rows, '--k', 1, 2, 3)
+
+
+def scored_labels(
+    folder: Path,
+    name: str,
+    verdicts: Sequence[str] = TRUTH,
+    answers: Sequence[Sequence[str]] | None = None,
+    *options: object,
+) -> Path:
+    """The result of somebody's verdicts, '1', '0' or '?' a sample, perhaps with final answers."""
+    meant = {'1': True, '0': False, '?': None}
+    rows = [
+        {
+            'uid': f'q{number}',
+            'correct': [meant[symbol] for symbol in symbols],
+            'answers': list(answers[number]) if answers else ['7'] * len(symbols),
+        }
+        for number, symbols in enumerate(verdicts)
+    ]
+    return _scored(folder, name, rows, *options)
+
+
+def scored_counts(folder: Path, name: str = 'counted') -> Path:
+    """The result of counts alone."""
+    rows = [{'uid': f'q{number}', 'n': N, 'c': c} for number, c in enumerate(COUNTS)]
+    return _scored(folder, name, rows, '--k', 2)
+
+
+def _scored(folder: Path, name: str, rows: Sequence[Any], *options: object) -> Path:
+    given, result = folder / f'{name}.jsonl', folder / f'{name}.gpassk.json'
+    folder.mkdir(parents=True, exist_ok=True)
+    given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    assert main(['score', str(given), '-o', str(result), '--name', name, *map(str, options)]) == 0
+    return result
+
+
+def exact(metric: str, n: int, counts: Sequence[int]) -> Fraction:
+    """The mean of a metric over questions with so many correct samples, in whole numbers."""
+    return sum((_exact(metric, n, c) for c in counts), Fraction(0)) / len(counts)
+
+
+def _exact(metric: str, n: int, c: int) -> Fraction:
+    if metric == 'accuracy':
+        return Fraction(c, n)
+    kind, _, rest = metric.partition('@')
+    k = int(rest.partition('_')[0])
+    if kind == 'mG-Pass':
+        steps = range(ceil(Fraction(k, 2)) + 1, k + 1)
+        return Fraction(2, k) * sum((_at_least(n, c, k, step) for step in steps), Fraction(0))
+    tau = Fraction(rest.partition('_')[2] or 0)
+    return _at_least(n, c, k, max(1, ceil(k * tau)))
+
+
+def _at_least(n: int, c: int, k: int, least: int) -> Fraction:
+    return Fraction(sum(comb(c, j) * comb(n - c, k - j) for j in range(least, k + 1)), comb(n, k))

@@ -1,0 +1,48 @@
+datasets = [
+    dict(
+        abbr='aime-math',
+        eval_cfg=dict(
+            evaluator=dict(
+                type='opencompass.datasets.MATHEvaluator', version='v2'),
+            pred_postprocessor=dict(
+                type='opencompass.datasets.math.math_postprocess_v2')),
+        infer_cfg=dict(
+            inferencer=dict(
+                type='opencompass.openicl.icl_inferencer.GenInferencer'),
+            prompt_template=dict(
+                template=dict(round=[
+                    dict(
+                        prompt=
+                        '{question}\nRemember to put your final answer within \\boxed{}.',
+                        role='HUMAN'),
+                ]),
+                type='opencompass.openicl.icl_prompt_template.PromptTemplate'),
+            retriever=dict(
+                type='opencompass.openicl.icl_retriever.ZeroRetriever')),
+        k=[
+            2,
+            4,
+        ],
+        n=4,
+        path='logs/questions.jsonl',
+        reader_cfg=dict(input_columns=[
+            'question',
+        ], output_column='answer'),
+        type='opencompass.datasets.Aime2024Dataset'),
+]
+infer = dict(
+    partitioner=dict(type='opencompass.partitioners.NaivePartitioner'),
+    runner=dict(
+        max_num_workers=1,
+        task=dict(type='opencompass.tasks.OpenICLInferTask'),
+        type='opencompass.runners.LocalRunner'))
+models = [
+    dict(
+        abbr='org/nested',
+        batch_size=5,
+        max_out_len=64,
+        path='logs/org_nested.asked.json',
+        run_cfg=dict(num_gpus=0),
+        type='make_opencompass_logs.Model'),
+]
+work_dir = 'logs/math/20260101_120000'

@@ -1,0 +1,423 @@
+"""Logs that lm-evaluation-harness wrote of a scripted model whose right answers are known, and damaged ones.
+
+`tests/harnesses/make_lm_eval_logs.py` made them with versions 0.4.2, 0.4.4 and 0.4.13.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import runpy
+import shutil
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.sources.finding import find_runs
+from gpassk_opencompass.sources.lm_eval import LmEval
+from gpassk_opencompass.sources.source import Counted, Place, Reading, Responded, Run, Sampled
+
+TESTS = Path(__file__).resolve().parents[1]
+RECORDED = TESTS / 'recorded' / 'lm_eval'
+MADE = runpy.run_path(str(TESTS / 'harnesses' / 'make_lm_eval_logs.py'))
+RIGHT: Sequence[str] = MADE['RIGHT']
+FIRST = [row[0] for row in RIGHT]
+"""The verdicts where a question was asked once."""
+
+VERSIONS = sorted(path.name for path in RECORDED.iterdir())
+NEWEST = '0.4.13'
+
+
+def log(task: str, version: str = NEWEST) -> Path:
+    """The samples of a task."""
+    [found] = [path for path in (RECORDED / version).rglob('*.jsonl') if f'_{task}' in path.name]
+    return found
+
+
+def read(path: Path, **asked: Any) -> Run:
+    """The one run of a file, which is recognised as what it is."""
+    [(run, name, _)] = find_runs([path], Reading(**asked)).runs
+    assert name == 'lm-eval'
+    return run
+
+
+def verdicts(run: Run) -> list[str]:
+    questions = list(run.questions)
+    assert all(isinstance(question, (Sampled, Responded)) for question in questions)
+    return [question.verdicts for question in questions]  # type: ignore[union-attr]
+
+
+def exact(k: int, tau: Fraction, rows: Sequence[str] = RIGHT) -> Fraction:
+    """G-Pass@k_τ of a whole run by its definition, in whole numbers."""
+    values = []
+    for row in rows:
+        n, c = len(row), row.count('1')
+        least = max(ceil(tau * k), 1)
+        drawn = sum(comb(c, j) * comb(n - c, k - j) for j in range(least, k + 1))
+        values.append(Fraction(drawn, comb(n, k)))
+    return sum(values, Fraction(0)) / len(values)
+
+
+EXPECTED = {
+    'G-Pass@4_0.5': exact(4, Fraction(1, 2)),
+    'G-Pass@4_0.75': exact(4, Fraction(3, 4)),
+    'G-Pass@4_1.0': exact(4, Fraction(1)),
+    'G-Pass@2_0.5': exact(2, Fraction(1, 2)),
+    'G-Pass@2_1.0': exact(2, Fraction(1)),
+    'mG-Pass@4': sum((exact(4, Fraction(i, 4)) for i in (3, 4)), Fraction(0)) * Fraction(2, 4),
+    'accuracy': Fraction(sum(row.count('1') for row in RIGHT), 24),
+}
+
+
+def scores(path: Path, out: Path, *options: str) -> dict[str, Any]:
+    """What `gpassk score` writes of a file."""
+    assert main(['score', str(path), '--k', '2', '4', '-o', str(out), *options]) == 0
+    return dict(json.loads(out.read_text(encoding='utf-8')))
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_verdicts_of_all_responses_are_taken_where_a_task_gives_them(version: str) -> None:
+    """The metric that is a list of n."""
+    run = read(log('sums_all', version))
+    assert run.kinds == ('labels', 'responses')
+    assert verdicts(run) == list(RIGHT)
+    assert run.model == 'org/scripted-7b'
+    assert run.dataset == 'sums_all'
+    assert run.judge['name'] == 'correct of lm-eval'
+    assert run.settings['temperature'] == 0.8
+    assert run.settings['max_out_len'] == 64
+
+
+@pytest.mark.parametrize('version', ['0.4.13'])
+def test_the_version_that_wrote_a_file_is_told(version: str) -> None:
+    """As the summary beside it tells it; earlier versions do not."""
+    assert read(log('sums_all', version)).written_by == f'lm-eval {version}'
+    assert read(log('sums_all', '0.4.2')).written_by == 'lm-eval'
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all(version: str) -> None:
+    """It is said, and all n are judged anew."""
+    run = read(log('sums_first', version))
+    assert run.kinds == ('responses',)
+    questions = [question for question in run.questions if isinstance(question, Responded)]
+    assert [len(question.responses) for question in questions] == [4] * 6
+    assert [question.reference for question in questions] == [str(17 + 3 * number) for number in range(6)]
+    assert [question.about.uid for question in questions] == list('012345')
+    assert questions[1].question == 'What is 1 + 19?'
+    assert questions[2].responses[3] == MADE['response'](2, 3)
+    [said] = [remark for remark in run.remarks if 'of 6 questions' in remark]
+    assert 'exact_match' in said
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+@pytest.mark.parametrize(
+    ('task', 'options'), [('sums_all', []), ('sums_all', ['--as', 'responses']), ('sums_first', [])], ids=str
+)
+def test_scores_equal_an_exact_computation(
+    version: str, task: str, options: list[str], tmp_path: Path
+) -> None:
+    """By the task's own verdicts, and by the rule judge of every response."""
+    record = scores(log(task, version), tmp_path / 'scored.json', *options)
+    for name, value in EXPECTED.items():
+        assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
+    assert record['gpassk']['counts']['c'] == [row.count('1') for row in RIGHT]
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_the_first_filter_counts_and_the_rows_of_others_are_said(version: str) -> None:
+    """Strict matching sees the box, the other filter the number of the try."""
+    run = read(log('sums_filters', version))
+    assert verdicts(run) == FIRST
+    [said] = [remark for remark in run.remarks if 'filter' in remark]
+    assert said.startswith('6 rows are of another filter')
+
+
+def test_another_filter_may_be_chosen() -> None:
+    """By its name."""
+    run = read(log('sums_filters'), fields={'filter': 'flexible-extract'})
+    assert verdicts(run) == ['0', '0', '0', '0', '0', '1']  # the last one writes no number of a try
+    assert run.judge['filter'] == 'flexible-extract'
+
+
+def test_a_filter_that_no_row_has_is_refused() -> None:
+    with pytest.raises(InputError, match="no row of the filter 'loose'"):
+        list(read(log('sums_filters'), fields={'filter': 'loose'}).questions)
+
+
+def test_the_answers_that_a_filter_took_out_stand_beside_the_verdicts() -> None:
+    """Where there is a verdict for each."""
+    [first, *_] = read(log('sums_filters')).questions
+    assert isinstance(first, Responded)
+    assert first.answers == ('17',)
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_weighed_choices_have_verdicts_and_no_responses(version: str) -> None:
+    """A log-likelihood is no response."""
+    run = read(log('sums_choices', version))
+    assert run.kinds == ('labels',)
+    assert verdicts(run) == FIRST
+    assert run.judge['name'] == 'acc of lm-eval'
+
+
+def test_a_task_of_this_package_is_read_with_its_judge_answers_and_names() -> None:
+    """As its own record would be."""
+    run = read(log('gpassk_questions'))
+    questions = [question for question in run.questions if isinstance(question, Responded)]
+    assert [question.verdicts for question in questions] == list(RIGHT)
+    assert run.judge['name'] == 'rule'
+    assert questions[1].answers == ('20', '22', '20', '20')
+    assert all(question.about.uid.startswith('questions/') for question in questions)
+    assert {question.about.group for question in questions} == {'all_en'}
+
+
+def test_copies_are_pointed_out(tmp_path: Path) -> None:
+    """Rows of one question, whose four responses are one text."""
+    path = edited(tmp_path, lambda row: None if row['doc_id'] != MADE['COPIES'] else row)
+    run = read(path)
+    list(run.questions)
+    assert [remark for remark in run.remarks if 'copies' in remark]
+
+
+def test_a_folder_is_a_run_a_task_and_nothing_is_left_over() -> None:
+    """The summary is known for what it is."""
+    found = find_runs([RECORDED / NEWEST], Reading())
+    names = sorted(one.run.dataset for one in found.runs)
+    sums = ['sums_all', 'sums_choices', 'sums_class', 'sums_filters', 'sums_first']
+    assert names == ['gpassk_questions', *sums]
+    assert found.passed_over == []
+
+
+def test_a_summary_alone_is_refused_with_what_to_give() -> None:
+    summary, *_ = (RECORDED / NEWEST).rglob('results_*.json')
+    with pytest.raises(InputError, match='--log_samples'):
+        find_runs([summary], Reading())
+
+
+def test_a_packed_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / (log('sums_all').name + '.gz')
+    path.write_bytes(gzip.compress(log('sums_all').read_bytes()))
+    assert verdicts(read(path)) == list(RIGHT)
+
+
+def test_without_texts_only_verdicts_are_kept() -> None:
+    """So that a file may be larger than the memory."""
+    questions = list(read(log('sums_all'), texts=False).questions)
+    assert all(isinstance(question, Sampled) and question.answers is None for question in questions)
+    assert [question.verdicts for question in questions if isinstance(question, Sampled)] == list(RIGHT)
+
+
+def test_a_file_without_its_summary_is_read(tmp_path: Path) -> None:
+    """Its model is not known then."""
+    shutil.copy(log('sums_all'), tmp_path)
+    run = read(tmp_path / log('sums_all').name)
+    assert verdicts(run) == list(RIGHT)
+    assert (run.model, run.dataset, run.written_by) == ('', 'sums_all', 'lm-eval')
+
+
+@pytest.mark.parametrize(
+    'summary', ['', '{"results": {}, "con', '[]', '{"config": {"model_args": 7}}', '\x00']
+)
+def test_a_damaged_summary_does_no_harm(tmp_path: Path, summary: str) -> None:
+    shutil.copytree(log('sums_all').parent, tmp_path / 'run')
+    for file in (tmp_path / 'run').glob('results_*.json'):
+        file.write_text(summary)
+    assert verdicts(read(tmp_path / 'run' / log('sums_all').name)) == list(RIGHT)
+
+
+def edited(
+    folder: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None], task: str = 'sums_all'
+) -> Path:
+    """A copy of a log in which rows are changed, or left out."""
+    rows = [json.loads(line) for line in log(task).read_text(encoding='utf-8').splitlines()]
+    changed = [row for row in map(change, rows) if row is not None]
+    path = folder / log(task).name
+    path.write_text(''.join(json.dumps(row) + '\n' for row in changed), encoding='utf-8')
+    return path
+
+
+def attempt(path: Path) -> tuple[list[str], str]:
+    """The verdicts of a file, or the message of its error."""
+    try:
+        [run] = LmEval().read(Place(path), Reading())
+        found = verdicts(run)
+        assert all(isinstance(remark, str) for remark in run.remarks)
+    except InputError as error:
+        return [], str(error)
+    return found, ''
+
+
+@pytest.mark.parametrize('task', ['sums_all', 'sums_filters', 'gpassk_questions', 'sums_choices'])
+def test_a_file_in_the_middle_of_being_written_is_an_error_or_ends_at_a_row(
+    task: str, tmp_path: Path
+) -> None:
+    """Cut at any byte; only whole rows are ever counted."""
+    content, path = log(task).read_bytes(), tmp_path / log(task).name
+    whole = verdicts(read(log(task)))
+    for size in range(0, len(content), 97):
+        path.write_bytes(content[:size])
+        found, error = attempt(path)
+        if error:
+            assert str(path) in error
+        else:
+            assert found == whole[: len(found)]
+            assert len(found) == min(len(content[:size].splitlines()), 6)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    task=st.sampled_from(['sums_all', 'sums_first', 'sums_filters', 'sums_choices', 'gpassk_questions']),
+    number=st.integers(0, 5),
+    name=st.sampled_from(
+        [
+            *('doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'),
+            *('correct', 'exact_match', 'acc'),
+        ]
+    ),
+    value=_JSON,
+)
+def test_a_field_of_another_type_is_an_error_or_has_a_rule(
+    tmp_path_factory: pytest.TempPathFactory, task: str, number: int, name: str, value: Any
+) -> None:
+    """Never an exception of another kind."""
+    at = iter(range(100))
+    path = edited(
+        tmp_path_factory.mktemp('damaged'),
+        lambda row: {**row, name: value} if next(at) == number else row,
+        task,
+    )
+    found, error = attempt(path)
+    assert str(path) in error or all(set(row) <= set('01?') for row in found)
+
+
+@pytest.mark.parametrize('name', ['doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps'])
+def test_a_row_without_a_field_is_an_error_that_names_file_and_row(name: str, tmp_path: Path) -> None:
+    path = edited(tmp_path, lambda row: {key: row[key] for key in row if row['doc_id'] != 3 or key != name})
+    with pytest.raises(InputError, match=f'{path.name}:4: '):
+        list(read(path).questions)
+
+
+def test_a_file_with_every_row_twice_is_refused(tmp_path: Path) -> None:
+    """The harness appends to a file of the same name."""
+    path = tmp_path / log('sums_all').name
+    path.write_bytes(log('sums_all').read_bytes() * 2)
+    with pytest.raises(InputError, match="'0' is there twice"):
+        list(read(path).questions)
+
+
+def test_verdicts_that_are_missing_unjudged_or_partial_each_have_their_rule(tmp_path: Path) -> None:
+    """Null and NaN are unjudged; partial credit is incorrect, and said."""
+    values = {0: [1, None, 0, 1], 1: [1.0, float('nan'), 0.0, 1.0], 2: [0.5, 1, 1, 1], 3: [True, False, 7, 0]}
+    path = edited(tmp_path, lambda row: {**row, 'correct': values.get(row['doc_id'], row['correct'])})
+    run = read(path)
+    assert verdicts(run)[:4] == ['1?01', '1?01', '0111', '1010']
+    said = ' '.join(run.remarks)
+    assert '1 verdicts are partial credit' in said
+    assert '1 verdicts are numbers above 1' in said
+    assert '1 verdicts are NaN' in said
+
+
+def test_a_verdict_too_few_is_an_error(tmp_path: Path) -> None:
+    path = edited(tmp_path, lambda row: {**row, 'correct': row['correct'][: 4 - (row['doc_id'] == 2)]})
+    with pytest.raises(InputError, match=r':3: correct is .*, for 4 responses'):
+        list(read(path).questions)
+
+
+def test_an_incomplete_question_keeps_its_own_n(tmp_path: Path) -> None:
+    """It is not filled up with wrong answers."""
+
+    def cut(row: dict[str, Any]) -> dict[str, Any]:
+        size = 3 if row['doc_id'] == 2 else 4
+        return {**row, 'resps': [row['resps'][0][:size]], 'correct': row['correct'][:size]}
+
+    assert [len(row) for row in verdicts(read(edited(tmp_path, cut)))] == [4, 4, 3, 4, 4, 4]
+
+
+def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
+    """The word None stands for it in logs of earlier versions."""
+    path = edited(tmp_path, lambda row: {**row, 'resps': [['None', *row['resps'][0][1:]]]}, 'sums_first')
+    run = read(path)
+    [first, *_] = run.questions
+    assert isinstance(first, Responded)
+    assert first.responses[0] == ''
+    assert first.generations[0].state == 'empty'
+    assert any('6 responses are "None"' in remark for remark in run.remarks)
+
+
+def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
+    """Tasks of code score all n and log pass@1, which is c / n."""
+
+    def coded(row: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in row.items() if key != 'correct'}
+        c = sum(row['correct'])
+        return {**kept, 'metrics': ['pass@1', 'pass@2'], 'pass@1': c / 4, 'pass@2': 1 - comb(4 - c, 2) / 6}
+
+    path = edited(tmp_path, coded)
+    run = read(path)
+    assert run.kinds == ('counts', 'responses')
+    counted = [question for question in run.questions if isinstance(question, Counted)]
+    assert [(question.n, question.c) for question in counted] == [(4, row.count('1')) for row in RIGHT]
+    record = scores(path, tmp_path / 'scored.json', '--as', 'counts')
+    for name, value in EXPECTED.items():
+        assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
+    odd = edited(tmp_path, lambda row: {**coded(row), 'pass@1': 0.3})
+    with pytest.raises(InputError, match=r'pass@1 is 0\.3, of 4 responses'):
+        list(read(odd).questions)
+
+
+def test_likelihoods_of_whole_texts_are_no_responses(tmp_path: Path) -> None:
+    """Of a perplexity task."""
+    path = edited(
+        tmp_path,
+        lambda row: {**row, 'arguments': {'gen_args_0': {'arg_0': 'a text'}}, 'resps': [['-12.5']]},
+    )
+    with pytest.raises(InputError, match='likelihoods of whole texts'):
+        read(path)
+
+
+def test_a_question_that_has_no_known_field_is_its_prompt(tmp_path: Path) -> None:
+    """And somebody may say which field it is."""
+    path = edited(tmp_path, lambda row: {**row, 'doc': {'asked': 'How much?'}})
+    run = read(path)
+    [first, *_] = run.questions
+    assert isinstance(first, Responded)
+    assert first.question == 'What is 0 + 17?'
+    assert any('whole prompt' in remark for remark in run.remarks)
+    [first, *_] = read(path, fields={'question': 'asked'}).questions
+    assert isinstance(first, Responded)
+    assert first.question == 'How much?'
+    with pytest.raises(InputError, match='no field here; expected one of correct, filter, question'):
+        read(path, fields={'uid': 'doc_id'})
+
+
+@pytest.mark.parametrize(
+    'content',
+    [
+        '',
+        '{}',
+        '{"question": "1 + 1?", "answer": "2", "responses": ["2"]}',
+        '[1, 2]',
+        '{"doc_id": 1}',
+        '\x00\xff',
+    ],
+)
+def test_files_of_others_are_not_recognised(content: str, tmp_path: Path) -> None:
+    path = tmp_path / 'samples_task_2026-11-23T05-30-50.998577.jsonl'
+    path.write_text(content)
+    assert not LmEval().recognises(Place(path))
+    assert not LmEval().recognises(Place(tmp_path))
