@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..results.health import Generation
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, as_text, questions_of
 from .source import Place, Reading, Run
 
 _NAME = re.compile(r'(?P<stem>.+?)(-rs(?P<seed>\d+))?(_chunk_(?P<chunk>\d+))?\.jsonl(?P<unfinished>-async)?')
@@ -263,14 +262,14 @@ class _Lines:
             told = _generation(own)
             return Sample(
                 uid,
-                _text('problem', row.get('problem', row.get('question'))),
-                _text('expected_answer', row.get('expected_answer')),
+                as_text(row.get('problem', row.get('question'))),
+                as_text(row.get('expected_answer')),
                 None if told.state else _response(own),
                 self._verdict(row, told),
                 seed.number,
-                _text('predicted_answer', row['predicted_answer']) if 'predicted_answer' in row else None,
+                as_text(row['predicted_answer']) if 'predicted_answer' in row else None,
                 told,
-                split=_text('subset_for_metrics', row.get('subset_for_metrics')),
+                split=as_text(row.get('subset_for_metrics')),
                 path=path,
                 row=number,
             )
@@ -361,10 +360,3 @@ def _with_end_of_thought(whole: str, said: str) -> str:
         return whole if whole.lstrip().startswith('<think>') else f'<think>{whole}'
     at = whole.rfind(said)
     return whole if at < 0 else f'{whole[:at]}</think>{whole[at:]}'
-
-
-def _text(name: str, value: object) -> str:
-    """Return a text or a number as text, anything else as JSON; '' where there is nothing."""
-    if isinstance(value, str):
-        return value
-    return '' if value is None else json.dumps(value, ensure_ascii=False)
