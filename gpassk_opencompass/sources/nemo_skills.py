@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..results.health import Generation
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, as_text, questions_of
 from .source import Place, Reading, Run
 
 _NAME = re.compile(r'(?P<stem>.+?)(-rs(?P<seed>\d+))?(_chunk_(?P<chunk>\d+))?\.jsonl(?P<unfinished>-async)?')
@@ -32,6 +31,7 @@ _NEITHER = (
     '{count} judgements say neither "Judgement: Yes" nor "Judgement: No" and are unjudged; NeMo-Skills '
     'counts them as incorrect'
 )
+_WAITING = f'the same responses before they were judged, in {_BEFORE_JUDGING}, are not counted'
 _REPEATED = (
     '{count} lines repeat the id of an earlier line and count as questions of their own: were chunks merged '
     'twice?'
@@ -63,20 +63,22 @@ class NemoSkills:
         """
         given: dict[tuple[Path, str, bool], dict[Path, _Output]] = {}
         for place in places:
-            found = list(_outputs_in(place.path)) or [_output(place.path)]
-            for one in found:
+            for one in list(_outputs_in(place.path)) or [_output(place.path)]:
                 given.setdefault((one.path.parent, one.stem, one.seed is not None), {})[one.path] = one
-        folders = {folder.absolute() for folder, _, _ in given}
-        alone = {folder for folder, _, seeded in given if not seeded} & {
-            folder for folder, _, seeded in given if seeded
-        }
+        judged = {folder.absolute() for folder, _, _ in given}
+        waiting = {folder for folder, _, _ in given if _twin(folder) in judged}
+        told = {_twin(folder) for folder in waiting}
         runs = []
         for (folder, stem, seeded), outputs in given.items():
-            if _twin(folder.absolute()) in folders:
+            if folder in waiting:
                 continue
-            name = '' if stem == _USUAL_STEM else f'-{stem}'
-            name += '-greedy' if not seeded and folder in alone else ''
-            runs.append(_run(folder, name, list(outputs.values()), reading))
+            greedy = not seeded and (folder, stem, True) in given
+            notes = Notes(reading)
+            if folder.absolute() in told:
+                notes.say(_WAITING)
+            for path in _others_in(folder) if len(outputs) > 1 else ():
+                notes.say(f'{path.name} is not counted: its name is none of an output')
+            runs.append(_run(folder, '-greedy' if greedy else '', list(outputs.values()), reading, notes))
         return runs
 
 
@@ -106,14 +108,22 @@ def _outputs_in(folder: Path) -> Iterator[_Output]:
                 yield one
 
 
+def _others_in(folder: Path) -> Iterator[Path]:
+    """Return the files of rows in a folder that are no outputs by their names."""
+    names = {one.path.name for one in _outputs_in(folder)}
+    yield from (path for path in sorted(folder.glob('*.jsonl')) if path.name not in names)
+
+
 def _is_output(row: Row | None) -> bool:
     return row is not None and isinstance(row.get('generation'), str) and 'expected_answer' in row
 
 
 def _twin(folder: Path) -> Path | None:
     """Return where the judged responses of a folder go; None of a folder that waits for no judge."""
-    parts = [_JUDGED if part == _BEFORE_JUDGING else part for part in folder.parts]
-    return Path(*parts) if _BEFORE_JUDGING in folder.parts else None
+    parts = folder.absolute().parts
+    if _BEFORE_JUDGING not in parts:
+        return None
+    return Path(*(_JUDGED if part == _BEFORE_JUDGING else part for part in parts))
 
 
 def _names(folder: Path) -> tuple[str, str]:
@@ -181,8 +191,7 @@ def _in_order(parts: Sequence[_Output]) -> tuple[Path, ...]:
     return tuple(chunks[number] for number in range(len(chunks)))
 
 
-def _run(folder: Path, name: str, outputs: Sequence[_Output], reading: Reading) -> Run:
-    notes = Notes(reading)
+def _run(folder: Path, name: str, outputs: Sequence[_Output], reading: Reading, notes: Notes) -> Run:
     seeds = _seeds(outputs, notes)
     first = next((row for seed in seeds for _, _, row in seed.rows()), None)
     if not _is_output(first):
@@ -193,8 +202,8 @@ def _run(folder: Path, name: str, outputs: Sequence[_Output], reading: Reading) 
         )
     verdict = next((field for field in _VERDICTS if field in (first or {})), None)
     model, dataset = _names(folder)
-    if outputs[0].stem != _USUAL_STEM and outputs[0].seed is None:
-        dataset, name = outputs[0].stem, ''
+    if outputs[0].stem != _USUAL_STEM:
+        dataset = outputs[0].stem
     lines = _Lines(seeds, verdict, notes)
     return Run(
         ('labels', 'responses') if verdict else ('responses',),
@@ -263,14 +272,14 @@ class _Lines:
             told = _generation(own)
             return Sample(
                 uid,
-                _text('problem', row.get('problem', row.get('question'))),
-                _text('expected_answer', row.get('expected_answer')),
+                as_text(row.get('problem', row.get('question'))),
+                as_text(row.get('expected_answer')),
                 None if told.state else _response(own),
                 self._verdict(row, told),
                 seed.number,
-                _text('predicted_answer', row['predicted_answer']) if 'predicted_answer' in row else None,
+                as_text(row['predicted_answer']) if 'predicted_answer' in row else None,
                 told,
-                split=_text('subset_for_metrics', row.get('subset_for_metrics')),
+                split=as_text(row.get('subset_for_metrics')),
                 path=path,
                 row=number,
             )
@@ -361,10 +370,3 @@ def _with_end_of_thought(whole: str, said: str) -> str:
         return whole if whole.lstrip().startswith('<think>') else f'<think>{whole}'
     at = whole.rfind(said)
     return whole if at < 0 else f'{whole[:at]}</think>{whole[at:]}'
-
-
-def _text(name: str, value: object) -> str:
-    """Return a text or a number as text, anything else as JSON; '' where there is nothing."""
-    if isinstance(value, str):
-        return value
-    return '' if value is None else json.dumps(value, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -47,6 +48,17 @@ class Sample(NamedTuple):
     def place(self) -> str:
         """Return where it stands, for messages."""
         return f'{self.path}:{self.row}' if self.path else f'row {self.row}'
+
+
+def as_text(value: object) -> str:
+    """Return a text as it is, '' where there is nothing, and anything else as JSON.
+
+    >>> [as_text(value) for value in ('4', None, 4, {'target': 4})]
+    ['4', '', '4', '{"target": 4}']
+    """
+    if isinstance(value, str):
+        return value
+    return '' if value is None else json.dumps(value, ensure_ascii=False)
 
 
 _WORDS = {

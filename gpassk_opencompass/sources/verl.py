@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..json_lines import Row
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, as_text, questions_of
 from .source import Place, Reading, Run
 
 _FIELDS = ('input', 'output', 'score', 'step')
@@ -54,7 +54,7 @@ class Verl:
         judged = 'acc' if 'acc' in first else 'score'
         return [
             Run(
-                ('labels', 'responses') if 'gts' in first else ('labels',),
+                ('labels', 'responses') if first.get('gts') is not None else ('labels',),
                 questions_of(_samples(place, notes), reading, notes),
                 f'step {first["step"]}',
                 place.path.absolute().parent.name,
@@ -149,7 +149,7 @@ class _File:
         Raises:
             InputError: the row is damaged, or of another step than the first one.
         """
-        response, reference = row.get('output'), _text(row.get('gts'))
+        response, reference = row.get('output'), as_text(row.get('gts'))
         try:
             if not isinstance(asked, str) or not isinstance(response, str):
                 raise InputError(f'input is {asked!r:.60} and output is {response!r:.60}; expected two texts')
@@ -212,11 +212,4 @@ def _number(told: Any) -> Any:
 
 
 def _answer(told: object) -> str | None:
-    return None if told is None else '' if told == _NO_ANSWER else _text(told)
-
-
-def _text(value: object) -> str:
-    """Return a text as it is, anything else as JSON; '' where there is nothing."""
-    if isinstance(value, str):
-        return value
-    return '' if value is None else json.dumps(value, ensure_ascii=False)
+    return None if told is None else '' if told == _NO_ANSWER else as_text(told)

@@ -101,6 +101,8 @@ def test_every_folder_is_a_run(texts: bool) -> None:
         else:
             assert run.kinds == ('labels', 'responses')
             assert verdicts_of(run) == TRUTH[benchmark]
+        told = any('before they were judged, in tmp-eval-results' in line for line in run.remarks)
+        assert told == (benchmark == 'sums-judged')
     alone = runs_of(WAITING)
     assert list(alone) == ['scripted-7b/sums-judged']
     assert alone['scripted-7b/sums-judged'].kinds == ('responses',)
@@ -275,6 +277,14 @@ def test_an_id_that_is_there_twice_is_two_questions(results: Path) -> None:
     again = {f'{uid}, line {line}': row for line, (uid, row) in enumerate(known.items(), 6)}
     assert verdicts_of(run) == {**known, **again}
     assert any(line.startswith('5 lines repeat the id') for line in run.remarks)
+
+
+def test_files_of_other_names_in_a_folder_are_told_of(results: Path) -> None:
+    """They are not counted as seeds."""
+    shutil.copy(results / 'sums-judged' / 'output-rs0.jsonl', results / 'sums-judged' / 'output-old.jsonl')
+    [run] = runs_of(results / 'sums-judged').values()
+    assert verdicts_of(run) == TRUTH['sums-judged']
+    assert run.remarks[0] == 'output-old.jsonl is not counted: its name is none of an output'
 
 
 def test_a_file_of_another_name_is_a_run(tmp_path: Path) -> None:
