@@ -311,6 +311,7 @@ ROOMS = {
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
     'datasets': {'hosts', 'plugin', 'questions'},
+    'evalscope': {'hosts'},
     'gguf': {'demo'},
     'inspect_ai': {'hosts'},
     'jinja2': {'report'},
