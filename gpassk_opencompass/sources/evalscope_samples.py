@@ -25,8 +25,8 @@ _BROKEN = (
     '{count} samples have the score 0 because a metric failed, as EvalScope notes there: they are unjudged'
 )
 _SEVERAL = (
-    '{count} samples are of a question with several accepted answers: the reference is the first, the verdicts '
-    'of EvalScope are by all of them'
+    '{count} samples are of a question with several accepted answers: the reference is the first, and the '
+    'verdicts of EvalScope are by all of them'
 )
 _UNREVIEWED = '{count} responses have no review: they are unjudged'
 _NO_REFERENCE = (
