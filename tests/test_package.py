@@ -313,6 +313,7 @@ PACKAGES = {
     'datasets': {'hosts', 'plugin', 'questions'},
     'evalscope': {'hosts'},
     'gguf': {'demo'},
+    'inspect_ai': {'hosts'},
     'jinja2': {'report'},
     'latex2mathml': {'report'},
     'lighteval': {'lighteval_metric', 'lighteval_tasks'},
