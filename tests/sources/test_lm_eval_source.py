@@ -234,6 +234,34 @@ def test_a_damaged_summary_does_no_harm(tmp_path: Path, summary: str) -> None:
     assert verdicts(read(tmp_path / 'run' / log('sums_all').name)) == list(RIGHT)
 
 
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    name=st.sampled_from(['config', 'configs', 'versions', 'results', 'model_name', 'lm_eval_version']),
+    inner=st.sampled_from(['', 'model_args', 'model', 'gpassk_questions']),
+    value=_JSON,
+)
+def test_a_summary_with_a_field_of_another_type_does_no_harm(
+    tmp_path_factory: pytest.TempPathFactory, name: str, inner: str, value: Any
+) -> None:
+    """What it says of the model is not known then; the samples are what they were."""
+    folder = tmp_path_factory.mktemp('summary') / 'run'
+    shutil.copytree(log('gpassk_questions').parent, folder)
+    [file] = folder.glob('results_*.json')
+    told = json.loads(file.read_text(encoding='utf-8'))
+    told[name] = {inner: value} if inner else value
+    file.write_text(json.dumps(told), encoding='utf-8')
+    run = read(folder / log('gpassk_questions').name)
+    assert verdicts(run) == list(RIGHT)
+    assert isinstance(run.model, str)
+    assert run.judge['name']
+
+
 def edited(
     folder: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None], task: str = 'sums_all'
 ) -> Path:
@@ -271,13 +299,6 @@ def test_a_file_in_the_middle_of_being_written_is_an_error_or_ends_at_a_row(
         else:
             assert found == whole[: len(found)]
             assert len(found) == min(len(content[:size].splitlines()), 6)
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @given(
