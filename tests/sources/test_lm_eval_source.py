@@ -423,7 +423,23 @@ def test_a_question_that_has_no_known_field_is_its_prompt(tmp_path: Path) -> Non
     assert isinstance(first, Responded)
     assert first.question == 'How much?'
     with pytest.raises(InputError, match='no field here; expected one of correct, filter, question'):
-        read(path, fields={'uid': 'doc_id'})
+        read(path, fields={'responses': 'resps'})
+
+
+def test_fields_of_a_tasks_own_data_may_name_and_group_its_questions(tmp_path: Path) -> None:
+    """As the levels and subjects of a benchmark."""
+    path = edited(
+        tmp_path,
+        lambda row: {
+            **row,
+            'doc': {**row['doc'], 'level': row['doc_id'] // 3, 'id': 'a' * (row['doc_id'] + 1)},
+        },
+    )
+    questions = list(read(path, fields={'split': 'level', 'uid': 'id'}).questions)
+    assert [question.about.group for question in questions] == ['0', '0', '0', '1', '1', '1']
+    assert [question.about.uid for question in questions] == ['a' * size for size in range(1, 7)]
+    with pytest.raises(InputError, match="doc has no 'subject'; there is question, answer"):
+        list(read(path, fields={'split': 'subject'}).questions)
 
 
 @pytest.mark.parametrize(
