@@ -98,7 +98,10 @@ setup(
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
     },
     cmdclass={'build_py': WithTemplates},
-    entry_points={'console_scripts': ['gpassk = gpassk_opencompass.cli:main']},
+    entry_points={
+        'console_scripts': ['gpassk = gpassk_opencompass.cli:main'],
+        'inspect_ai': ['gpassk_opencompass = gpassk_opencompass.hosts.inspect_ai'],
+    },
     install_requires=[
         'aiohttp>=3.9',
         'loguru>=0.7',

@@ -154,19 +154,32 @@ class ScoreRequest:
 
 
 def run(arguments: Namespace) -> int:
-    """Score, print the tables, write what was asked for; returns the exit code 0."""
+    """Score, print the tables, write what was asked for; returns the exit code 0.
+
+    Raises:
+        InputError: a run cannot be scored; of several the others are, all the same.
+    """
     request = _request(arguments)
     found = find_runs(request.paths, request.reading, request.source)
     if found.passed_over:
         shown = ', '.join(map(str, found.passed_over[:5])) + (', …' if len(found.passed_over) > 5 else '')
         print(printable(f'passed over {len(found.passed_over)} files: {shown}'), file=sys.stderr)
-    for number, one in enumerate(_chosen(found.runs, request)):
+    chosen = _chosen(found.runs, request)
+    for one in chosen:
+        _check_options(request, one)
+    failed = 0
+    for number, one in enumerate(chosen):
         print(end='\n' if number else '')
         try:
             _score_both(request, one) if request.both else _score(request, one)
         except InputError as error:
-            named = one.place in str(error)
-            raise error if named else InputError(f'{one.place}: {error}') from error
+            told = error if one.place in str(error) else InputError(f'{one.place}: {error}')
+            if len(chosen) == 1:
+                raise told from error
+            print(printable(f'not scored: {one.run.name}{": " * bool(one.run.name)}{told}'), file=sys.stderr)
+            failed += 1
+    if failed:
+        raise InputError(f'{failed} of {len(chosen)} runs were not scored, see above')
     return 0
 
 
@@ -293,7 +306,6 @@ def _score(request: ScoreRequest, found: FoundRun) -> None:
     from ..sources.tables import described, scores_table
 
     kind = request.kind(found.run)
-    _check_options(request, found, kind)
     with ExitStack() as stack:
         scored = score_run(
             found.run,
@@ -334,7 +346,11 @@ def _score_both(request: ScoreRequest, found: FoundRun) -> None:
         write_file(request.output, differing_table(judged).to_csv(), make_folder=True)
 
 
-def _check_options(request: ScoreRequest, found: FoundRun, kind: str) -> None:
+def _check_options(request: ScoreRequest, found: FoundRun) -> None:
+    try:
+        kind = request.kind(found.run)
+    except InputError as error:
+        raise InputError(f'{found.place}: {error}') from error
     if kind != 'responses' and request.judge_options:
         raise InputError(f'{request.judge_options[0]} goes with responses; {found.place} holds {kind}')
     if kind not in {'labels', 'counts'} and request.labelled_by:

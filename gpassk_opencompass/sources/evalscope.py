@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..files import mapping
 from ..json_lines import Row
 from .evalscope_run import RunFolder
 from .evalscope_samples import PREDICTIONS, REVIEWS, Files, Subset, kind_of, rows_of, score_in
 from .samples import Notes, questions_of
-from .source import Place, Reading, Run
+from .source import Place, Question, Reading, Run
 
 _FIELDS = {
     'correct': 'the score that is the verdict',
@@ -55,12 +56,10 @@ class EvalScope:
         if unknown := sorted(set(reading.fields) - set(_FIELDS)):
             known = ' or '.join(f'{name} ({meaning})' for name, meaning in _FIELDS.items())
             raise InputError(f'EvalScope has no field {unknown[0]!r} to choose; expected {known}')
-        found: dict[_Part, None] = {}
-        for place in places:
-            found |= dict.fromkeys(_parts_of(place))
+        found = {part.key: part for place in places for part in _parts_of(place)}
         folders: dict[tuple[Path | None, str], RunFolder] = {}
         runs: dict[tuple[Path | None, str, str], list[Files]] = {}
-        for part in found:
+        for part in found.values():
             key = part.root, part.model
             folder = folders.setdefault(key, RunFolder(*key))
             benchmark, subset = folder.parted(part.stem)
@@ -88,6 +87,11 @@ class _Part(NamedTuple):
     model: str
     stem: str
     path: Path
+
+    @property
+    def key(self) -> tuple[Path | None, str, str]:
+        """Return what is the same for the two files of one subset."""
+        return self[:3] if self.root else (None, '', str(self.path))
 
     def of(self, kind: str) -> Path | None:
         """Return the file of a kind; None where there is none."""
@@ -131,9 +135,15 @@ def _parts_in(folder: Path) -> Iterator[_Part]:
     for start in [whole] if of_kind else [whole / REVIEWS, whole / PREDICTIONS]:
         for path in sorted(start.rglob('*.jsonl')):
             part = _part(path)
-            if part and part[:3] not in seen:
-                seen.add(part[:3])
+            if part and part.key not in seen and not _is_foreign(path):
+                seen.add(part.key)
                 yield part
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file begins with a row of another program; a damaged or an empty one may be EvalScope's."""
+    first = Place(path).first
+    return first is not None and kind_of(first) is None
 
 
 def _part(path: Path) -> _Part | None:
@@ -141,8 +151,7 @@ def _part(path: Path) -> _Part | None:
     root = _root_of(path)
     if root is None:
         return None
-    model = Path(*path.relative_to(root).parts[1:-1]).as_posix()
-    return _Part(root, model, path.stem, path)
+    return _Part(root, '/'.join(path.relative_to(root).parts[1:-1]), path.stem, path)
 
 
 def _root_of(path: Path) -> Path | None:
@@ -163,26 +172,53 @@ def _run(folder: RunFolder, benchmark: str, files: Sequence[Files], reading: Rea
     notes = Notes(reading)
     if folder.has_config(benchmark) and not folder.has_report(benchmark):
         notes.say(_UNFINISHED)
-    first = next(_reviews(files), None)
-    if first is None:
-        _check_can_be_judged(folder, benchmark, files, reading)
-    known = _verdicts_of(files, reading, notes)
-    metric = str(known.get('metric', ''))
-    judge = {'name': f'{metric} of EvalScope', **known, **folder.judging} if known else {}
-    splits = {one.subset for one in files} - {'default'}
-    subsets = [Subset(one, one.subset if splits else '', metric, reading, notes) for one in files]
-    samples = chain.from_iterable(subset.samples() for subset in subsets)
+    verdict = _verdict_in(files, reading)
+    if len(verdict.there) > 1:
+        notes.say(_SEVERAL.format(name=verdict.metric, names=', '.join(verdict.there)))
+    judge = {'name': f'{verdict.metric} of EvalScope', 'metric': verdict.metric, **folder.judging}
     return Run(
-        _kinds(first, bool(known), reading),
-        questions_of(samples, reading, notes, size=folder.repeats(benchmark)),
+        _kinds(next(_reviews(files), None), verdict, reading),
+        _questions(folder, benchmark, files, verdict, reading, notes),
         folder.model,
         benchmark,
-        judge,
+        {**judge, **({'models': verdict.models} if verdict.models else {})} if verdict.there else {},
         settings=folder.settings,
         where=lambda number: f'{folder.name}, question {number} of {benchmark}',
         remarks=notes,
         written_by=folder.written_by,
     )
+
+
+class _Verdict(NamedTuple):
+    """Which score is the verdict.
+
+    there: the names of all scores that the first scored review has; [] where none is scored.
+    models: those that judged.
+    """
+
+    metric: str
+    there: list[str]
+    models: list[Any]
+
+
+def _questions(
+    folder: RunFolder,
+    benchmark: str,
+    files: Sequence[Files],
+    verdict: _Verdict,
+    reading: Reading,
+    notes: Notes,
+) -> Iterator[Question]:
+    if verdict.there and verdict.metric not in verdict.there:
+        raise InputError(
+            f'EvalScope gave {benchmark} no score {verdict.metric!r}; there is {", ".join(verdict.there)}'
+        )
+    if next(_reviews(files), None) is None:
+        _check_can_be_judged(folder, benchmark, files, reading)
+    splits = {one.subset for one in files} - {'default'}
+    subsets = [Subset(one, one.subset if splits else '', verdict.metric, reading, notes) for one in files]
+    samples = chain.from_iterable(subset.samples() for subset in subsets)
+    yield from questions_of(samples, reading, notes, size=folder.repeats(benchmark))
 
 
 def _reviews(files: Sequence[Files]) -> Iterator[Row]:
@@ -191,50 +227,37 @@ def _reviews(files: Sequence[Files]) -> Iterator[Row]:
 
 def _check_can_be_judged(folder: RunFolder, benchmark: str, files: Sequence[Files], reading: Reading) -> None:
     """Raise InputError where there are predictions alone, without references or without an order."""
-    path = files[0].predictions
+    path = files[0].predictions or files[0].reviews
     if 'reference' not in reading.fields:
         raise InputError(
-            f'{path}: there are predictions and no reviews, and predictions hold no reference answers: have '
-            'EvalScope review them (run it again with use_cache), or name the key of their metadata that has '
-            'the answers: --field reference=KEY'
+            f'{path}: there are no reviews, and predictions hold no reference answers: have EvalScope review '
+            'them (run it again with use_cache), or name the key of their metadata that has the answers: '
+            '--field reference=KEY'
         )
     if folder.repeats(benchmark) is None:
         raise InputError(
-            f'{path}: there are predictions and no reviews, and nothing tells which are of one question; '
-            'expected configs/task_config.yaml of the run with its repeats'
+            f'{path}: there are no reviews, and nothing tells which predictions are of one question: '
+            'expected the configs/task_config.yaml of the run, with its repeats'
         )
 
 
-def _kinds(first: Row | None, verdicts: bool, reading: Reading) -> tuple[str, ...]:
+def _kinds(first: Row | None, verdict: _Verdict, reading: Reading) -> tuple[str, ...]:
     """Return as what a run can be scored, by its first review."""
     if first is None:
         return ('responses',)
     text = score_in(first).get('prediction') is not None or bool(first.get('messages'))
     judgeable = text and (bool(first.get('target')) or 'reference' in reading.fields)
-    kinds = (['labels'] if verdicts or not judgeable else []) + (['responses'] if judgeable else [])
-    return tuple(kinds)
+    labels = ['labels'] if verdict.there or not judgeable else []
+    return (*labels, 'responses') if judgeable else ('labels',)
 
 
-def _verdicts_of(files: Sequence[Files], reading: Reading, notes: Notes) -> dict[str, Any]:
-    """Return the name of the score that is the verdict, and the models that judged; {} where there is none.
-
-    Raises:
-        InputError: the score that is asked for is not there.
-    """
+def _verdict_in(files: Sequence[Files], reading: Reading) -> _Verdict:
+    """Return which score is the verdict, by the first review that has one."""
     asked = reading.fields.get('correct')
     for row in _reviews(files):
         score = score_in(row)
-        names = list(score['value']) if isinstance(score.get('value'), dict) else []
-        if not names:
-            continue
-        if asked is not None and asked not in names:
-            raise InputError(f'EvalScope gave no score {asked!r}; there is {", ".join(names)}')
-        main = score.get('main_score_name')
-        usual = [name for name in (asked, main, *_USUAL) if name in names]
-        name = str((usual or names)[0])
-        if len(names) > 1:
-            notes.say(_SEVERAL.format(name=name, names=', '.join(names)))
-        judged_by = score.get('judge_summary')
-        models = judged_by.get('judge_models') if isinstance(judged_by, dict) else None
-        return {'metric': name, **({'models': models} if isinstance(models, list) and models else {})}
-    return {}
+        if there := list(mapping(score.get('value'))):
+            usual = [name for name in (score.get('main_score_name'), *_USUAL, there[0]) if name in there]
+            models = mapping(score.get('judge_summary')).get('judge_models')
+            return _Verdict(asked or str(usual[0]), there, models if isinstance(models, list) else [])
+    return _Verdict(asked or '', [], [])

@@ -63,10 +63,11 @@ class RunFolder:
     def parted(self, stem: str) -> tuple[str, str]:
         """Return benchmark and subset of `<benchmark>_<subset>`; both may hold a `_`.
 
-        The benchmarks are those of the config and of the reports; '' is the subset where none of them fits.
+        The benchmarks are those of the configs and reports; '' is the subset where none of them fits.
         """
-        known = {*self._datasets, *self._reports}
-        fitting = [name for name in known if stem.startswith(f'{name}_') and len(name) < len(stem) - 1]
+        fitting = [
+            name for name in self._benchmarks if stem.startswith(f'{name}_') and len(name) < len(stem) - 1
+        ]
         if fitting:
             benchmark = max(fitting, key=len)
             return benchmark, stem[len(benchmark) + 1 :]
@@ -74,7 +75,7 @@ class RunFolder:
 
     def has_config(self, benchmark: str) -> bool:
         """Whether the config is of a run of this benchmark."""
-        return benchmark in self._datasets
+        return benchmark in _datasets(self._config)
 
     def has_report(self, benchmark: str) -> bool:
         """Whether a run of this benchmark came to its end."""
@@ -94,16 +95,20 @@ class RunFolder:
         return told if isinstance(told, int) and told > 0 else 0
 
     @cached_property
-    def _config(self) -> Mapping[str, Any]:
-        """Return the last config of this model."""
-        paths = sorted(self._root.glob('configs/task_config*.yaml')) if self._root else []
-        told = [_config_in(path) for path in sorted(paths, key=lambda path: path.stat().st_mtime)]
-        return next((one for one in reversed(told) if str(one.get('model_id')) == self.model), {})
+    def _configs(self) -> list[Mapping[str, Any]]:
+        """Return the configs of all models, the last one first."""
+        paths = self._root.glob('configs/task_config*.yaml') if self._root else ()
+        return [_config_in(path) for path in sorted(paths, key=lambda path: -path.stat().st_mtime)]
 
     @cached_property
-    def _datasets(self) -> list[str]:
-        told = self._config.get('datasets')
-        return [str(name) for name in told] if isinstance(told, list) else []
+    def _config(self) -> Mapping[str, Any]:
+        return next((one for one in self._configs if str(one.get('model_id')) == self.model), {})
+
+    @cached_property
+    def _benchmarks(self) -> set[str]:
+        """Return those of all models."""
+        paths = self._root.glob('reports/**/*.json') if self._root else ()
+        return {name for one in self._configs for name in _datasets(one)} | {path.stem for path in paths}
 
     @cached_property
     def _reports(self) -> dict[str, Mapping[str, Any]]:
@@ -113,6 +118,11 @@ class RunFolder:
         return {
             path.stem: _json_in(path) for path in sorted((self._root / 'reports' / self.model).glob('*.json'))
         }
+
+
+def _datasets(config: Mapping[str, Any]) -> list[str]:
+    told = config.get('datasets')
+    return [str(name) for name in told] if isinstance(told, list) else []
 
 
 def _json_in(path: Path) -> Mapping[str, Any]:

@@ -28,6 +28,11 @@ _SEVERAL = (
     '{count} samples are of a question with several accepted answers; its reference holds one a line, which '
     'the rule judge takes for a single answer'
 )
+_UNREVIEWED = '{count} responses have no review: they are unjudged'
+_NO_REFERENCE = (
+    '{count} responses are of questions without any review, so that no file has their reference: judged anew '
+    'they count as incorrect'
+)
 _UNKNOWN = (
     '{count} predictions without a review are left out: no config of the run tells how many samples a '
     'question has (repeats), so nobody knows of which question they are'
@@ -166,8 +171,17 @@ class Subset:
         group, replica = self._place(index, {})
         alone = _Asked(_question(row), self._reference(None, row.get('metadata')))
         asked, _ = self._open.get(group, (alone, set()))
+        if self._files.reviews:
+            self._notes.say(_UNREVIEWED)
+        if not asked.reference:
+            self._notes.say(_NO_REFERENCE)
         response, told = _joined(*_parts(_message(row))), self._told.get(index, Generation())
-        return self._sample(group, replica, asked, response, '', told, None)
+        return self._sample(group, replica, asked, response, self._unjudged, told, None)
+
+    @property
+    def _unjudged(self) -> str:
+        """Return the verdict on a sample that nobody judged: none, where nobody judged any."""
+        return '?' if self._files.reviews else ''
 
     def _failed(self) -> Iterator[Sample]:
         """Return the samples that were asked for and are in no file: EvalScope goes on after errors."""
@@ -208,7 +222,7 @@ class Subset:
     ) -> Sample:
         self._count(group, replica, asked)
         if told.state in NOT_DRAWN:
-            response, answer, verdict = None, '', '?' if self._files.reviews else ''
+            response, answer, verdict = None, '', self._unjudged
         return Sample(
             f'{self._files.subset}/{group}' if self._files.subset else str(group),
             asked.question,

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from math import isfinite
 from typing import Any
 
@@ -43,6 +43,8 @@ _PASS_AT_1 = 'pass@1'
 
 _NOTHING = 'None'
 """The response that 0.4.9 and others before it write where a server sent null for a text."""
+
+_EMPTY, _USUAL = Generation(state='empty'), Generation()
 
 OTHER_FILTERS = '{count} rows are of another filter than {filter} and were passed over: {why}'
 ONE_OF_N = (
@@ -269,19 +271,19 @@ class _Reader:
         if responses is None:
             return [common._replace(verdict=verdicts[0])]
         answers = self._answers(row, responses)
-        told = enumerate(zip(responses, verdicts, answers, strict=True))
+        asked, (split, language, problem, path, _) = common[:3], common[8:]
+        texts = map(self._text, responses) if kept else repeat(None, len(responses))
+        columns = zip(texts, verdicts, range(len(responses)), answers, map(_end, responses), strict=True)
         return [
-            self._with_text(common, text if kept else None)._replace(
-                verdict=verdict, replica=replica, answer=answer
-            )
-            for replica, (text, verdict, answer) in told
+            Sample(*asked, text, verdict, replica, answer, end, split, language, problem, path, number)
+            for text, verdict, replica, answer, end in columns
         ]
 
-    def _with_text(self, sample: Sample, text: str | None) -> Sample:
+    def _text(self, text: str) -> str:
         if text == _NOTHING:
             self._notes.say(EMPTY)
-            return sample._replace(response='', generation=Generation(state='empty'))
-        return sample._replace(response=text)
+            return ''
+        return text
 
     def _counts_in(self, sample: Sample, row: Row, responses: Sequence[str]) -> bool:
         """Whether a row is the one of its question that counts: each is there once a filter."""
@@ -353,6 +355,10 @@ class _Reader:
         if not (whole and self._plan.metric and all(isinstance(one, str) for one in kept)):
             return [None] * len(responses)
         return [None] * len(responses) if list(kept) == list(responses) else list(kept)
+
+
+def _end(text: str) -> Generation:
+    return _EMPTY if text == _NOTHING else _USUAL
 
 
 def _filled(sentence: str, values: Mapping[str, str]) -> str:

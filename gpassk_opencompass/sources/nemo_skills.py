@@ -266,7 +266,7 @@ class _Lines:
                 _text('problem', row.get('problem', row.get('question'))),
                 _text('expected_answer', row.get('expected_answer')),
                 None if told.state else _response(own),
-                '?' if told.state else self._verdict(row),
+                self._verdict(row, told),
                 seed.number,
                 _text('predicted_answer', row['predicted_answer']) if 'predicted_answer' in row else None,
                 told,
@@ -277,9 +277,11 @@ class _Lines:
         except InputError as error:
             raise InputError(f'{path}:{number}: {error}') from error
 
-    def _verdict(self, row: Row) -> str:
+    def _verdict(self, row: Row, generation: Generation) -> str:
         if self.verdict not in row:
             return ''
+        if generation.state:
+            return '?'
         told = row[self.verdict]
         if self.verdict != 'judgement' or not isinstance(told, str):
             return self.notes.verdict(told)

@@ -78,6 +78,14 @@ def first_detail(path: Path) -> Mapping[str, Any] | None:
     return None
 
 
+def is_own(path: Path) -> bool:
+    """Whether a result is one of this package."""
+    try:
+        return any(keys == (OWN,) for keys, _ in JsonEntries(path, DETAILS))
+    except InputError:
+        return False
+
+
 def has_verdicts(detail: Mapping[str, Any], run: OldRun) -> bool:
     """Whether an entry of the details tells whether samples are correct."""
     return not isinstance(_verdict(samples_in(detail)[0], _letters(run)), _Nothing)

@@ -22,6 +22,7 @@ from .opencompass_details import (
     first_detail,
     has_verdicts,
     is_of_samples,
+    is_own,
     read_judged,
     reference_text,
 )
@@ -38,7 +39,8 @@ _BEGIN = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"0"\s*:\s*\{\s*"(origin_prompt|pre
 _SETTINGS = ('temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed', 'random_seed')
 _HOLDERS = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
-SEVERAL = '{count} questions have several references, of which the first one is kept'
+SEVERAL = '{count} rows have several references, of which the first one is kept'
+NO_REFERENCE = '{count} responses have no reference: a judge that is asked about them has nothing to go by'
 LISTS = (
     '{count} rows hold several responses each (num_return_sequences), and what the evaluation says of a row '
     'is of none of them alone: their samples are unjudged'
@@ -55,7 +57,9 @@ class _Files:
     @property
     def is_ours(self) -> bool:
         """Whether this package sampled or evaluated it."""
-        return self.run.is_ours or any((part.parent / PROVENANCE).is_file() for part in self.run.parts)
+        if self.run.is_ours or any((part.parent / PROVENANCE).is_file() for part in self.run.parts):
+            return True
+        return not self.run.config and self.result is not None and is_own(self.result)
 
     @property
     def is_known(self) -> bool:
@@ -272,11 +276,13 @@ class _Reads:
                 verdict, answer = '?', None
                 self.notes.say(LISTS)
             uid = judged.uids[place] if judged.uids else f'{self.files.run.dataset}_{place}'
+            reference = row.reference or known
+            self._check_reference(row, reference, verdict)
             for number, response in enumerate(row.responses):
                 yield Sample(
                     uid,
                     asked(row.prompt).question,
-                    row.reference or known,
+                    reference,
                     response,
                     '?' if response is None and verdict else verdict,
                     replica * len(row.responses) + number,
@@ -287,6 +293,14 @@ class _Reads:
                 )
         if total != size * n or not total:
             raise self._incomplete(total, f'n = {n} times the {size} questions of its evaluation')
+
+    def _check_reference(self, row: _Row, reference: str, verdict: str) -> None:
+        if not reference and not verdict:
+            raise InputError(
+                f'{row.path}, row {row.key} has no reference answer (gold), and no evaluation tells a verdict'
+            )
+        if not reference and self.reading.texts:
+            self.notes.say(NO_REFERENCE)
 
     def _without_responses(self, judged: Judged) -> Iterator[Sample]:
         run, path = self.files.run, self.files.result

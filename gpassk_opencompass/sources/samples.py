@@ -132,8 +132,9 @@ class Notes(Sequence[str]):
                 self._states[str(sample.generation.state)] += 1
             elif sample.generation.finish_reason == CUT_OFF:
                 self.say(CUT)
-        if looks := [text for text in texts if text is not None]:
-            self._replicas.setdefault(len(looks), Replicas(len(looks))).add(looks)
+        looks = [text for text in texts if text is not None]
+        if len(looks) > 1:  # one response of several samples is no copy of itself
+            self._replicas.setdefault(len(samples), Replicas(len(samples))).add(looks)
 
     def _sentences(self) -> list[str]:
         states = ', '.join(f'{count} {state}' for state, count in self._states.items())

@@ -101,7 +101,7 @@ class Place:
 
     @cached_property
     def head(self) -> bytes:
-        """Return the first bytes of a file, 4,096 at most; b'' of a folder, a pipe, or what cannot be read."""
+        """Return the first bytes of a file, 4,096 at most; b'' of a folder, a pipe, what cannot be read."""
         try:
             if not self.path.is_file():  # what is taken out of a pipe is gone
                 return b''

@@ -64,6 +64,12 @@ _YAML = {
             filter:
               - {function: take_first_k, k: 4}
     """,
+    'sums_class': """
+        class: !function gpassk_opencompass.hosts.lm_eval.task.GPassK
+        metadata: {version: 1.0, k: [4]}
+        generation_kwargs: {until: [], do_sample: true, temperature: 0.8, max_gen_toks: 64}
+        repeats: 4
+    """,
     'sums_choices': """
         output_type: multiple_choice
         doc_to_text: '{{question}}'
@@ -81,7 +87,6 @@ task: {name}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: questions.jsonl}}}}
 test_split: test
-metadata: {{version: 1.0}}
 """
 
 _GENERATES = """\
@@ -126,8 +131,8 @@ def response(number: int, replica: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def register() -> None:
-    """Make the model `scripted` known to the harness."""
+def register() -> Any:
+    """Make the model `scripted` known to the harness, and return its class."""
     from lm_eval.api.model import LM
     from lm_eval.api.registry import register_model
 
@@ -167,6 +172,8 @@ def register() -> None:
         def loglikelihood_rolling(self, requests: Sequence[Any], **_: Any) -> list[float]:
             raise NotImplementedError
 
+    return Scripted
+
 
 def _number(prompt: str) -> int:
     found = re.findall(r'What is (\d+) \+ \d+\?', prompt)
@@ -181,28 +188,34 @@ def write_tasks(folder: Path) -> None:
     (folder / 'sums_scorer.py').write_text(_SCORER, encoding='utf-8')
     for name, own in _YAML.items():
         generates = '' if 'multiple_choice' in own else _GENERATES
-        text = _COMMON.format(name=name) + generates + '\n'.join(line[8:] for line in own.splitlines())
+        version = '' if 'metadata' in own else 'metadata: {version: 1.0}\n'
+        text = (
+            _COMMON.format(name=name) + generates + version + '\n'.join(line[8:] for line in own.splitlines())
+        )
         (folder / f'{name}.yaml').write_text(text, encoding='utf-8')
 
 
-def run_own(out: Path, *options: str) -> None:
-    """Run the task of this package for questions of one's own, n = 4, on the same questions."""
-    from gpassk_opencompass.hosts.lm_eval import TASKS
-
-    told = json.dumps({'questions': 'questions.jsonl', 'n': 4, 'k': [2, 4]})
-    run([OWN_TASK], out, '--include_path', str(TASKS), '--metadata', told, *options)
-
-
-def run(tasks: Sequence[str], out: Path, *options: str) -> None:
+def run(tasks: Sequence[str], out: Path) -> None:
     """Run the harness's own command, in this process, so that it knows the model."""
     from lm_eval.__main__ import cli_evaluate
 
     register()
+    named = [f'tasks/{name}.yaml' if name in _YAML else name for name in tasks]
     sys.argv = [
         *('lm_eval', '--model', 'scripted', '--model_args', 'pretrained=org/scripted-7b'),
-        *('--tasks', ','.join(tasks), '--output_path', str(out), '--log_samples', *options),
+        *('--tasks', ','.join(named), '--output_path', str(out), '--log_samples', *_ours(tasks)),
     ]
     cli_evaluate()
+
+
+def _ours(tasks: Sequence[str]) -> list[str]:
+    """Return what the command needs for tasks of this package."""
+    if OWN_TASK not in tasks:
+        return []
+    from gpassk_opencompass.hosts.lm_eval import TASKS
+
+    told = {'questions': 'questions.jsonl', 'n': 4, 'k': [2, 4]}
+    return ['--include_path', str(TASKS), '--metadata', json.dumps(told)]
 
 
 def scrub(folder: Path) -> None:
@@ -223,10 +236,6 @@ if __name__ == '__main__':
     os.chdir(out)
     os.environ |= {'HF_HUB_OFFLINE': '1', 'HF_DATASETS_OFFLINE': '1', 'HF_HOME': str(out / 'hf')}
     write_tasks(Path('tasks'))
-    chosen = [name for name in sys.argv[2:] if name in (*_YAML, OWN_TASK)] or [*sorted(_YAML), OWN_TASK]
-    if theirs := [name for name in chosen if name in _YAML]:
-        run(theirs, Path('logs'), '--include_path', 'tasks')
-    if OWN_TASK in chosen:
-        run_own(Path('logs'))
+    run([name for name in sys.argv[2:] if name in (*_YAML, OWN_TASK)] or [*_YAML, OWN_TASK], Path('logs'))
     if '--scrub' in sys.argv:
         scrub(out / 'logs')

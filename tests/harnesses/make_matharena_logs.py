@@ -1,8 +1,9 @@
 """Logs that MathArena itself writes of a model with known truth, and the tables that it uploads.
 
-    MATHARENA=CHECKOUT python tests/harnesses/make_matharena_logs.py FOLDER
+    MATHARENA=CHECKOUT MATHARENA_PYTHON=… python tests/harnesses/make_matharena_logs.py FOLDER
 
-in an environment with what MathArena needs; tests/recorded/matharena is written again, too. Its own
+with the interpreter of an environment with what MathArena needs (constraints/harness-matharena.txt);
+tests/recorded/matharena is written again, too. Its own
 scripts/run.py asks a server on the loopback, which this file starts. Five problems with four samples each;
 which are right: `is_right`.
 """
@@ -17,7 +18,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -125,6 +125,7 @@ def make(checkout: Path, folder: Path) -> None:
         *configs,
     )
     server.shutdown()
+    server.server_close()
     upload = [
         '--org',
         'org',
@@ -160,7 +161,7 @@ def _write_configs(folder: Path, port: int) -> None:
 
 
 def _run(folder: Path, name: str, checkout: Path, script: str, *arguments: str) -> None:
-    code: Sequence[str] = [sys.executable, '-c', _UPLOAD]
+    code = [os.environ.get('MATHARENA_PYTHON', sys.executable), '-c', _UPLOAD]
     paths = os.pathsep.join([str(checkout / 'src'), os.environ.get('PYTHONPATH', '')])
     done = subprocess.run(
         [*code, str(checkout / script), *arguments],

@@ -20,11 +20,11 @@ from unittest.mock import MagicMock
 # It starts jobs on clusters and is imported by everything else; nothing here starts a job.
 sys.modules['nemo_skills.pipeline.utils'] = MagicMock()
 
-from litellm import InternalServerError
-from nemo_skills.inference.generate import GenerateSolutionsConfig, GenerationTask
-from nemo_skills.inference.llm_math_judge import LlmMathJudgeConfig, LLMMathJudgeTask
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
+from litellm import InternalServerError  # noqa: E402
+from nemo_skills.inference.generate import GenerateSolutionsConfig, GenerationTask  # noqa: E402
+from nemo_skills.inference.llm_math_judge import LlmMathJudgeConfig, LLMMathJudgeTask  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
+from transformers import PreTrainedTokenizerFast  # noqa: E402
 
 QUESTIONS = {
     'sums-0': ('What is 17 + 25?', '42'),

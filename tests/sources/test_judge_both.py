@@ -113,6 +113,19 @@ def test_several_paths_are_scored_one_after_the_other(
     assert found == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
 
 
+def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named, and the exit code says that one is missing."""
+    write_samples(tmp_path / 'logs' / 'a.jsonl', {'12': '110', '34': '1110'}, ANEW)
+    write_samples(tmp_path / 'logs' / 'b.jsonl', THEIRS, ANEW)
+    assert main(['score', str(tmp_path / 'logs'), '--k', '2']) == 2
+    captured = capsys.readouterr()
+    assert f'not scored: {tmp_path / "logs" / "a.jsonl"}: the questions have different' in captured.err
+    assert '1 of 2 runs were not scored' in captured.err
+    assert '|   50.00 |' in captured.out
+
+
 def test_a_folder_without_any_such_file_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

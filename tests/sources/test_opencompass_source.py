@@ -182,6 +182,28 @@ def test_runs_of_this_package_are_left_to_their_results(copied: Callable[[str], 
     predictions.with_name(PROVENANCE).write_text('{}')
     assert not OpenCompass().recognises(Place(root))
     assert not OpenCompass().recognises(Place(predictions))
+    predictions.with_name(PROVENANCE).unlink()
+    shutil.rmtree(root / TIME / 'configs')
+    assert OpenCompass().recognises(Place(root))
+    [result] = root.rglob('results/org/nested/*.json')
+    result.write_text('{"details": {"question": ["1?"]}, "gpassk": {}}')
+    assert not OpenCompass().recognises(Place(root))
+
+
+def test_a_row_without_a_reference_needs_a_verdict(copied: Callable[[str], Path]) -> None:
+    """OpenCompass leaves out a `gold` of 0 or ''."""
+    root = copied('math')
+    [path] = root.rglob('predictions/org/nested/*.json')
+    rows = json.loads(path.read_text())
+    for row in rows.values():
+        del row['gold']
+    path.write_text(json.dumps(rows))
+    [run] = runs_of(root)
+    assert [one.reference for one in run.questions if isinstance(one, Responded)] == [
+        str(number + 10) for number in range(5)
+    ]
+    shutil.rmtree(root / TIME / 'results')
+    assert 'row 0 has no reference answer (gold)' in read_all(root, 'opencompass')
 
 
 def test_an_old_live_math_bench_run_is_judged_anew(tmp_path: Path) -> None:

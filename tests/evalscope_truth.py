@@ -1,0 +1,41 @@
+"""What the script of EvalScope's logs knows, and G-Pass@k by its definition."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from fractions import Fraction
+from math import ceil, comb
+from pathlib import Path
+
+N = 4
+"""Samples a question."""
+
+SYMBOLS = {'1': '1', 't': '1', 'x': '1', '0': '0', 'c': '0', 'h': '0', 'l': '?', 'f': '?'}
+"""Letter of the script → verdict."""
+
+
+def truth_of(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """Benchmark → uid → what the script knows of a question; EvalScope counts from 0 in each subset."""
+    told = json.loads((folder / 'truth.json').read_text())
+    known: dict[str, dict[str, dict[str, str]]] = {}
+    for benchmark, questions in told.items():
+        numbers: dict[str, int] = defaultdict(int)
+        for one in questions:
+            known.setdefault(benchmark, {})[f'{one["subset"]}/{numbers[one["subset"]]}'] = one
+            numbers[one['subset']] += 1
+    return known
+
+
+def symbols_of(known: dict[str, str]) -> str:
+    """The verdicts on a question in the order of its requests; EvalScope judges whole numbers alone."""
+    if '.' in known['reference']:
+        return '?' * N
+    return ''.join(SYMBOLS[letter] for letter in known['replies'])
+
+
+def exact(n: int, c: int, k: int, threshold: Fraction) -> Fraction:
+    """G-Pass@k of a question, by its definition."""
+    least = max(1, ceil(k * threshold))
+    ways = sum(comb(c, hits) * comb(n - c, k - hits) for hits in range(least, k + 1))
+    return Fraction(ways, comb(n, k))

@@ -1,0 +1,17 @@
+"""Exact values of the metrics, computed from their definition and nothing of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil, comb
+
+
+def g_pass(counts: Iterable[int], n: int, k: int, threshold: float) -> float:
+    """G-Pass@k at a threshold, in percent, of c correct samples of n a question."""
+    least = max(ceil(Fraction(str(threshold)) * k), 1)
+    shares = [
+        sum((Fraction(comb(c, j) * comb(n - c, k - j), comb(n, k)) for j in range(least, k + 1)), Fraction())
+        for c in counts
+    ]
+    return float(100 * sum(shares) / len(shares))

@@ -1,0 +1,33 @@
+"""A run of the real `lighteval` on a task that is not of this package, made anew and read."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from harness_scores import check_scores, runs_of, scored
+
+try:
+    version('lighteval')
+except PackageNotFoundError:
+    pytest.skip('Lighteval is not installed in this environment', allow_module_level=True)
+
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    import make_lighteval_logs as logs
+
+
+def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All texts of all samples, and exact scores of what the rule finds in them."""
+    monkeypatch.setattr(logs, 'TASKS_TABLE', logs.TASKS_TABLE[:1])
+    logs.make(tmp_path)
+    root = tmp_path / 'sums'
+    assert root.is_dir(), (tmp_path / 'sums.out').read_text()[-2000:]
+    [run] = runs_of(root)
+    for question in run.questions:
+        number = int(question.about.uid)
+        expected = tuple(logs.response(number, replica) for replica in range(logs.N))
+        assert getattr(question, 'responses', ()) == expected
+    check_scores(scored(tmp_path / 'out.json', root, '--k', '2', '4'), logs.COUNTS, logs.N)

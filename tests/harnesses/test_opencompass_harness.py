@@ -1,0 +1,32 @@
+"""A run of the real `opencompass` on a data set of its own with n = 4, made anew and read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness_scores import check_scores, runs_of, scored, verdicts_of
+
+pytest.importorskip('opencompass', reason='OpenCompass is not installed in this environment')
+
+from make_opencompass_logs import COUNTS, FEW, N, is_right, make
+
+
+@pytest.mark.e2e
+@pytest.mark.filterwarnings('ignore')
+def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path) -> None:
+    """A cascade of rule and LLM: verdicts by construction, exact scores, and OpenCompass's own mean."""
+    make(tmp_path, ['judges'])
+    root = tmp_path / 'judges'
+    results = list(root.glob('*/results/in-words/aime-cascade.json'))
+    assert results, (tmp_path / 'made' / 'judges.out').read_text()[-2000:]
+    [run] = runs_of(root)
+    truth = {
+        f'aime-cascade_{number}': ''.join('01'[is_right(number, replica)] for replica in range(N))
+        for number in range(FEW)
+    }
+    assert verdicts_of(run) == truth
+    check_scores(scored(tmp_path / 'out.json', root), COUNTS[:FEW], N)
+    theirs = json.loads(results[0].read_text())
+    assert theirs['accuracy (4 runs average)'] == 100 * sum(COUNTS[:FEW]) / (N * FEW)
