@@ -60,7 +60,7 @@ def scored_labels(
     answers: Sequence[Sequence[str]] | None = None,
     *options: object,
 ) -> Path:
-    """The result of verdicts, 1, 0 or ? a sample, perhaps with answers; without them it has no sample file."""
+    """The result of verdicts, perhaps with answers; without them it has no sample file."""
     meant = {'1': True, '0': False, '?': None}
     rows = [
         {
