@@ -121,9 +121,13 @@ def _names(columns: Sequence[str], reading: Reading) -> dict[str, str]:
             found[key] = free[0]
     if 'uid' not in found and 'question' in found:
         found['uid'] = found['question']
-    if 'response' not in found and _JUDGED in found and 'answer' not in found and 'answer' in called:
-        if found.get('reference') == called['answer'] and 'reference' not in reading.fields:
-            found['answer'] = found.pop('reference')  # of verdicts without responses it is what was judged
+    of_samples = _JUDGED in found and not {'response', 'answer'} & found.keys()
+    if (
+        of_samples
+        and found.get('reference', '').strip().lower() == 'answer'
+        and 'reference' not in reading.fields
+    ):
+        found['answer'] = found.pop('reference')  # beside verdicts alone it is what was judged
     return found
 
 
