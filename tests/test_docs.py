@@ -206,7 +206,8 @@ def assert_importable(module: str, names: list[str]) -> None:
         assert find_spec(module)
     elif '.hosts.' in module:
         spec = find_spec(module)
-        assert spec and spec.origin
+        assert spec
+        assert spec.origin
         text = Path(spec.origin).read_text('utf-8')
         assert all(re.search(rf'^def {name}\(', text, re.M) for name in names), module
     elif module.startswith('gpassk_opencompass'):

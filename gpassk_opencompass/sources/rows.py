@@ -47,8 +47,8 @@ class Rows:
         """Return the one run of a file."""
         if reading.group_by:
             raise InputError(
-                f'--group-by {reading.group_by} goes with a table of a row a sample; in {place.name} a row is '
-                'a question'
+                f'--group-by {reading.group_by} goes with a table of a row a sample; in {place.name} a row '
+                'is a question'
             )
         naming = Naming(reading.fields, reading.kind)
         rows = place.rows()
