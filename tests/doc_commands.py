@@ -36,8 +36,15 @@ FOREIGN_OPTIONS = {
     '--save-details',
     '--no-remove-reasoning-tags',
     '--load-responses-from-details-date-id',
+    '--log_samples',
+    '--gen_kwargs',
+    '--metadata',
+    '--tasks',
+    '--num-fewshot-seeds',
+    '--epochs',
+    '--score-on-error',
 }
-"""Of model servers, of Slurm and of Lighteval."""
+"""Of model servers, of Slurm, of Lighteval, lm-eval and inspect_ai."""
 
 
 def known_variables() -> set[str]:
@@ -63,7 +70,9 @@ def opencompass_cli() -> Path | None:
 
 def make_targets() -> set[str]:
     """Of the Makefile."""
-    return set(re.findall(r'^([a-z-]+):', (ROOT / 'Makefile').read_text('utf-8'), re.M))
+    text = (ROOT / 'Makefile').read_text('utf-8')
+    [harnesses] = re.findall(r'^HARNESSES := (.+)$', text, re.M)
+    return {*re.findall(r'^([a-z-]+):', text, re.M), *(f'test-harness-{name}' for name in harnesses.split())}
 
 
 def make_variables() -> set[str]:
@@ -127,6 +136,8 @@ OTHERS = {
     'lmdeploy',
     'vllm',
     'lighteval',
+    'lm_eval',
+    'inspect',
     'apt',
     'scancel',
     'ulimit',

@@ -60,13 +60,13 @@ def scored_labels(
     answers: Sequence[Sequence[str]] | None = None,
     *options: object,
 ) -> Path:
-    """The result of somebody's verdicts, '1', '0' or '?' a sample, perhaps with final answers."""
+    """The result of verdicts, perhaps with answers; without them it has no sample file."""
     meant = {'1': True, '0': False, '?': None}
     rows = [
         {
             'uid': f'q{number}',
             'correct': [meant[symbol] for symbol in symbols],
-            'answers': list(answers[number]) if answers else ['7'] * len(symbols),
+            **({} if answers is None else {'answers': list(answers[number])}),
         }
         for number, symbols in enumerate(verdicts)
     ]

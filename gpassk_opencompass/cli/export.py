@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
     folders = [one for one in arguments.results if one.is_dir()]
     files = [one for one in arguments.results if one not in folders]
     found = collect(folders, files, arguments.configs)
-    chosen, without = (found.results, []) if write else _with_samples(found.results)
+    chosen, without = (found.results, []) if arguments.to == 'eee' else _with_samples(found.results)
     left_out = [*found.passed_over, *without]
     for line in (*left_out, *found.older):
         print(f'left out: {printable(line)}', file=sys.stderr)
@@ -130,8 +130,8 @@ def _with_samples(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     """Return the results of which samples are known, and a line for each other one."""
     from ..exports.samples import NO_SAMPLES
 
-    known = [one for one in results if one.samples is not None]
-    return known, [NO_SAMPLES.format(path=one.path) for one in results if one.samples is None]
+    known = [one for one in results if one.verdicts]
+    return known, [NO_SAMPLES.format(path=one.path) for one in results if not one.verdicts]
 
 
 def _nothing(given: Sequence[Path], left_out: Sequence[str]) -> str:

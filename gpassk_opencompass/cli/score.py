@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,7 +176,7 @@ def run(arguments: Namespace) -> int:
             told = error if one.place in str(error) else InputError(f'{one.place}: {error}')
             if len(chosen) == 1:
                 raise told from error
-            print(printable(f'not scored: {one.run.name}{": " * bool(one.run.name)}{told}'), file=sys.stderr)
+            print(printable(f'not scored: {one.name}: {told}'), file=sys.stderr)
             failed += 1
     if failed:
         raise InputError(f'{failed} of {len(chosen)} runs were not scored, see above')
@@ -286,8 +286,8 @@ def _check_output(arguments: Namespace, choices: Choices) -> None:
 
 def _chosen(found: Sequence[FoundRun], request: ScoreRequest) -> list[FoundRun]:
     """Return the runs to score, each of which gets a file of its own."""
-    runs = [one for one in found if not request.only or any(text in one.run.name for text in request.only)]
-    names = ', '.join(one.run.name or 'one without a name' for one in (runs or found)[:10])
+    runs = [one for one in found if not request.only or any(text in one.name for text in request.only)]
+    names = ', '.join(one.name for one in (runs or found)[:10])
     if not runs:
         raise InputError(f'no run has one of --only {list(request.only)} in its name; there are {names}')
     targets = [request.target(one) for one in runs]
@@ -305,10 +305,12 @@ def _score(request: ScoreRequest, found: FoundRun) -> None:
     from ..sources.scored import score_run
     from ..sources.tables import described, scores_table
 
-    kind = request.kind(found.run)
+    kind, run = request.kind(found.run), found.run
+    if request.labelled_by:
+        run = replace(run, judge={'name': request.labelled_by})
     with ExitStack() as stack:
         scored = score_run(
-            found.run,
+            run,
             kind,
             request.choices,
             lambda: stack.enter_context(closing(build_judge(dict(request.judge)))),

@@ -93,7 +93,7 @@ def write_eee(result: Result, folder: Path, evaluator: Evaluator = Evaluator()) 
         'evaluation_results': scores_in(result, identity, evaluator.level),
     }
     written = []
-    if result.samples is not None:
+    if result.verdicts:
         linked = {name: record[name] for name in ('schema_version', 'evaluation_id')}
         lines = sample_lines(result, {**linked, 'model_id': model['id']}, evaluator.responses)
         target = place / f'{name}_samples.jsonl'

@@ -14,6 +14,7 @@ from ..results.samples import COLUMNS
 from ..unseen import json_text, with_whole_characters
 from .eee_scores import Json, result_id
 from .responses import responses_of
+from .runs import samples_of
 
 _SHOWN_ELSEWHERE = frozenset(
     {'uid', 'answer', 'prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds', 'file', 'row'}
@@ -29,20 +30,16 @@ def sample_lines(result: Result, linked: Mapping[str, str], responses: bool) -> 
     A sample without a verdict has the score 0, as in all scores, and `error` says that it was not judged.
 
     Args:
-        result: with samples.
+        result: with verdicts.
         linked: `schema_version`, `evaluation_id` and `model_id`, as the file with the scores has them.
         responses: with the whole responses, see `responses_of`.
 
     Raises:
         InputError: the responses are not there.
     """
-    samples = result.samples
-    assert samples is not None, result.path  # who asks for lines has looked
+    columns = samples_of(result, result.path.parent) or {}
     texts = responses_of(result) if responses else None
-    columns = {
-        name: column for name in (one.name for one in COLUMNS) if (column := samples.column(name)) is not None
-    }
-    asked = [_asked(result, place) for place in range(len(result.uids))]
+    asked = _asked(result)
     head = {
         **linked,
         'evaluation_name': result.benchmark,
@@ -50,26 +47,36 @@ def sample_lines(result: Result, linked: Mapping[str, str], responses: bool) -> 
     }
     for row in range(len(result.uids) * result.n):
         one = {name: column[row] for name, column in columns.items()}
-        one.setdefault('replica', row % result.n)
         question, said = asked[row // result.n], _said(one, texts[row] if texts else None)
         line = {**head, **question, **said, 'metadata': {**question['metadata'], **said['metadata']}}
-        yield json_text(with_whole_characters(line)) + '\n'
+        text = json_text(line)
+        # A half of a character is rare, and looking into every part of every line takes as long as the rest.
+        yield (json_text(with_whole_characters(line)) if '\\ud' in text else text) + '\n'
 
 
-def _asked(result: Result, place: int) -> Json:
-    """Return what a line says of its question."""
-    question = result.questions[place] if result.questions else ''
-    reference = result.references[place] if result.references else ''
+def _asked(result: Result) -> list[Json]:
+    """Return what the lines of each question say of it."""
+    count = len(result.uids)
+    texts = zip(result.questions or [''] * count, result.references or [''] * count, strict=True)
+    named = zip(result.uids, result.problems, result.groups, strict=True)
+    return [
+        {
+            'sample_id': uid,
+            **_input(question, reference),
+            'interaction_type': 'single_turn',
+            'metadata': {'problem': problem, 'group': group},
+        }
+        for (uid, problem, group), (question, reference) in zip(named, texts, strict=True)
+    ]
+
+
+def _input(question: str, reference: str) -> Json:
+    """Return the texts of a question, and the hash by which other runs of it can be known."""
     given = {'raw': question, 'reference': [reference] if reference else []}
+    if not question:
+        return {'input': given}
     whole = json.dumps(with_whole_characters(given), sort_keys=True, separators=(',', ':'))
-    return {
-        'sample_id': result.uids[place],
-        # Without its text a question has nothing that other runs of it could be known by.
-        **({'sample_hash': hashlib.sha256(whole.encode()).hexdigest()} if question else {}),
-        'interaction_type': 'single_turn',
-        'input': given,
-        'metadata': {'problem': result.problems[place], 'group': result.groups[place]},
-    }
+    return {'input': given, 'sample_hash': hashlib.sha256(whole.encode()).hexdigest()}
 
 
 def _said(one: Mapping[str, Any], text: str | None) -> Json:

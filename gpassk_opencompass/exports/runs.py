@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..files import mapping
 from ..naming.names import Settings
 from ..results.result import Result
+from ..results.samples import WORDS, SampleColumns
 from ..times import seconds_of
 
 UNKNOWN = 'unknown'
@@ -36,6 +38,25 @@ def sampling_of(result: Result) -> dict[str, int | float]:
         ):
             found[name] = int(value) if name in _WHOLE else float(value)
     return found
+
+
+def samples_of(result: Result, folder: Path) -> SampleColumns | None:
+    """Return what is known of each sample, question by question; None where only counts are known.
+
+    Of verdicts without answers, which have no sample file, uid, replica and verdict are known.
+
+    Args:
+        folder: from which `file` is seen.
+    """
+    known = result.sample_columns(folder)
+    if known is None and not result.verdicts:
+        return None
+    return {
+        'replica': list(range(result.n)) * len(result.uids),
+        'verdict': [WORDS[symbol] for symbols in result.verdicts for symbol in symbols],
+        **(known or {}),
+        'uid': [uid for uid in result.uids for _ in range(result.n)],
+    }
 
 
 def judge_name(judge: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -11,11 +12,11 @@ from typing import IO, Any, TextIO
 from ..errors import InputError
 from ..results.result import Result
 from ..results.samples import COLUMNS, Column, SampleColumns, arrow_schema, arrow_table
-from ..tables import csv_text
+from ..tables import csv_cell, csv_lines, csv_text
 from ..unseen import with_whole_characters
 from ..version import __version__
 from .responses import responses_of
-from .runs import judge_name, sampling_of
+from .runs import judge_name, samples_of, sampling_of
 
 LAYOUT = 1
 """Version of the columns; raised when a reader would have to change."""
@@ -45,6 +46,9 @@ QUESTION = (
 )
 """Columns of the question."""
 
+SAMPLE = tuple(one._replace(required=one.name in ('replica', 'verdict')) for one in COLUMNS[1:])
+"""Columns of the sample: those of a sample file. Of verdicts alone the answers are not known."""
+
 RESPONSE = Column('response', 'text', 'The whole response; only where responses were asked for')
 
 SETTINGS = tuple(one.name for one in RUN[3:9])
@@ -57,6 +61,9 @@ NO_SAMPLES = (
 _ROWS = 20_000
 """Rows of CSV that are in memory as text at a time."""
 
+_CELLS = 1024
+"""Different cells of a column that are kept for the rows that have them, too."""
+
 
 def columns_of(responses: bool = False) -> tuple[Column, ...]:
     """Return the columns of a table, in their order.
@@ -64,7 +71,7 @@ def columns_of(responses: bool = False) -> tuple[Column, ...]:
     Args:
         responses: with the responses.
     """
-    return (*RUN, *QUESTION, *COLUMNS[1:], *([RESPONSE] if responses else []))
+    return (*RUN, *QUESTION, *SAMPLE, *([RESPONSE] if responses else []))
 
 
 def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColumns:
@@ -77,7 +84,7 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
     Raises:
         InputError: it holds counts alone, or the responses are not there.
     """
-    samples = result.sample_columns(folder)
+    samples = samples_of(result, folder)
     if samples is None:
         raise InputError(NO_SAMPLES.format(path=result.path))
     n, questions = result.n, len(result.uids)
@@ -90,7 +97,6 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
         **{name: value for name, value in sampling_of(result).items() if name in SETTINGS},
     }
     asked = {
-        'uid': result.uids,
         'problem': result.problems,
         'split': [group.rpartition('_')[0] for group in result.groups],
         'language': [group.rpartition('_')[2] for group in result.groups],
@@ -98,7 +104,6 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
         'reference': result.references,
     }
     return {
-        'replica': list(range(n)) * questions,
         **samples,
         **{name: [value] * (n * questions) for name, value in told.items()},
         **{
@@ -124,9 +129,11 @@ def write_csv(results: Sequence[Result], file: TextIO, folder: Path, responses: 
     file.write(csv_text([names]))
     count = 0
     for result in results:
-        rows = _rows(rows_of(result, folder, responses), names)
+        columns = rows_of(result, folder, responses)
+        nothing = [None] * len(columns['uid'])
+        rows = zip(*(_cells(columns.get(name, nothing)) for name in names), strict=True)
         while part := list(islice(rows, _ROWS)):
-            file.write(csv_text(part))
+            file.write(csv_lines(part))
             count += len(part)
     return count
 
@@ -158,9 +165,10 @@ def write_parquet(results: Sequence[Result], file: IO[bytes], folder: Path, resp
     return count
 
 
-def _rows(columns: SampleColumns, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    nothing = [None] * len(columns['uid'])
-    return zip(*(columns.get(name, nothing) for name in names), strict=True)
+def _cells(column: Sequence[Any]) -> Iterator[Any]:
+    """Yield the values of a column as cells; each different one is escaped once, most repeat."""
+    escape = lru_cache(_CELLS, typed=True)(csv_cell)
+    return map(escape, column)
 
 
 def _repeated(column: Sequence[str], n: int) -> list[str | None]:

@@ -41,7 +41,8 @@ def both_judged(run: Run, choices: Choices, judge: Judge) -> BothJudged:
         raise InputError(f'{len(bare)} questions have no responses to judge, the first is {bare[0]!r:.60}')
     kept = replace(choices, keep=True)
     theirs = score_run(replace(run, questions=iter(asked)), 'labels', kept, lambda: judge)
-    anew = score_run(replace(run, questions=iter(asked)), 'responses', kept, lambda: judge)
+    same = replace(kept, settings=theirs.settings)
+    anew = score_run(replace(run, questions=iter(asked)), 'responses', same, lambda: judge)
     return BothJudged(theirs, anew)
 
 
@@ -66,8 +67,9 @@ def _scores(judged: BothJudged) -> Table:
     theirs, anew = _names(judged)
     table = Table('scores', ['metric', Column(theirs, 'left'), Column(anew, 'left'), 'difference'])
     total = judged.theirs.lines[-1].group
-    for one, other in zip(judged.theirs.lines, judged.anew.lines, strict=True):
-        if one.group == total:
+    anew_by = {line.metric: line for line in judged.anew.lines if line.group == total}
+    for one in judged.theirs.lines:
+        if one.group == total and (other := anew_by.get(one.metric)):
             table.add(
                 one.metric, score_cell(one), score_cell(other), f'{100 * (other.score - one.score):+.2f}'
             )

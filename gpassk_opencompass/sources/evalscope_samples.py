@@ -25,8 +25,8 @@ _BROKEN = (
     '{count} samples have the score 0 because a metric failed, as EvalScope notes there: they are unjudged'
 )
 _SEVERAL = (
-    '{count} samples are of a question with several accepted answers; its reference holds one a line, which '
-    'the rule judge takes for a single answer'
+    '{count} samples are of a question with several accepted answers: the reference is the first, and the '
+    'verdicts of EvalScope are by all of them'
 )
 _UNREVIEWED = '{count} responses have no review: they are unjudged'
 _NO_REFERENCE = (
@@ -267,7 +267,7 @@ class Subset:
             raise InputError(f'the reference is {target!r:.60}; expected a text, or a list of texts')
         if len(accepted) > 1:
             self._notes.say(_SEVERAL)
-        return '\n'.join(map(str, accepted))
+        return str(accepted[0]) if accepted else ''
 
 
 class _Asked(NamedTuple):

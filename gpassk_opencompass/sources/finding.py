@@ -10,9 +10,14 @@ from typing import NamedTuple
 from loguru import logger
 
 from ..errors import InputError
+from ..files import SAMPLES
 from .source import ROWS, SOURCES, TABLE, Place, Reading, Run
 
 _TABLES = ('.csv', '.tsv')
+_PACKED = ('.jsonl.gz', '.json.gz', '.csv.gz', '.tsv.gz', '.json.zst', '.gpassk.json')
+_STEMS = (*_PACKED, '.jsonl', '.json', '.eval', '.parquet', '.csv', '.tsv', '.gz')
+"""What is cut off from a file's name where it stands for the model, longest first."""
+
 _ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv', '.gz', '.zst')
 """What the names of files end in that are looked at in a folder."""
 
@@ -27,10 +32,15 @@ class FoundRun(NamedTuple):
     @property
     def names(self) -> dict[str, str]:
         """Return what its model and its data set are called in a record."""
-        return {
-            'model': self.run.model or Path(self.place).name.split('.')[0],
-            'dataset': self.run.dataset or 'samples',
-        }
+        file = Path(self.place).name
+        ending = next((one for one in _STEMS if file.lower().endswith(one)), '')
+        model = self.run.model or file[: len(file) - len(ending)] or 'model'
+        return {'model': model, 'dataset': self.run.dataset or 'samples'}
+
+    @property
+    def name(self) -> str:
+        """Return `<model>/<data set>`."""
+        return '/'.join(self.names.values())
 
 
 class Found(NamedTuple):
@@ -46,7 +56,8 @@ def record_name(names: Mapping[str, str]) -> str:
     >>> record_name({'model': 'Qwen/Qwen3-8B', 'dataset': 'aime'})
     'Qwen_Qwen3-8B@aime.gpassk.json'
     """
-    return f'{names["model"]}@{names["dataset"]}.gpassk.json'.replace('/', '_')
+    name = f'{names["model"]}@{names["dataset"]}'
+    return ''.join('_' if one in '/\\' or not one.isprintable() else one for one in name) + '.gpassk.json'
 
 
 def find_runs(paths: Sequence[str | os.PathLike[str]], reading: Reading, source: str | None = None) -> Found:
@@ -116,7 +127,9 @@ def _in_folder(
         passed_over.append(place.path)
     else:
         for entry in sorted(place.path.iterdir()):
-            if not entry.name.startswith('.') and (entry.is_dir() or entry.name.endswith(_ENDINGS)):
+            file = entry.is_file() and entry.name.lower().endswith(_ENDINGS)  # not what a pipe may send
+            hidden = entry.name.startswith('.') or entry.name.endswith(SAMPLES)
+            if (file or entry.is_dir()) and not hidden:
                 yield from _in_folder(Place(entry), wanted, passed_over, seen)
 
 
@@ -130,9 +143,11 @@ def detected(place: Place) -> str:
 
     if found := _names(place):
         return _only(place, found)
+    if place.schema is not None and not place.path.name.startswith('details_'):
+        return TABLE
     if is_named_as_result(place.path):
         return 'result'
-    return TABLE if place.path.name.removesuffix('.gz').endswith(_TABLES) else ROWS
+    return TABLE if place.path.name.lower().removesuffix('.gz').endswith(_TABLES) else ROWS
 
 
 def _names(place: Place) -> list[str]:

@@ -120,8 +120,9 @@ def _score_of(header: Fields, first: Logged, reading: Reading, file: str) -> _Sc
     names = tuple(dict.fromkeys(filter(None, [*listed, *_scores(first.fields)])))
     wanted = reading.fields.get('correct')
     if wanted is None:
-        headline = mapping(results.get('headline'))
-        name, key = _text(headline.get('scorer')), _text(headline.get('score'))
+        shown = [mapping(one) for one in _list(results.get('scores'))[:1]]
+        headline = {**(shown[0] if shown else {}), **mapping(results.get('headline'))}
+        name, key = _text(headline.get('scorer')), _text(headline.get('score') or headline.get('name'))
         if name in names:
             return _Score(name, '' if key == name else key, names)
         return _Score(names[0], '', names) if names else _Score('')

@@ -21,7 +21,7 @@ _TABLE = frozenset({'doc', 'metric', 'model_response'})
 
 _COLUMNS = (
     *(f'doc.{name}' for name in ('id', 'query', 'choices', 'gold_index', 'task_name', 'num_samples')),
-    'doc.generation_size',
+    *('doc.generation_size', 'doc.sampling_methods'),
     *(f'model_response.{name}' for name in ('text', 'reasonings', 'input_tokens', 'output_tokens')),
     'model_response.padded_tokens_count',
 )
@@ -107,17 +107,25 @@ def _run(place: Place, reading: Reading) -> Run:
 
 
 def _samples(path: Path, limit: int | None, notes: Notes) -> Iterator[Sample]:
+    seen = set()
     for number, row in enumerate(_rows(path, _ROWS), 1):
         where = f'{path}, row {number}'
         doc, told = mapping(row['doc']), mapping(row['model_response'])
         texts = _list(told.get('text'))
         asked = doc.get('num_samples')
         size = max(len(texts), asked if isinstance(asked, int) else 1)
-        if not texts and (_list(told.get('output_tokens')) or not _list(told.get('input_tokens'))):
+        if not texts and 'GENERATIVE' not in _list(doc.get('sampling_methods')):
             raise InputError(
                 f'{where} has no response: it is of a task that compares log-likelihoods of choices, and '
                 'samples nothing; expected details of a generative task'
             )
+        uid = str(doc.get('id') if doc.get('id') is not None else number - 1)
+        if uid in seen:
+            raise InputError(
+                f'{where}: question {uid!r:.60} is there a second time, as with several seeds of examples '
+                '(--num-fewshot-seeds): which answers are samples of one prompt is not told'
+            )
+        seen.add(uid)
         reference = _reference(doc, where, notes)
         thoughts = _list(told.get('reasonings'))
         lengths = row['lengths']
@@ -128,7 +136,7 @@ def _samples(path: Path, limit: int | None, notes: Notes) -> Iterator[Sample]:
             if full:
                 notes.say(FULL)
             yield Sample(
-                str(doc.get('id') if doc.get('id') is not None else number - 1),
+                uid,
                 str(doc.get('query') or ''),
                 reference,
                 text,
@@ -196,7 +204,6 @@ def _of_batch(batch: Any) -> Iterator[dict[str, Any]]:
         padding = response.get('padded_tokens_count')
         prompt = (0 if kept is None else len(kept)) - (padding if isinstance(padding, int) else 0)
         lengths = _lengths(_values(told, 'output_tokens'))
-        response |= {'input_tokens': [0] * (prompt > 0), 'output_tokens': lengths}
         yield {
             'doc': doc.as_py(),
             'model_response': response,

@@ -29,11 +29,13 @@ _ALWAYS = frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_
 _NO_METRICS = _ALWAYS | {'filter', 'metrics', 'doc_hash', 'prompt_hash', 'target_hash'}
 """The fields of a row that are no metrics, where it does not list these itself, as before 0.4.6."""
 
-_FIELDS = ('correct', 'filter', 'question')
-"""What somebody may name with `--field`."""
-
 _OWN = ('uid', 'problem', 'split', 'language')
 """What the data of tasks of this package say of a question."""
+
+_GROUP = ('split', 'language')
+
+_FIELDS = ('correct', 'filter', 'question', *_OWN)
+"""What somebody may name with `--field`: a metric, a filter, and fields of the data of a task."""
 
 _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
 """Fields of a task's own data that hold a question; the first that is there."""
@@ -139,7 +141,7 @@ class _Plan:
             found[0],
             bool(mean),
             () if found[0] else tuple(names),
-            reading.fields.get('filter') or _text_or_none(row.get('filter')),
+            reading.fields.get('filter') or (own if isinstance(own := row.get('filter'), str) else None),
             responses is not None and row.get('responses_kept') is not False,
             reading.fields.get('question'),
         )
@@ -217,6 +219,7 @@ class _Reader:
     def __init__(self, place: Place, plan: _Plan, reading: Reading, notes: Notes) -> None:
         self._place, self._plan, self._notes = place, plan, notes
         self._takes = reading.takes
+        self._named = {name: there for name, there in reading.fields.items() if name in _OWN}
         self._seen: dict[str, int] = {}
         """uid → a hash of its responses where rows do not name their filter, to tell those of another one."""
 
@@ -308,17 +311,25 @@ class _Reader:
         if missing := sorted(_ALWAYS - set(row)):
             raise InputError(f'there is no {missing[0]}; expected a row of lm_eval --log_samples')
         doc = mapping(row['doc'])
-        named = all(isinstance(doc.get(name), str) for name in _OWN)
-        uid = doc['uid'] if named else row['doc_id']
+        ours = all(isinstance(doc.get(name), str) for name in _OWN)
+        about = {name: doc[name] for name in _OWN if ours or (name in doc and name in _GROUP)}
+        for name, there in self._named.items():
+            if there not in doc:
+                raise InputError(f'doc has no {there!r}; there is {", ".join(map(str, doc))}')
+            about[name] = doc[there]
+        uid = about.get('uid', row['doc_id'])
         if isinstance(uid, bool) or not isinstance(uid, (int, str)):
-            raise InputError(f'doc_id is {uid!r:.60}; expected a whole number')
+            raise InputError(
+                f'{self._named.get("uid", "doc_id")} is {uid!r:.60}; expected a text or a whole number'
+            )
+        split, language, problem = (_name_or_none(about.get(name)) for name in (*_GROUP, 'problem'))
         return Sample(
             str(uid),
             self._question(row, doc),
             _reference(row['target']),
-            split=_text_or_none(doc.get('split')) or '',
-            language=_text_or_none(doc.get('language')) or '',
-            problem=doc['problem'] if named else None,
+            split=split or '',
+            language=language or '',
+            problem=problem,
             path=self._place.path,
             row=number,
         )
@@ -383,5 +394,5 @@ def _reference(target: Any) -> str:
     return '' if target is None else str(target)
 
 
-def _text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _name_or_none(value: Any) -> str | None:
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..errors import InputError
@@ -10,6 +11,7 @@ from ..results.read import is_named_as_result, read, result_of
 from ..results.result import Result
 from .source import About, Counted, Place, Question, Reading, Run, Sampled
 
+_LANGUAGE = re.compile('[a-z]{2,3}(-[A-Za-z]+)?')
 RESULT = 'result'
 """The kind of a run that is a whole result."""
 
@@ -61,6 +63,8 @@ def _questions(result: Result) -> Iterator[Question]:
     columns = zip(result.uids, result.problems, result.groups, strict=True)
     for row, (uid, problem, group) in enumerate(columns):
         split, _, language = group.rpartition('_')
+        if not _LANGUAGE.fullmatch(language):  # a split alone
+            split, language = group, ''
         about = About(row + 1, uid, problem, split, language)
         if not result.verdicts:
             yield Counted(about, result.n, int(result.counts[row]), int(result.unjudged_of_each[row]))

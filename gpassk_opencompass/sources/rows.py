@@ -45,6 +45,11 @@ class Rows:
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return the one run of a file."""
+        if reading.group_by:
+            raise InputError(
+                f'--group-by {reading.group_by} goes with a table of a row a sample; in {place.name} a row '
+                'is a question'
+            )
         naming = Naming(reading.fields, reading.kind)
         rows = place.rows()
         first = next(rows, None)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import count, pairwise
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -75,8 +76,10 @@ ABOVE = (
     '{count} verdicts are numbers above 1 and count as correct: are they rewards? --correct-from says from '
     'where on a number is correct'
 )
-NO_NUMBER = '{count} verdicts are NaN: nobody judged those samples, and they are unjudged'
+BELOW = '{count} verdicts are numbers below 0 and count as incorrect: are they rewards?'
+NO_NUMBER = '{count} verdicts are NaN or infinite: nobody judged those samples, and they are unjudged'
 NO_VERDICT = '{count} samples have no verdict, others of the same questions have one: they are unjudged'
+_OF_VERDICTS = (PARTIAL, ABOVE, BELOW, NO_NUMBER, NO_VERDICT)
 CUT = '{count} of {samples} responses were cut off at the limit of tokens'
 NO_RESPONSE = '{count} samples have no response and are unjudged: {states}'
 
@@ -111,21 +114,23 @@ class Notes(Sequence[str]):
             return '?' if value is None else '01'[value]
         if isinstance(value, str) and value.strip().lower() in _WORDS:
             return _WORDS[value.strip().lower()]
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float, Decimal)):
             return self._of_number(value)
         raise InputError(
             f'{value!r:.60} is no verdict: expected true or false, a number, "correct" or "incorrect", or '
             'null where nobody judged'
         )
 
-    def _of_number(self, value: float) -> str:
-        if not isfinite(value):
+    def _of_number(self, value: float | Decimal) -> str:
+        if value != value or abs(value) == inf:  # noqa: PLR0124 (NaN; isfinite overflows at large integers)
             self.say(NO_NUMBER)
             return '?'
         if value > max(1.0, self._least):
             self.say(ABOVE)
         elif 0 < value < self._least:
             self.say(PARTIAL)
+        elif value < 0:
+            self.say(BELOW)
         return '01'[value >= self._least]
 
     def say(self, sentence: str) -> None:
@@ -148,14 +153,26 @@ class Notes(Sequence[str]):
         if len(looks) > 1:  # one response of several samples is no copy of itself
             self._replicas.setdefault(len(samples), Replicas(len(samples))).add(looks)
 
+    def beside(self, own_verdicts: bool) -> list[str]:
+        """Return what is not said where all responses were looked at: not how they ended, nor copies.
+
+        Args:
+            own_verdicts: whether the verdicts that came along count.
+        """
+        passed_over = {CUT} if own_verdicts else {CUT, *_OF_VERDICTS}
+        return self._told({name: n for name, n in self._counts.items() if name not in passed_over})
+
     def _sentences(self) -> list[str]:
+        states = self._states.total()
+        told = self._told({**self._counts, **({NO_RESPONSE: states} if states else {})})
+        return told + [warning for one in self._replicas.values() for warning in one.describe()['warnings']]
+
+    def _told(self, counts: Mapping[str, int]) -> list[str]:
         states = ', '.join(f'{count} {state}' for state, count in self._states.items())
-        counts = {**self._counts, **({NO_RESPONSE: self._states.total()} if self._states else {})}
-        told = [
+        return [
             sentence.format(count=count, least=self._least, samples=self._samples, states=states)
             for sentence, count in counts.items()
         ]
-        return told + [warning for one in self._replicas.values() for warning in one.describe()['warnings']]
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -202,8 +219,8 @@ def questions_of(
         question.append(_seen(sample, reading.texts or not sample.verdict, question))
         if len(question) == size:
             yield from _whole(next(numbers), begun.pop(sample.uid), reading, notes)
-    while begun:
-        yield from _whole(next(numbers), begun.pop(next(iter(begun))), reading, notes)
+    for uid in list(begun):
+        yield from _whole(next(numbers), begun.pop(uid), reading, notes)
 
 
 class _Seen(NamedTuple):
@@ -272,13 +289,16 @@ def _in_order(seen: list[_Seen]) -> list[_Seen]:
 
 
 def _verdicts(samples: Sequence[Sample], notes: Notes) -> str:
-    """Return a symbol a sample; '' where nobody judged any."""
+    """Return a symbol a sample, '?' where there is no response; '' where nobody judged any."""
     if not any(sample.verdict for sample in samples):
         return ''
-    for sample in samples:
-        if not sample.verdict and sample.generation.state not in NOT_DRAWN:
+    drawn = [sample.generation.state not in NOT_DRAWN for sample in samples]
+    for sample, was_drawn in zip(samples, drawn, strict=True):
+        if was_drawn and not sample.verdict:
             notes.say(NO_VERDICT)
-    return ''.join(sample.verdict or '?' for sample in samples)
+    return ''.join(
+        sample.verdict or '?' if was_drawn else '?' for sample, was_drawn in zip(samples, drawn, strict=True)
+    )
 
 
 def _with_texts(about: About, samples: Sequence[Sample], verdicts: str) -> Responded | Sampled:

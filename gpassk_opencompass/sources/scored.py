@@ -14,7 +14,8 @@ from ..results.record import Measures
 from ..results.samples import SampleColumns
 from ..votes import Ballot
 from .ballots import ballot_of
-from .judged import Gathered, Judged, Teller, judged_by, seen_from, told_with, with_own_verdicts
+from .judged import Gathered, Judged, judged_by, seen_from, told_with, with_own_verdicts
+from .samples import Notes
 from .selection import Selection
 from .source import Counted, Responded, Run, Sampled
 from .summary import Line, Settings, check_sizes, summarise
@@ -80,9 +81,6 @@ class Scored:
             folder: of the result.
         """
         [n] = {kind.n for kind in self.counts.kinds}
-        judged = self.judged
-        if judged and labelled_by:
-            judged = replace(judged, judge=Teller({'name': labelled_by}))
         return result_record(
             self.kept,
             Measures(n, self.settings.ks, self.settings.thresholds),
@@ -92,7 +90,7 @@ class Scored:
                 **({'written_by': self.run.written_by} if self.run.written_by else {}),
                 **({'settings': dict(self.run.settings)} if self.run.settings else {}),
             },
-            judged,
+            self.judged,
             self.run.record,
             self._known_samples(folder),
         )
@@ -105,7 +103,10 @@ class Scored:
     def remarks(self, record: Mapping[str, Any] | None) -> Sequence[str]:
         """Return what a reader should know before quoting a score; `record` saves trying references twice."""
         if self.judged:
-            return [*self.judged.remarks(record and record['gpassk']), *self.run.remarks]
+            more = self.run.remarks
+            if isinstance(more, Notes):
+                more = more.beside(own_verdicts=self.kind == 'labels')
+            return [*self.judged.remarks(record and record['gpassk']), *more]
         known = self.run.record
         if known is None or self.counts.samples == known['gpassk']['n'] * len(
             known['gpassk']['counts']['uid']

@@ -13,8 +13,9 @@ from ..errors import InputError
 from ..json_lines import JsonRows
 from ..results.health import Generation
 from ..tables import read_csv_cell
+from .rows import FIELDS as ROW_FIELDS
 from .samples import Notes, Sample, questions_of
-from .source import Place, Reading, Run
+from .source import Place, Reading, Responded, Run, Sampled
 
 FIELDS = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
@@ -49,6 +50,11 @@ _JUDGED, _TO_JUDGE = 'correct', ('question', 'reference', 'response')
 _UNTOLD = Generation()
 _TOLD = ('finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens', 'seconds', 'state')
 
+_WEAK = ('label', 'score')
+_LATE = frozenset(name for names in FIELDS.values() for name in names)
+_COUNTS = ('c', 'num_correct', 'n_correct')
+_OF_QUESTIONS = frozenset(name for key in ('responses', 'correct', 'answers') for name in ROW_FIELDS[key])
+
 Cells = Mapping[str, Any]
 """Column → value of a row; of a CSV file all are texts, '' where there is none."""
 
@@ -57,15 +63,20 @@ class SampleTable:
     """The source of tables with a row a sample; what a column holds, its name says."""
 
     def recognises(self, place: Place) -> bool:
-        """Whether a file has a row a sample: what tells its question, and a verdict or a response."""
+        """Whether a file has a row a sample: what tells its question, and a verdict or a response.
+
+        A column called label or score alone, as data of any kind has, is no verdict; `read` takes it for one.
+        """
         try:
             columns, row = _first(place)
             names = _names(columns, Reading())
         except InputError:
             return False
+        if _is_of_questions(row):
+            return False
         scalars = {key for key, name in names.items() if not isinstance(row[name], (list, dict))}
-        asked, judged = {'uid', 'question'} & scalars, {_JUDGED} & scalars
-        return bool(asked and (judged or scalars.issuperset(_TO_JUDGE)) and not {'n', 'c'} <= set(columns))
+        judged = _JUDGED in scalars and names[_JUDGED].strip().lower() not in _WEAK
+        return bool({'uid', 'question'} & scalars and (judged or scalars.issuperset(_TO_JUDGE)))
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return a run for each model and data set that the table names, or the only one."""
@@ -82,21 +93,41 @@ class SampleTable:
         return [_run(place, names, dict(zip(of_run, values, strict=True)), reading) for values in found]
 
 
+def _is_of_questions(row: Cells) -> bool:
+    """Whether a row is a question with all of its samples, or with their counts."""
+    if any(name in row for name in _COUNTS):
+        return True
+    held = {name: row[name] for name in _OF_QUESTIONS if name in row}
+    return any(
+        isinstance(value, list) or (isinstance(value, str) and len(value) > 1 and not value.strip('01?'))
+        for name, value in held.items()
+        if isinstance(value, list) or name in ROW_FIELDS['correct']
+    )
+
+
 def _names(columns: Sequence[str], reading: Reading) -> dict[str, str]:
-    """Return which column holds what: a key of `FIELDS` → its name."""
+    """Return which column holds what: a key of `FIELDS` → its name, whose case and blanks do not count."""
     if unknown := sorted(set(reading.fields) - set(FIELDS)):
         raise InputError(f'{unknown[0]!r} is no field of a table; expected one of {", ".join(FIELDS)}')
-    if absent := [name for name in reading.fields.values() if name not in columns]:
-        raise InputError(f'there is no column {absent[0]!r}; there is {", ".join(columns)}')
     found = dict(reading.fields)
     if reading.group_by:
         found['uid'] = reading.group_by
+    if absent := [name for name in found.values() if name not in columns]:
+        raise InputError(f'there is no column {absent[0]!r}; there is {", ".join(columns)}')
+    called = {name.strip().lower(): name for name in columns}
     for key, spellings in FIELDS.items():
-        free = [name for name in spellings if name in columns and name not in found.values()]
+        free = [called[name] for name in spellings if name in called and called[name] not in found.values()]
         if key not in found and free:
             found[key] = free[0]
     if 'uid' not in found and 'question' in found:
         found['uid'] = found['question']
+    of_samples = _JUDGED in found and not {'response', 'answer'} & found.keys()
+    if (
+        of_samples
+        and found.get('reference', '').strip().lower() == 'answer'
+        and 'reference' not in reading.fields
+    ):
+        found['answer'] = found.pop('reference')  # beside verdicts alone it is what was judged
     return found
 
 
@@ -118,7 +149,7 @@ def _run(place: Place, names: Mapping[str, str], of_run: Mapping[str, str], read
     notes = Notes(reading)
     return Run(
         tuple(kinds),
-        questions_of(_samples(place, names, of_run, notes), reading, notes),
+        _noted(questions_of(_samples(place, names, of_run, notes), reading, notes), names, notes),
         of_run.get('model', ''),
         of_run.get('dataset', ''),
         {'name': f'column {names[_JUDGED]}'} if judged else {},
@@ -128,10 +159,33 @@ def _run(place: Place, names: Mapping[str, str], of_run: Mapping[str, str], read
     )
 
 
+def _noted(
+    questions: Iterator[Responded | Sampled], names: Mapping[str, str], notes: Notes
+) -> Iterator[Responded | Sampled]:
+    """Say so where each of several rows is a question of its own."""
+    most = total = 0
+    for question in questions:
+        total += 1
+        samples = question.responses if isinstance(question, Responded) else question.verdicts
+        most = max(most, len(samples))
+        yield question
+    if most == 1 < total:
+        notes.say(
+            f'each row is a question of its own by {names["uid"]}; if several are samples of one, --group-by '
+            'names the column that tells the questions apart'
+        )
+
+
 def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
+    columns = set(_first(place)[0])
     for number, row in _rows(place, list(dict.fromkeys(names.values())), again=bool(of_run)):
+        if late := _LATE.intersection(row.keys() - columns):
+            raise InputError(
+                f'{_where(place, number)} has {sorted(late)[0]!r}, which the first row does not have; write '
+                'it in all rows, null where it is not known'
+            )
         if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
             continue
         cells = {key: row.get(name) for key, name in names.items()}
@@ -154,7 +208,7 @@ def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
         _text(cells.get('reference')),
         None if response is None else _text(response),
         notes.verdict(_value(cells[_JUDGED])) if _JUDGED in cells else '',
-        _replica(_value(cells['replica'])) if 'replica' in cells else None,
+        _replica(cells['replica']) if 'replica' in cells else None,
         None if answer is None else _text(answer),
         Generation.from_json({key: _value(cells[key]) for key in told}) if told else _UNTOLD,
         _text(cells['split']) if 'split' in cells else '',
@@ -178,8 +232,10 @@ def _text(value: object) -> str:
 
 def _value(cell: object) -> object:
     """Return the number that a text is; None for an empty one, anything else as it is."""
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() else cell
     if type(cell) is not str:
-        return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+        return cell
     try:
         number = float(cell)
     except ValueError:
@@ -187,10 +243,14 @@ def _value(cell: object) -> object:
     return int(number) if number.is_integer() else number
 
 
-def _replica(value: object) -> int | None:
+def _replica(cell: object) -> int | None:
+    value = None if isinstance(cell, float) and isnan(cell) else _value(cell)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise InputError(f'{value!r:.40} is no number of a sample; expected 0, 1, 2, … or 1, 2, 3, …')
+    raise InputError(
+        f'{value!r:.40} is no number of a sample; expected 0, 1, 2, … or 1, 2, 3, … in a column called '
+        f'{", ".join(FIELDS["replica"])}: rename it if it holds something else'
+    )
 
 
 def _first(place: Place) -> tuple[list[str], Cells]:
@@ -222,7 +282,7 @@ def _rows(place: Place, columns: Sequence[str] | None, again: bool = False) -> I
     """
     if place.head[:4] == _PARQUET:
         return _of_parquet(place, columns)
-    ending = ''.join(place.path.suffixes[-2:]).removesuffix('.gz')
+    ending = place.path.name.lower().removesuffix('.gz')
     if ending.endswith(('.csv', '.tsv')):
         return _of_csv(place, '\t' if ending.endswith('.tsv') else ',')
     return iter(JsonRows(place.path)) if again else place.rows()
@@ -234,6 +294,7 @@ def _of_parquet(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[i
 
     try:
         with parquet.ParquetFile(place.path) as file:
+            _check_distinct(place, file.schema_arrow.names)
             batches = file.iter_batches(_BATCH, columns=columns)
             yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
     except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:
@@ -244,10 +305,11 @@ def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:
     csv.field_size_limit(_LONGEST_CELL)
     try:
         with _opened(place) as file:
+            line = file.readline()
+            delimiter = next((one for one in (delimiter, ';', '\t', ',') if one in line), delimiter)
+            header = next(csv.reader([line], delimiter=delimiter), [])
+            _check_distinct(place, header)
             rows = csv.reader(file, delimiter=delimiter, strict=True)
-            header = next(rows, [])
-            if len(set(header)) < len(header):
-                raise InputError(f'{place.name}: two columns have one name: {", ".join(header)}')
             quoted = _OF_EXPORT.issubset(header)
             for number, row in enumerate(rows, 1):
                 if row and len(row) != len(header):
@@ -265,7 +327,12 @@ def _read_cell(cell: str) -> str:
     return read_csv_cell(cell) if cell[:1] == "'" else cell
 
 
+def _check_distinct(place: Place, columns: Sequence[str]) -> None:
+    if len(set(columns)) < len(columns):
+        raise InputError(f'{place.name}: two columns have one name: {", ".join(columns)}')
+
+
 def _opened(place: Place) -> IO[str]:
-    if place.path.suffix == '.gz':
+    if place.path.suffix.lower() == '.gz':
         return gzip.open(place.path, 'rt', encoding='utf-8-sig', newline='')
     return place.path.open(encoding='utf-8-sig', newline='')

@@ -72,6 +72,7 @@ def groups_table(lines: Sequence[Line], metrics: Sequence[str], noted: list[str]
     """Return a row a group and one for all questions: each metric with its interval and the rerun error."""
     found = {(line.group, line.metric): line for line in lines}
     questions = {line.group: line.questions for line in lines}
+    metrics = [name for name in metrics if all((group, name) in found for group in questions)]
     table = Table('groups', ['group', 'questions', *(Column(name, 'left') for name in metrics)], notes=noted)
     for group in dict.fromkeys(line.group for line in lines):
         cells = [score_cell(found[group, metric]) for metric in metrics]

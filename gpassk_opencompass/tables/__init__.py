@@ -1,6 +1,6 @@
 """Tables of any command and report: one description, and its outputs."""
 
-from .escapes import csv_cell, csv_text, markdown_cell, markdown_line, one_line, read_csv_cell
+from .escapes import csv_cell, csv_lines, csv_text, markdown_cell, markdown_line, one_line, read_csv_cell
 from .table import NOTHING, Cell, Column, Table, letter, short_reason
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     'Column',
     'Table',
     'csv_cell',
+    'csv_lines',
     'csv_text',
     'letter',
     'markdown_cell',

@@ -23,9 +23,14 @@ class _Lines(list[str]):
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as CSV in which a spreadsheet finds no formula."""
+    return csv_lines(map(csv_cell, row) for row in rows)
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows of cells that `csv_cell` made as CSV."""
     lines = _Lines()
     # With this end of a line csv.writer quotes cells with either of its characters.
-    csv.writer(lines, lineterminator='\r\n').writerows(map(csv_cell, row) for row in rows)
+    csv.writer(lines, lineterminator='\r\n').writerows(rows)
     return ''.join(f'{line[:-2]}\n' for line in lines)
 
 

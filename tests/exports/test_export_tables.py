@@ -126,6 +126,7 @@ def test_csv_and_parquet_say_the_same(tmp_path: Path, theirs: Path) -> None:
         of_run[row['model']].append(row)
     assert {model: len(part) for model, part in of_run.items()} == {'labelled': 96, 'theirs': 96}
     assert counts_of(of_run['labelled']) == counts_of(of_run['theirs'])
+    assert {row['answer'] for row in of_run['labelled']} == {None}  # nobody told them
     unjudged = sum(symbols.count('?') for symbols in verdicts)
     assert Counter(row['verdict'] for row in of_run['labelled'])['unjudged'] == unjudged > 0
 

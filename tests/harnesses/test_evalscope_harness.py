@@ -1,12 +1,13 @@
 """EvalScope itself: logs that it writes now are read back, and G-Pass@k stands in its reports.
 
-In its environment: `pip install -c constraints/harness-evalscope.txt evalscope` and this package.
+In an environment of its own, see constraints/harness-evalscope.txt.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -185,3 +186,36 @@ def test_the_name_alone_takes_the_usual_k_as_far_as_there_are_samples() -> None:
     for n, ks in ((3, {3}), (10, {4, 8}), (16, {4, 8, 16})):
         found = GPassK()(scores_of([[1.0] * n]))
         assert {one.dimensions['k'] for one in found if one.dimensions} == ks
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    """With questions from a folder, since no hub is reached here; the report lies in a folder of its time."""
+    from make_evalscope_logs import Question, Script, served
+
+    replies = '1' * 12 + '0' * 4
+    data = tmp_path / 'data'
+    data.mkdir()
+    row = {'problem': 'What is 1 + 2?', 'answer': '3'}
+    (data / 'test.jsonl').write_text(f'{json.dumps(row)}\n')
+    root = Path(__file__).parents[2]
+    with served(Script([Question('default', 1, 2, replies)])) as url:
+        command = [sys.executable, str(root / 'examples' / 'evalscope' / 'aime24.py'), 'm', url, str(data)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, 'PYTHONPATH': str(root)},
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    [file] = tmp_path.glob('outputs/*/reports/m/aime24.json')
+    report = json.loads(file.read_text())
+    found = {
+        metric['categories'][0]['subsets'][0]['metadata']['metric']: metric['score']
+        for metric in report['metrics'][1:]
+    }
+    for k in (4, 8, 16):
+        assert found[f'G-Pass@{k}_0.75'] == round(float(exact(16, 12, k, Fraction(3, 4))), 4)
+    [run] = [one.run for one in find_runs([tmp_path / 'outputs'], Reading()).runs]
+    assert sorted(next(iter(run.questions)).verdicts) == sorted(replies)  # type: ignore[union-attr]

@@ -369,12 +369,12 @@ def test_a_score_of_0_that_is_an_error_is_unjudged(copy: Path, note: dict[str, A
     assert any('score 0 because a metric failed' in remark for remark in run.remarks)
 
 
-def test_several_accepted_answers_are_lines_of_the_reference(copy: Path) -> None:
-    """And a note says so, as a judge by rule knows one answer."""
+def test_of_several_accepted_answers_the_first_is_the_reference(copy: Path) -> None:
+    """And a note says so; EvalScope's own verdicts are by all of them."""
     path = copy / REVIEW
     path.write_text(path.read_text().replace('"target": ["7"]', '"target": ["7", "seven"]'))
     run = runs_in(copy)[0]
-    assert questions_in(run)['default/1'].reference == '7\nseven'
+    assert questions_in(run)['default/1'].reference == '7'
     assert any(remark.startswith('4 samples are of a question with several') for remark in run.remarks)
 
 

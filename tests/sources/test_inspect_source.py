@@ -218,6 +218,28 @@ def test_a_field_that_is_not_there_is_refused(fields: dict[str, str], said: str)
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    'results',
+    [
+        {
+            'scores': [{'scorer': 'number', 'name': 'number'}],
+            'headline': {'scorer': 'parts', 'score': 'number'},
+        },
+        {'scores': [{'scorer': 'parts', 'name': 'number'}, {'scorer': 'number', 'name': 'number'}]},
+    ],
+    ids=['headline', 'first'],
+)
+def test_the_score_that_inspect_shows_first_is_taken(results: Fields, tmp_path: Path) -> None:
+    """Its headline; before there was one, the first; also where it is one value of several."""
+    path = edited(
+        tmp_path / 'log.eval',
+        lambda name, told: {**told, 'results': results} if name == 'header.json' else told,
+    )
+    run = read(path)
+    assert run.judge == {'name': 'parts.number of inspect_ai'}
+    assert questions(run)['a/b'].verdicts == '1?0111'
+
+
 def test_problems_come_from_the_metadata_of_the_samples() -> None:
     """So that intervals know which questions belong together."""
     found = questions(read(LOGS / 'whole.eval', fields={'problem': 'problem', 'split': 'problem'}))
@@ -273,7 +295,7 @@ def test_a_folder_of_logs_is_a_run_each(tmp_path: Path) -> None:
     for name in ('whole.eval', 'whole.json'):
         shutil.copy(LOGS / name, tmp_path)
     found = find_runs([tmp_path], Reading())
-    assert [name for name, _, _ in found.runs] == ['inspect', 'inspect']
+    assert [one.source for one in found.runs] == ['inspect', 'inspect']
 
 
 def test_of_a_sample_that_was_drawn_again_the_later_counts(tmp_path: Path) -> None:

@@ -121,7 +121,10 @@ def test_a_run_that_cannot_be_scored_keeps_no_other_from_it(
     write_samples(tmp_path / 'logs' / 'b.jsonl', THEIRS, ANEW)
     assert main(['score', str(tmp_path / 'logs'), '--k', '2']) == 2
     captured = capsys.readouterr()
-    assert f'not scored: {tmp_path / "logs" / "a.jsonl"}: the questions have different' in captured.err
+    assert (
+        f'not scored: a/samples: {tmp_path / "logs" / "a.jsonl"}: the questions have different'
+        in captured.err
+    )
     assert '1 of 2 runs were not scored' in captured.err
     assert '|   50.00 |' in captured.out
 

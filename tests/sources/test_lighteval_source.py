@@ -135,11 +135,18 @@ def test_missing_samples_are_unjudged_and_said(tmp_path: Path) -> None:
     """An endpoint that answered two of four times, and one that gave nothing."""
     rows = rows_of('sums')
     rows[0]['model_response']['text'] = rows[0]['model_response']['text'][:2]
-    rows[1]['model_response'] |= {'text': [], 'output_tokens': []}
+    rows[1]['model_response'] |= {'text': [], 'output_tokens': [], 'input_tokens': []}
     [run] = runs_of(written(tmp_path / 'd.parquet', rows))
     states = Counter(one.state for question in run.questions for one in getattr(question, 'generations', ()))
     assert states == {None: 18, 'failed': 6}
     assert '6 samples have no response and are unjudged: 6 failed' in list(run.remarks)
+
+
+def test_a_question_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """As with several few-shot seeds: other prompts, and no samples of one."""
+    rows = rows_of('sums')
+    told = read_all(written(tmp_path / 'd.parquet', [*rows, rows[0]]), 'lighteval')
+    assert 'is there a second time' in told
 
 
 def test_padded_responses_have_no_token_counts(tmp_path: Path) -> None:
@@ -179,6 +186,7 @@ def test_damage_is_an_error(tmp_path: Path) -> None:
     for broken in damaged(details('sums').read_bytes(), 13, 40):
         path.write_bytes(broken)
         _check(path)
+    content = json.dumps(rows_of('sums'))
     for place, name in [
         *(('doc', name) for name in ('id', 'query', 'choices', 'gold_index', 'task_name', 'num_samples')),
         *(('doc', name) for name in ('generation_size', '')),
@@ -186,7 +194,7 @@ def test_damage_is_an_error(tmp_path: Path) -> None:
         *(('model_response', 'padded_tokens_count'), ('metric', '')),
     ]:
         for odd in (None, 'x', 7, 2.5, [], [1], [None], [[1]], {'a': 1}):
-            rows = rows_of('sums')
+            rows = json.loads(content)
             for row in rows:
                 if name:
                     row[place][name] = odd

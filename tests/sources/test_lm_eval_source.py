@@ -234,6 +234,34 @@ def test_a_damaged_summary_does_no_harm(tmp_path: Path, summary: str) -> None:
     assert verdicts(read(tmp_path / 'run' / log('sums_all').name)) == list(RIGHT)
 
 
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    name=st.sampled_from(['config', 'configs', 'versions', 'results', 'model_name', 'lm_eval_version']),
+    inner=st.sampled_from(['', 'model_args', 'model', 'gpassk_questions']),
+    value=_JSON,
+)
+def test_a_summary_with_a_field_of_another_type_does_no_harm(
+    tmp_path_factory: pytest.TempPathFactory, name: str, inner: str, value: Any
+) -> None:
+    """What it says of the model is not known then; the samples are what they were."""
+    folder = tmp_path_factory.mktemp('summary') / 'run'
+    shutil.copytree(log('gpassk_questions').parent, folder)
+    [file] = folder.glob('results_*.json')
+    told = json.loads(file.read_text(encoding='utf-8'))
+    told[name] = {inner: value} if inner else value
+    file.write_text(json.dumps(told), encoding='utf-8')
+    run = read(folder / log('gpassk_questions').name)
+    assert verdicts(run) == list(RIGHT)
+    assert isinstance(run.model, str)
+    assert run.judge['name']
+
+
 def edited(
     folder: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None], task: str = 'sums_all'
 ) -> Path:
@@ -271,13 +299,6 @@ def test_a_file_in_the_middle_of_being_written_is_an_error_or_ends_at_a_row(
         else:
             assert found == whole[: len(found)]
             assert len(found) == min(len(content[:size].splitlines()), 6)
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @given(
@@ -402,7 +423,23 @@ def test_a_question_that_has_no_known_field_is_its_prompt(tmp_path: Path) -> Non
     assert isinstance(first, Responded)
     assert first.question == 'How much?'
     with pytest.raises(InputError, match='no field here; expected one of correct, filter, question'):
-        read(path, fields={'uid': 'doc_id'})
+        read(path, fields={'responses': 'resps'})
+
+
+def test_fields_of_a_tasks_own_data_may_name_and_group_its_questions(tmp_path: Path) -> None:
+    """As the levels and subjects of a benchmark."""
+    path = edited(
+        tmp_path,
+        lambda row: {
+            **row,
+            'doc': {**row['doc'], 'level': row['doc_id'] // 3, 'id': 'a' * (row['doc_id'] + 1)},
+        },
+    )
+    questions = list(read(path, fields={'split': 'level', 'uid': 'id'}).questions)
+    assert [question.about.group for question in questions] == ['0', '0', '0', '1', '1', '1']
+    assert [question.about.uid for question in questions] == ['a' * size for size in range(1, 7)]
+    with pytest.raises(InputError, match="doc has no 'subject'; there is question, answer"):
+        list(read(path, fields={'split': 'subject'}).questions)
 
 
 @pytest.mark.parametrize(

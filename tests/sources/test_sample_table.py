@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
 import subprocess
 import sys
@@ -258,3 +259,122 @@ def test_a_table_may_come_through_a_pipe(tmp_path: Path) -> None:
     command = f'{sys.executable} -m gpassk_opencompass.cli score <(cat {table}) --k 2 -o {out}'
     subprocess.run(['bash', '-c', command], check=True, timeout=60)
     assert read(out).counts.tolist() == [1, 1, 1]
+
+
+ROWS_OF_QUESTIONS = [
+    ([{'uid': 'a', 'correct': '1011'}, {'uid': 'b', 'correct': '0010'}], 4, 50.0),
+    ([{'id': 'a', 'num_samples': 4, 'num_correct': 3, 'accuracy': 0.75}], 4, 75.0),
+    ([{'id': 'a', 'labels': [1, 0], 'acc': 0.5}], 2, 50.0),
+]
+
+
+@pytest.mark.parametrize(('rows', 'n', 'accuracy'), ROWS_OF_QUESTIONS, ids=['texts', 'counts', 'labels'])
+def test_a_row_a_question_is_no_row_a_sample(
+    rows: list[dict[str, Any]], n: int, accuracy: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a mean stands beside the samples or their counts."""
+    field = ['--field', 'correct=labels'] if 'labels' in rows[0] else []
+    assert main(['score', str(write_table(tmp_path / 't.jsonl', rows)), '--k', '2', *field]) == 0
+    out = capsys.readouterr().out
+    assert f'n = {n},' in out
+    assert f'{accuracy:.2f} |' in out
+
+
+def test_a_sample_without_a_response_is_unjudged_whatever_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its verdict is nobody's; and the score does not depend on what is written besides."""
+    rows = [
+        {'uid': f'q{place // 2}', 'question': '?', 'reference': '2', 'response': '', 'correct': True}
+        | {'state': 'failed' if place == 0 else ''}
+        for place in range(4)
+    ]
+    for extra in ([], ['-o', str(tmp_path / 'x.json')]):
+        for drop in ([], ['question', 'reference', 'response']):
+            kept = [{key: value for key, value in row.items() if key not in drop} for row in rows]
+            assert main(['score', str(write_table(tmp_path / 't.csv', kept)), '--k', '2', *extra]) == 0
+            out = capsys.readouterr().out
+            assert '|   75.00 |' in out
+            assert '1 of 4 samples are unjudged' in out
+
+
+def test_a_late_column_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What only later rows say would be lost, or would make two models one."""
+    rows = [{'uid': 'a', 'correct': True}, {'uid': 'a', 'correct': False, 'model': 'B'}]
+    assert main(['score', str(write_table(tmp_path / 't.jsonl', rows)), '--k', '2']) == 2
+    assert "row 2 has 'model', which the first row does not have" in capsys.readouterr().err
+
+
+def test_rows_that_are_all_questions_are_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An id of the row tells no questions apart."""
+    rows = [{'id': place, 'problem_id': f'p{place // 2}', 'correct': place % 2} for place in range(4)]
+    table = str(write_table(tmp_path / 't.csv', rows))
+    assert main(['score', table]) == 0
+    assert 'each row is a question of its own by id' in capsys.readouterr().out
+    assert main(['score', table, '--group-by', 'problem_id', '--k', '2']) == 0
+    assert 'n = 2,' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('header', ['ID,Correct', 'id;correct', ' id , correct '])
+def test_spelling_of_the_header_does_not_count(header: str, tmp_path: Path) -> None:
+    """Capitals, blanks, and semicolons for commas."""
+    mark = ';' if ';' in header else ','
+    (tmp_path / 't.csv').write_text(f'{header}\na{mark}1\na{mark}0\n', encoding='utf-8')
+    assert main(['score', str(tmp_path / 't.csv'), '--k', '2', '-o', str(tmp_path / 'x.json')]) == 0
+    assert read(tmp_path / 'x.json').counts.tolist() == [1]
+
+
+def test_a_verdict_alone_makes_the_answer_the_final_one(tmp_path: Path) -> None:
+    """Without responses and another reference, `answer` differs from sample to sample."""
+    rows = [{'uid': 'a', 'answer': str(place), 'correct': place == 1} for place in range(2)]
+    table = str(write_table(tmp_path / 't.csv', rows))
+    assert main(['score', table, '--k', '2', '-o', str(tmp_path / 'x.json')]) == 0
+    assert read(tmp_path / 'x.json').answers == [['0', '1']]
+
+
+def test_a_folder_with_its_own_records_is_scored_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sample file beside a record is no run; other data with labels is none; a pipe is not opened."""
+    rows = [{'uid': 'a', 'question': '?', 'reference': '1', 'response': '1', 'correct': True}] * 2
+    table = write_table(tmp_path / 't.csv', rows)
+    assert main(['score', str(table), '--k', '2', '-o', str(tmp_path / 'records')]) == 0
+    write_table(tmp_path / 'records' / 'films.csv', [{'id': 1, 'text': 'good', 'label': 1}])
+    os.mkfifo(tmp_path / 'records' / 'p.csv')
+    capsys.readouterr()
+    assert main(['score', str(tmp_path / 'records'), '--k', '2']) == 0
+    captured = capsys.readouterr()
+    assert captured.out.count('accuracy') == 1
+    assert 'films.csv' in captured.err
+
+
+def test_groups_of_one_sample_beside_more_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --n 1 only the accuracy is left."""
+    rows = [{'uid': uid, 'split': uid, 'correct': place} for uid in 'ab' for place in (0, 1)]
+    assert main(['score', str(write_table(tmp_path / 't.csv', rows)), '--k', '1', '--n', '1']) == 0
+    assert '50.00' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('name', ['a\x00b', 'a\ud800b', 'a/b'])
+def test_any_name_makes_a_file(name: str, tmp_path: Path) -> None:
+    """What no file name can hold is replaced."""
+    rows = [{'uid': 'a', 'correct': place, 'model': name} for place in (0, 1)]
+    table = str(write_table(tmp_path / 't.jsonl', rows))
+    assert main(['score', table, '--k', '2', '-o', str(tmp_path / 'records')]) == 0
+    assert [path.name for path in (tmp_path / 'records').glob('*.json')] == ['a_b@samples.gpassk.json']
+
+
+def test_odd_numbers_as_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below 0, of 400 digits, infinite: counted and said."""
+    lines = [f'{{"uid": "a", "correct": {value}}}\n' for value in ('-1', '9' * 400, 'Infinity', '1')]
+    (tmp_path / 't.jsonl').write_text(''.join(lines), encoding='utf-8')
+    assert main(['score', str(tmp_path / 't.jsonl'), '--k', '2']) == 0
+    out = capsys.readouterr().out
+    assert '1 verdicts are numbers below 0' in out
+    assert '1 verdicts are NaN or infinite' in out
+    assert '1 verdicts are numbers above 1' in out
+    assert '|   50.00 |' in out

@@ -128,7 +128,7 @@ class GPassK(ConfigurableTask):  # type: ignore[misc]
             question,
             self._reference(doc, instance.doc_id),
             str(doc.get('language') or language_of(question)),
-            instance.resps,
+            [text or '' for text in instance.resps[: self.settings.n]],  # more are padding of other processes
         )
 
     def _reference(self, doc: Mapping[str, Any], number: int) -> str:
