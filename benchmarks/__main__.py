@@ -36,6 +36,7 @@ SUITE = (
     'sample_file',
     'report_of_many_runs',
     'score_counts',
+    'source_files',
 )
 LIMIT: dict[Size, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
 """Seconds that one benchmark may take, also on a busy machine."""
