@@ -4,8 +4,8 @@
     python -m benchmarks.source_files --quick    # 100,000
 
 Samples with known verdicts are written in the forms of lm-eval, verl, NeMo-Skills and a table with a row a
-sample, and scored by the command, a process of its own, without judging anew. The floor is a process that only
-parses the same rows: `json.loads` for lines, pyarrow for Parquet. Before a time counts, the accuracy that was
+sample, and scored by the command, a process of its own; nothing is judged anew. The floor is a process that
+only parses the same rows: `json.loads` for lines, pyarrow for Parquet. Before a time counts, the accuracy that was
 printed is compared with the known one.
 """
 
