@@ -5,8 +5,8 @@
 
 Samples with known verdicts are written in the forms of lm-eval, verl, NeMo-Skills and a table with a row a
 sample, and scored by the command, a process of its own; nothing is judged anew. The floor is a process that
-only parses the same rows: `json.loads` for lines, pyarrow for Parquet. Before a time counts, the accuracy that was
-printed is compared with the known one.
+only parses the same rows: `json.loads` for lines, pyarrow for Parquet. Before a time counts, the accuracy
+that was printed is compared with the known one.
 """
 
 from __future__ import annotations
