@@ -197,12 +197,12 @@ def _found(request: ReportRequest) -> tuple[Collected, list[Path]]:
     A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
     that is none, as what another program wrote.
     """
-    from ..results.read import Collected, collect, is_named_as_result
-    from .report_sources import write_records
+    from ..results.read import Collected, collect
+    from .report_sources import holds_result, write_records
 
     details = 'page' in request.parts
     files = [path for path in request.paths if not path.is_dir()]
-    results = [path for path in files if not request.source and is_named_as_result(path)]
+    results = [path for path in files if not request.source and holds_result(path)]
     folders = [path for path in request.paths if path not in files and not request.source]
     found = collect(folders, [*request.files, *results], request.configs, details)
     homes = {parent for result in found.results for parent in result.path.resolve().parents}

@@ -31,6 +31,19 @@ class Taken(NamedTuple):
     left_out: list[str]
 
 
+def holds_result(path: Path) -> bool:
+    """Whether a file is a result of G-Pass@k: a record, or Lighteval's details of a task of this package."""
+    from ..sources.finding import detected
+    from ..sources.lighteval_details import is_ours
+    from ..sources.source import Place
+
+    place = Place(path)
+    source = detected(place)
+    return source == 'result' or (
+        source == 'lighteval' and place.schema is not None and is_ours(place.schema)
+    )
+
+
 def write_records(paths: Sequence[Path], source: str | None, folder: Path, k: int | None) -> Taken:
     """Score the runs in files and folders of other programs, and write a record of each.
 
@@ -54,6 +67,7 @@ def write_records(paths: Sequence[Path], source: str | None, folder: Path, k: in
             taken.left_out.append(str(error))
             continue
         taken.left_out.extend(f'{one}: no source recognises it' for one in found.passed_over)
+        taken.left_out.extend(found.failed)
         before = len(written)
         for one in found.runs:
             print(printable(f'{one.place}: {one.run.written_by or one.source}: {one.run.name}'))

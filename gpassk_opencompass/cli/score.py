@@ -167,19 +167,21 @@ def run(arguments: Namespace) -> int:
     chosen = _chosen(found.runs, request)
     for one in chosen:
         _check_options(request, one)
-    failed = 0
+    for why in found.failed:
+        print(printable(f'not scored: {why}'), file=sys.stderr)
+    failed = len(found.failed)
     for number, one in enumerate(chosen):
         print(end='\n' if number else '')
         try:
             _score_both(request, one) if request.both else _score(request, one)
         except InputError as error:
             told = error if one.place in str(error) else InputError(f'{one.place}: {error}')
-            if len(chosen) == 1:
+            if len(chosen) == 1 and not failed:
                 raise told from error
             print(printable(f'not scored: {one.name}: {told}'), file=sys.stderr)
             failed += 1
     if failed:
-        raise InputError(f'{failed} of {len(chosen)} runs were not scored, see above')
+        raise InputError(f'{failed} of {len(chosen) + len(found.failed)} runs were not scored, see above')
     return 0
 
 

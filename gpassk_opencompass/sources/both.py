@@ -10,14 +10,13 @@ from ..errors import InputError
 from ..judges.protocol import Judge
 from ..results.samples import WORDS
 from ..tables import Column, Table
+from .samples import Notes
 from .scored import Choices, Scored, score_run
 from .source import Responded, Run
 from .tables import score_cell
 
 MOST_SHOWN = 10
 """Differing samples that are shown; a file has all of them."""
-
-_LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,10 @@ def described_both(judged: BothJudged) -> Iterator[str]:
         yield shown.to_terminal() + '\n'
     if len(differing.rows) > MOST_SHOWN:
         yield f'{len(differing.rows)} samples in all; -o FILE.csv writes all of them'
-    yield from judged.anew.remarks(None)
+    if judged.anew.judged:
+        yield from judged.anew.judged.remarks()
+    own = judged.theirs.run.remarks
+    yield from own.beside(own_verdicts=True) if isinstance(own, Notes) else own
 
 
 def _names(judged: BothJudged) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,10 +44,16 @@ class FoundRun(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found; `passed_over` are files in folders that no source recognises."""
+    """What was found.
+
+    runs: in the order of the places.
+    passed_over: files in folders that no source recognises.
+    failed: why a file or folder could not be read, where others could.
+    """
 
     runs: list[FoundRun]
     passed_over: list[Path]
+    failed: list[str]
 
 
 def record_name(names: Mapping[str, str]) -> str:
@@ -72,37 +78,69 @@ def find_runs(paths: Sequence[str | os.PathLike[str]], reading: Reading, source:
         source: one of `SOURCES`; None: the one that recognises a place.
 
     Raises:
-        InputError: no source recognises a path, or several do; or it cannot be read.
+        InputError: no source recognises a path, or several do; or none of them can be read.
     """
     places: dict[str, list[Place]] = {}
     passed_over: list[Path] = []
+    seen: set[Path] = set()
     for path in paths:
-        for name, place in _recognised(Place(path), source, passed_over):
+        for name, place in _recognised(Place(path), source, passed_over, seen):
             places.setdefault(name, []).append(place)
-    runs = [run for name, of_source in places.items() for run in _read(name, of_source, reading)]
-    return Found(runs, passed_over)
+    runs: list[FoundRun] = []
+    failed: list[InputError] = []
+    for name, of_source in places.items():
+        for group in _groups(name, of_source):
+            found, errors = _read_or_told(name, group, reading)
+            runs += found
+            failed += errors
+    if failed and not runs:
+        raise failed[0]
+    return Found(runs, passed_over, list(map(str, failed)))
 
 
-def _read(name: str, places: Sequence[Place], reading: Reading) -> Iterator[FoundRun]:
+def _read_or_told(
+    name: str, places: Sequence[Place], reading: Reading
+) -> tuple[list[FoundRun], list[InputError]]:
+    """Return the runs, and what went wrong: folders that cannot be read together are read one by one."""
+    try:
+        return _read(name, places, reading), []
+    except InputError as error:
+        if len(places) == 1 or not all(place.path.is_dir() for place in places):
+            return [], [error]
+    each = [_read_or_told(name, [place], reading) for place in places]
+    return [run for runs, _ in each for run in runs], [error for _, errors in each for error in errors]
+
+
+def _groups(name: str, places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Return what is read at once: all places, of a source whose runs lie in several, else each by itself."""
+    if hasattr(SOURCES[name], 'read_all'):
+        yield places
+    else:
+        yield from ([place] for place in places)
+
+
+def _read(name: str, places: Sequence[Place], reading: Reading) -> list[FoundRun]:
     source = SOURCES[name]()
-    read_all = getattr(source, 'read_all', None)
-    if read_all and len(places) > 1:
-        folder = os.path.commonpath([place.path.resolve().parent for place in places])
-        shown = os.path.relpath(folder)
-        yield from (FoundRun(run, name, shown) for run in read_all(places, reading))
-        return
-    for place in places:
-        yield from (FoundRun(run, name, place.name) for run in source.read(place, reading))
+    if len(places) == 1:
+        return [FoundRun(run, name, places[0].name) for run in source.read(places[0], reading)]
+    folder = os.path.relpath(os.path.commonpath([place.path.resolve().parent for place in places]))
+    read_all: Callable[[Sequence[Place], Reading], Sequence[Run]] = source.read_all  # type: ignore[attr-defined]
+    return [FoundRun(run, name, folder) for run in read_all(places, reading)]
 
 
-def _recognised(place: Place, wanted: str | None, passed_over: list[Path]) -> Iterator[tuple[str, Place]]:
-    """Return the source of what somebody gave, or of what is in it."""
+def _recognised(
+    place: Place, wanted: str | None, passed_over: list[Path], seen: set[Path]
+) -> Iterator[tuple[str, Place]]:
+    """Return the source of what somebody gave, or of what is in it; nothing of what was seen before."""
     if not place.path.exists():
         raise InputError(f'{place.name} is neither a file nor a folder')
+    if place.path.resolve() in seen:
+        return
     if not place.path.is_dir():
+        seen.add(place.path.resolve())
         yield wanted or detected(place), place
         return
-    found = list(_in_folder(place, wanted, passed_over, set()))
+    found = list(_in_folder(place, wanted, passed_over, seen))
     if not found and wanted:
         found = [(wanted, place)]  # it says what it expects
     if not found:

@@ -13,7 +13,7 @@ from ..results import lighteval
 from ..results.health import CUT_OFF, Generation
 from ..results.read import read
 from .result_files import ResultFile
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, questions_of, with_thought
 from .source import Place, Reading, Run
 
 _TABLE = frozenset({'doc', 'metric', 'model_response'})
@@ -55,7 +55,7 @@ class LightevalDetails(ResultFile):
         """Return the one run of a file: a whole result where the task is of this package."""
         if place.schema is None:
             read(place.path)  # says what is wrong with it
-        if place.schema is None or _is_ours(place.schema):
+        if place.schema is None or is_ours(place.schema):
             return super().read(place, reading)
         return [_run(place, reading)]
 
@@ -65,7 +65,8 @@ class LightevalDetails(ResultFile):
         return [run for place in details or places for run in self.read(place, reading)]
 
 
-def _is_ours(schema: Any) -> bool:
+def is_ours(schema: Any) -> bool:
+    """Whether details have the metric of this package, by their `pyarrow.Schema`."""
     return 'metric.G-Pass@k.gpassk' in _leaves(schema)
 
 
@@ -92,7 +93,7 @@ def _run(place: Place, reading: Reading) -> Run:
     if first is None:
         raise InputError(f'{place.name} has no rows; expected a question a row')
     metrics = ', '.join(_fields(place.schema.field('metric').type)) or 'of no metric'
-    notes.say(ANEW.replace('{metrics}', metrics.replace('{', '(').replace('}', ')')))
+    notes.say(ANEW.replace('{metrics}', metrics))
     name, settings = lighteval.model_of(place.path, mapping(first['doc']).get('generation_size'))
     samples = _samples(place.path, settings.get('max_out_len'), notes)
     return Run(
@@ -158,7 +159,7 @@ def _text(texts: Sequence[Any], thoughts: Sequence[Any], replica: int) -> str | 
     thought = thoughts[replica] if replica < len(thoughts) else None
     if not isinstance(thought, str) or not thought:
         return text if isinstance(text, str) else None
-    return f'{thought}</think>{text}' if isinstance(text, str) and text else f'<think>{thought}'
+    return with_thought(thought, text if isinstance(text, str) else '')
 
 
 def _reference(doc: Mapping[str, Any], where: str, notes: Notes) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping, parse_json
 from ..results.health import Generation
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, questions_of, with_thought
 from .source import Place, Question, Reading, Run
 
 OUTPUTS = 'outputs'
@@ -222,9 +222,7 @@ def _response(messages: object, where: str) -> str | None:
             said = text
         else:
             said = None
-    if said is None:
-        return f'<think>{thought}' if thought else None
-    return f'{thought}</think>{said}' if thought else said
+    return None if said is None and not thought else with_thought(thought, said or '')
 
 
 def _verdict(value: Any, where: str, notes: Notes) -> str:

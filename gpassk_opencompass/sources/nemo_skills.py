@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..results.health import Generation
-from .samples import Notes, Sample, as_text, questions_of
+from .samples import Notes, Sample, as_text, questions_of, with_thought
 from .source import Place, Reading, Run
 
 _NAME = re.compile(r'(?P<stem>.+?)(-rs(?P<seed>\d+))?(_chunk_(?P<chunk>\d+))?\.jsonl(?P<unfinished>-async)?')
@@ -353,9 +353,7 @@ def _response(row: Mapping[str, Any]) -> str:
         raise InputError(f'generation is {said!r:.60}; expected a text')
     if isinstance(whole, str):
         return _with_end_of_thought(whole, said)
-    if isinstance(thought, str) and thought:
-        return f'{thought}</think>{said}' if said else f'<think>{thought}'
-    return said
+    return with_thought(thought, said) if isinstance(thought, str) else said
 
 
 def _with_end_of_thought(whole: str, said: str) -> str:

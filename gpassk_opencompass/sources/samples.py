@@ -69,7 +69,7 @@ _WORDS = {
 """Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
 
 PARTIAL = (
-    '{count} verdicts are partial credit, below {least:g}, and count as incorrect: --correct-from says from '
+    '{count} verdicts are partial credit, below {least}, and count as incorrect: --correct-from says from '
     'where on a number is correct'
 )
 ABOVE = (
@@ -169,10 +169,8 @@ class Notes(Sequence[str]):
 
     def _told(self, counts: Mapping[str, int]) -> list[str]:
         states = ', '.join(f'{count} {state}' for state, count in self._states.items())
-        return [
-            sentence.format(count=count, least=self._least, samples=self._samples, states=states)
-            for sentence, count in counts.items()
-        ]
+        known = {'least': f'{self._least:g}', 'samples': str(self._samples), 'states': states}
+        return [_filled(sentence, {**known, 'count': str(count)}) for sentence, count in counts.items()]
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -183,6 +181,27 @@ class Notes(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self._sentences())
+
+
+def _filled(sentence: str, values: Mapping[str, str]) -> str:
+    """Put values into a sentence, which may hold names with braces of their own, unlike one of `format`."""
+    for name, value in values.items():
+        sentence = sentence.replace(f'{{{name}}}', value)
+    return sentence
+
+
+def with_thought(thought: str, text: str) -> str:
+    r"""Return a response with the thought that a program keeps apart from it, marked as models mark it.
+
+    >>> with_thought('2 + 2', 'It is 4.')
+    '2 + 2\n</think>\n\nIt is 4.'
+    >>> with_thought('2 + 2', ''), with_thought('', '4')
+    ('<think>2 + 2', '4')
+    """
+    if not thought:
+        return text
+    # On a line of its own: between two quotation marks the mark would be quoted, and end nothing.
+    return f'{thought}\n</think>\n\n{text}' if text else f'<think>{thought}'
 
 
 def questions_of(

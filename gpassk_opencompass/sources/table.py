@@ -261,7 +261,8 @@ def _first(place: Place) -> tuple[list[str], Cells]:
     """
     if place.first is not None:
         return list(place.first), place.first
-    for _, row in _rows(place, None):
+    rows = _of_parquet(place, None, 1) if place.head[:4] == _PARQUET else _rows(place, None)
+    for _, row in rows:
         return list(row), row
     raise InputError(f'{place.name} is empty; expected a table with a row a sample')
 
@@ -288,16 +289,18 @@ def _rows(place: Place, columns: Sequence[str] | None, again: bool = False) -> I
     return iter(JsonRows(place.path)) if again else place.rows()
 
 
-def _of_parquet(place: Place, columns: Sequence[str] | None) -> Iterator[tuple[int, Cells]]:
+def _of_parquet(
+    place: Place, columns: Sequence[str] | None, at_once: int = _BATCH
+) -> Iterator[tuple[int, Cells]]:
     import pyarrow  # type: ignore[import-untyped]
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(place.path) as file:
             _check_distinct(place, file.schema_arrow.names)
-            batches = file.iter_batches(_BATCH, columns=columns)
+            batches = file.iter_batches(at_once, columns=columns)
             yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
-    except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
         raise InputError(f'{place.name} cannot be read as Parquet: {error}') from error
 
 

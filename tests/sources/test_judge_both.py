@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.results.read import read
@@ -165,3 +167,48 @@ def test_a_report_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.Capture
     assert code == 1
     assert 'different numbers of samples, from 3 to 4' in captured.err
     assert [path.name for path in (tmp_path / 'r' / 'records').glob('*.json')] == ['a@samples.gpassk.json']
+
+
+def test_verdicts_that_came_along_are_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also beside those of a judge: whose rules made them what they are."""
+    file = write_samples(tmp_path / 's.jsonl', THEIRS, ANEW)
+    file.write_text(file.read_text('utf-8').replace('"correct": true', '"correct": 0.5'), encoding='utf-8')
+    assert main(['score', str(file), '--judge', 'both', '--k', '2']) == 0
+    assert '4 verdicts are partial credit' in capsys.readouterr().out
+    assert main(['score', str(file), '--judge', 'rule', '--k', '2']) == 0
+    assert 'partial credit' not in capsys.readouterr().out
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named, and so is a file that was given twice scored once."""
+    write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
+    recorded = Path(__file__).parents[1] / 'recorded' / 'inspect' / 'older.eval'
+    (tmp_path / 'logs' / 'cut.eval').write_bytes(recorded.read_bytes()[:5000])
+    logs = str(tmp_path / 'logs')
+    assert main(['score', logs, logs, '--k', '2']) == 2
+    captured = capsys.readouterr()
+    assert 'not scored: ' in captured.err
+    assert 'cut.eval' in captured.err
+    assert captured.out.count('| accuracy') == 1
+
+
+def test_a_report_takes_a_table_in_parquet(tmp_path: Path) -> None:
+    """Its ending is that of a result of Lighteval, its columns are not."""
+    rows = [{'uid': uid, 'correct': right} for uid in 'ab' for right in (True, False)]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / 't.parquet')
+    options = ['-o', str(tmp_path / 'r'), '--only', 'tables', '--k', '2']
+    assert main(['report', str(tmp_path / 't.parquet'), *options]) == 0
+    assert read(tmp_path / 'r' / 'records' / 't@samples.gpassk.json').counts.tolist() == [1, 1]
+
+
+def test_names_with_braces_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the sentences below a table."""
+    rows = [{'q{x}': f'q{place}', 'correct': 1} for place in range(3)]
+    lines = ''.join(json.dumps(row) + '\n' for row in rows)
+    (tmp_path / 't.jsonl').write_text(lines, encoding='utf-8')
+    assert (
+        main(['score', str(tmp_path / 't.jsonl'), '--from', 'table', '--group-by', 'q{x}', '--k', '1']) == 0
+    )
+    assert 'each row is a question of its own by q{x}' in capsys.readouterr().out

@@ -128,7 +128,7 @@ def test_thoughts_that_were_kept_apart_are_joined(tmp_path: Path) -> None:
     [run] = runs_of(written(tmp_path / 'd.parquet', rows))
     [question] = run.questions
     assert isinstance(question, Responded)
-    assert question.responses == ('so</think>\\boxed{1}', '<think>hmm', '<think>hm', 'x')
+    assert question.responses == ('so\n</think>\n\n\\boxed{1}', '<think>hmm', '<think>hm', 'x')
 
 
 def test_missing_samples_are_unjudged_and_said(tmp_path: Path) -> None:
