@@ -125,7 +125,7 @@ def test_thoughts_ends_and_tokens_are_those_of_the_model() -> None:
     apart = responded(runs_of(*(RESULTS / 'sums').glob('output-rs*'))['scripted-7b/sums'])
     joined = responded(runs_of(RESULTS / 'sums-thinking')['scripted-7b/sums-thinking'])
     assert apart['sums-1'].responses[0] == 'Let me add, attempt 0.\n</think>\n\nSo \\boxed{7}'
-    assert joined['sums-1'].responses[0] == apart['sums-1'].responses[0]
+    assert joined['sums-1'].responses[0] == 'Let me add, attempt 0.</think>So \\boxed{7}'
     assert apart['sums-2'].responses[2] == '<think>Hmm, attempt 2'
     assert joined['sums-2'].responses[2].rstrip() == '<think>Hmm, attempt 2'
     assert [told.finish_reason for told in apart['sums-2'].generations] == [
