@@ -99,7 +99,7 @@ def _run(
     questions: Iterator[Question] = questions_of(reader.samples(rows), reading, notes, in_order=True)
     return Run(
         kinds,
-        reader.counts(rows) if plan.mean and reading.kind != 'responses' else questions,
+        reader.counts(rows) if plan.counts_alone else questions,
         summary.model,
         summary.task,
         summary.judge(plan.metric, plan.filter) if plan.metric else {},

@@ -47,6 +47,8 @@ class Plan:
     filter: str | None
     texts: bool
     question: str | None
+    kind: str | None
+    """See `Reading`."""
 
     @classmethod
     def of(cls, row: Row, reading: Reading) -> Plan:
@@ -68,13 +70,19 @@ class Plan:
             reading.fields.get('filter') or (own if isinstance(own := row.get('filter'), str) else None),
             responses is not None and row.get('responses_kept') is not False,
             reading.fields.get('question'),
+            reading.kind,
         )
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether only the counts are read: they have no responses, which somebody has to ask for."""
+        return self.mean and self.kind != 'responses'
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Return as what the questions can be scored, see `Run.kinds`."""
         own = ('counts',) if self.mean else ('labels',) if self.metric else ()
-        kinds = own + (('responses',) if self.texts else ())
+        kinds = own + (('responses',) if self.texts and not self.counts_alone else ())
         if not kinds:
             raise InputError(
                 'it has neither responses nor a metric of each question; there is nothing to score'

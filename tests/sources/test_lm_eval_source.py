@@ -380,8 +380,10 @@ def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
     assert any('6 responses are "None"' in remark for remark in run.remarks)
 
 
-def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
-    """Tasks of code score all n and log pass@1, which is c / n."""
+def test_the_share_of_correct_samples_is_their_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tasks of code score all n and log pass@1, which is c / n; a judge needs `--as responses`."""
 
     def coded(row: dict[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in row.items() if key != 'correct'}
@@ -390,12 +392,16 @@ def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
 
     path = edited(tmp_path, coded)
     run = read(path)
-    assert run.kinds == ('counts', 'responses')
+    assert run.kinds == ('counts',)
     counted = [question for question in run.questions if isinstance(question, Counted)]
     assert [(question.n, question.c) for question in counted] == [(4, row.count('1')) for row in RIGHT]
     record = scores(path, tmp_path / 'scored.json', '--as', 'counts')
     for name, value in EXPECTED.items():
         assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
+    judged = scores(path, tmp_path / 'judged.json', '--as', 'responses', '--judge', 'rule')
+    assert judged['G-Pass@4_1.0'] == pytest.approx(100 * float(EXPECTED['G-Pass@4_1.0']), rel=1e-12)
+    assert main(['score', str(path), '--judge', 'rule']) == 2
+    assert '--judge goes with responses; ' in capsys.readouterr().err
     odd = edited(tmp_path, lambda row: {**coded(row), 'pass@1': 0.3})
     with pytest.raises(InputError, match=r'pass@1 is 0\.3, of 4 responses'):
         list(read(odd).questions)
