@@ -191,9 +191,11 @@ class _Reader:
         uid, epoch = told.get('id'), told.get('epoch')
         if not isinstance(uid, (str, int)) or not isinstance(epoch, int):
             raise InputError(f'id is {uid!r:.40} and epoch {epoch!r:.40}: expected the key and the number')
-        response = _response(told)
-        generation = _generation(told, response, self._model)
         value = mapping(_scores(told).get(self._score.name))
+        response = _response(told)
+        if response is None and self._is_scored(value):
+            response = ''
+        generation = _generation(told, response, self._model)
         return Sample(
             uid=str(uid),
             question=_question(told),
@@ -219,6 +221,13 @@ class _Reader:
         if told.get('invalidation'):
             return '?'
         return self._notes.verdict(_number(self._value(score['value'])))
+
+    def _is_scored(self, score: Fields) -> bool:
+        """Whether the scorer gave a value: then the sample came to its end, with a response or without."""
+        try:
+            return 'value' in score and not _is_nan(_number(self._value(score['value'])))
+        except InputError:  # it has none of the chosen name
+            return False
 
     def _value(self, value: Any) -> Any:
         """Return the value itself, or the chosen one of several."""

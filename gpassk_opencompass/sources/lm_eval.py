@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, repeat
 from math import isfinite
 from typing import Any
@@ -19,15 +18,10 @@ from ..errors import InputError
 from ..files import mapping
 from ..json_lines import Row
 from ..results.health import Generation
+from .lm_eval_rows import ALWAYS, NOTHING, Plan, kept_of, left_of, responses_of
 from .lm_eval_summary import Summary, is_summary, request_of
 from .samples import Notes, Sample, questions_of
 from .source import About, Counted, Place, Question, Reading, Run
-
-_ALWAYS = frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps'})
-"""What a row of every version has."""
-
-_NO_METRICS = _ALWAYS | {'filter', 'metrics', 'doc_hash', 'prompt_hash', 'target_hash'}
-"""The fields of a row that are no metrics, where it does not list these itself, as before 0.4.6."""
 
 _OWN = ('uid', 'problem', 'split', 'language')
 """What the data of tasks of this package say of a question."""
@@ -39,12 +33,6 @@ _FIELDS = ('correct', 'filter', 'question', *_OWN)
 
 _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
 """Fields of a task's own data that hold a question; the first that is there."""
-
-_PASS_AT_1 = 'pass@1'
-"""The mean of all n verdicts, under the name that tasks of code have for it."""
-
-_NOTHING = 'None'
-"""The response that 0.4.9 and others before it write where a server sent null for a text."""
 
 _EMPTY, _USUAL = Generation(state='empty'), Generation()
 
@@ -67,7 +55,7 @@ class LmEval:
         if place.path.suffix != '.gz' and not _may_be(place.head):
             return False
         first = place.first
-        return first is not None and (set(first) >= _ALWAYS or is_summary(first))
+        return first is not None and (set(first) >= ALWAYS or is_summary(first))
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return the one run of a file of samples: a model on a task.
@@ -88,7 +76,7 @@ class LmEval:
         if head is None:
             raise InputError(f'{place.name} is empty; expected the samples of lm_eval --log_samples')
         with _at(place, head[0]):
-            plan = _Plan.of(head[1], reading)
+            plan = Plan.of(head[1], reading)
             kinds = plan.kinds
         return [_run(place, chain([head], rows), plan, kinds, reading)]
 
@@ -102,99 +90,8 @@ def _may_be(head: bytes) -> bool:
     return b'"doc_id"' in head or b'"results"' in head
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What is taken of each row, as the first one shows it.
-
-    Args:
-        metric: the one with the verdicts; '' where there is none for all n.
-        mean: it is the mean of all n verdicts, so that the count of the correct ones is known.
-        passed_over: the metrics of only one of n responses.
-        filter: of the rows that count; None where rows do not say.
-        texts: whether rows have responses; else likelihoods of choices, or verdicts alone.
-    """
-
-    n: int
-    metric: str
-    mean: bool
-    passed_over: tuple[str, ...]
-    filter: str | None
-    texts: bool
-    question: str | None
-
-    @classmethod
-    def of(cls, row: Row, reading: Reading) -> _Plan:
-        responses = _responses(row)
-        if responses is not None and not isinstance(request_of(row)[1], dict):
-            raise InputError('its responses are likelihoods of whole texts (of a perplexity task)')
-        n, names = max(len(responses or ()), 1), _metrics(row)
-        wanted = reading.fields.get('correct')
-        if wanted is not None and wanted not in row:
-            raise InputError(f'there is no metric {wanted!r}; there is {", ".join(names) or "none"}')
-        names = [wanted] if wanted else names
-        each = [name for name in names if _is_list_of_verdicts(row.get(name), n)]
-        each += [name for name in names if n == 1 and _is_verdict(row.get(name))]
-        mean = [name for name in names if name == _PASS_AT_1 and n > 1 and not each]
-        found = [*each, *mean, '']
-        return cls(
-            n,
-            found[0],
-            bool(mean),
-            () if found[0] else tuple(names),
-            reading.fields.get('filter') or (own if isinstance(own := row.get('filter'), str) else None),
-            responses is not None and row.get('responses_kept') is not False,
-            reading.fields.get('question'),
-        )
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Return as what the questions can be scored, see `Run.kinds`."""
-        own = ('counts',) if self.mean else ('labels',) if self.metric else ()
-        kinds = own + (('responses',) if self.texts else ())
-        if not kinds:
-            raise InputError(
-                'it has neither responses nor a metric of each question; there is nothing to score'
-            )
-        return kinds
-
-
-def _is_list_of_verdicts(value: Any, n: int) -> bool:
-    whole = isinstance(value, list) and len(value) == n
-    return whole and all(one is None or _is_verdict(one) for one in value)
-
-
-def _is_verdict(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
-
-
-def _metrics(row: Row) -> list[str]:
-    named = row.get('metrics')
-    if isinstance(named, list):
-        return [name for name in named if isinstance(name, str) and name in row]
-    return [name for name in row if name not in _NO_METRICS]
-
-
-def _responses(row: Row) -> list[str] | None:
-    """Return the responses to a question; None where choices were weighed."""
-    requests = row.get('resps')
-    if not isinstance(requests, list) or not requests:
-        raise InputError(f'resps is {requests!r:.60}; expected a list with the responses of each request')
-    first = requests[0]
-    if not isinstance(first, list) or not first:
-        raise InputError(f'resps[0] is {first!r:.60}; expected the list of all responses to the question')
-    if all(isinstance(one, (list, tuple)) for one in first):
-        return None
-    if len(requests) > 1:
-        raise InputError(
-            f'a row has {len(requests)} prompts; expected one, with all responses to it in resps[0]'
-        )
-    if bad := [one for one in first if one is not None and not isinstance(one, str)]:
-        raise InputError(f'resps[0] holds a {type(bad[0]).__name__}; expected texts')
-    return [_NOTHING if one is None else one for one in first]
-
-
 def _run(
-    place: Place, rows: Iterator[tuple[int, Row]], plan: _Plan, kinds: tuple[str, ...], reading: Reading
+    place: Place, rows: Iterator[tuple[int, Row]], plan: Plan, kinds: tuple[str, ...], reading: Reading
 ) -> Run:
     notes = Notes(reading)
     summary = Summary.beside(place.path)
@@ -202,7 +99,7 @@ def _run(
     questions: Iterator[Question] = questions_of(reader.samples(rows), reading, notes, in_order=True)
     return Run(
         kinds,
-        reader.counts(rows) if plan.mean and reading.kind != 'responses' else questions,
+        reader.counts(rows) if plan.counts_alone else questions,
         summary.model,
         summary.task,
         summary.judge(plan.metric, plan.filter) if plan.metric else {},
@@ -216,7 +113,7 @@ def _run(
 class _Reader:
     """Takes samples out of rows."""
 
-    def __init__(self, place: Place, plan: _Plan, reading: Reading, notes: Notes) -> None:
+    def __init__(self, place: Place, plan: Plan, reading: Reading, notes: Notes) -> None:
         self._place, self._plan, self._notes = place, plan, notes
         self._takes = reading.takes
         self._named = {name: there for name, there in reading.fields.items() if name in _OWN}
@@ -246,9 +143,10 @@ class _Reader:
 
     def _counted(self, number: int, row: Row) -> Counted | None:
         sample = self._common(number, row)
-        responses = _responses(row) or ()
+        responses = responses_of(row) or ()
         if not self._counts_in(sample, row, responses):
             return None
+        self._check_left(row, len(responses))
         value = row.get(self._plan.metric)
         share = float(value) if isinstance(value, (int, float)) else -1.0
         c = share * len(responses) if isfinite(share) else -1.0
@@ -260,9 +158,16 @@ class _Reader:
         about = About(number, sample.uid, sample.problem, sample.split, sample.language)
         return Counted(about, len(responses), round(c), 0)
 
+    def _check_left(self, row: Row, n: int) -> None:
+        if self._plan.by_filter and not left_of(row, n):
+            raise InputError(
+                f'filtered_resps is {row["filtered_resps"]!r:.60}, for {n} responses, so that '
+                f'{self._plan.metric} is not of them all as it is in the first row'
+            )
+
     def _row(self, number: int, row: Row) -> list[Sample]:
         common = self._common(number, row)
-        responses = _responses(row)
+        responses = responses_of(row)
         if not self._counts_in(common, row, responses or ()):
             return []
         kept = responses is not None and row.get('responses_kept') is not False
@@ -283,7 +188,7 @@ class _Reader:
         ]
 
     def _text(self, text: str) -> str:
-        if text == _NOTHING:
+        if text == NOTHING:
             self._notes.say(EMPTY)
             return ''
         return text
@@ -308,7 +213,7 @@ class _Reader:
         self._notes.say(_filled(OTHER_FILTERS, told))
 
     def _common(self, number: int, row: Row) -> Sample:
-        if missing := sorted(_ALWAYS - set(row)):
+        if missing := sorted(ALWAYS - set(row)):
             raise InputError(f'there is no {missing[0]}; expected a row of lm_eval --log_samples')
         doc = mapping(row['doc'])
         ours = all(isinstance(doc.get(name), str) for name in _OWN)
@@ -351,6 +256,7 @@ class _Reader:
                 said = {'{metric}': ', '.join(plan.passed_over), '{filter}': repr(plan.filter), '{n}': str(n)}
                 self._notes.say(_filled(ONE_OF_N, said))
             return [''] * n
+        self._check_left(row, n)
         told = row.get(plan.metric)
         values = told if isinstance(told, list) else [told]
         if plan.metric not in row or len(values) != n:
@@ -359,17 +265,15 @@ class _Reader:
 
     def _answers(self, row: Row, responses: Sequence[str]) -> list[str | None]:
         """Return what the filter took out of each response; None where it left them as they are."""
-        kept = row['filtered_resps']
-        if isinstance(kept, list) and len(kept) == 1 and isinstance(kept[0], list):
-            kept = kept[0]
-        whole = isinstance(kept, list) and len(kept) == len(responses)
-        if not (whole and self._plan.metric and all(isinstance(one, str) for one in kept)):
-            return [None] * len(responses)
-        return [None] * len(responses) if list(kept) == list(responses) else list(kept)
+        kept = kept_of(row)
+        whole = len(kept) == len(responses) and all(isinstance(one, str) for one in kept)
+        return (
+            list(kept) if whole and self._plan.metric and kept != list(responses) else [None] * len(responses)
+        )
 
 
 def _end(text: str) -> Generation:
-    return _EMPTY if text == _NOTHING else _USUAL
+    return _EMPTY if text == NOTHING else _USUAL
 
 
 def _filled(sentence: str, values: Mapping[str, str]) -> str:

@@ -87,7 +87,9 @@ def is_own(path: Path) -> bool:
 
 
 def has_verdicts(detail: Mapping[str, Any], run: OldRun) -> bool:
-    """Whether an entry of the details tells whether samples are correct."""
+    """Whether an entry of the details tells whether samples are correct, be it not of each of them."""
+    if any(detail.get(name) is not None for name in _VERDICTS):
+        return True
     return not isinstance(_verdict(samples_in(detail)[0], _letters(run)), _Nothing)
 
 

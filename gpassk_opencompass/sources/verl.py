@@ -27,6 +27,11 @@ _EARLIER = (
     '{count} earlier turns of rollouts with several outputs are not counted: the last one is the sample'
 )
 
+_PLAIN = (
+    'uids that begin with {name} look like those of rollouts, and are of different questions: input and '
+    'ground truth tell these apart'
+)
+
 
 class Verl:
     """The source of verl's dumps: `trainer.rollout_data_dir` and `trainer.validation_data_dir`.
@@ -102,6 +107,16 @@ def _rollout(row: Row) -> _Rollout | None:
     return _Rollout(parts[0], int(parts[1]), int(parts[2]))
 
 
+def _is_later_turn(row: Row, before: Row, asked: str) -> bool:
+    """Whether a row goes on with the rollout of the one before it, which began with what was asked.
+
+    A uid of another kind may end in two numbers too, as `aime_2024_0`; then the questions differ.
+    """
+    rollout, earlier = _rollout(row), _rollout(before)
+    follows = rollout and earlier and rollout[:2] == earlier[:2] and rollout.output > earlier.output
+    return bool(follows) and row.get('gts') == before.get('gts') and str(row.get('input')).startswith(asked)
+
+
 def _samples(place: Place, notes: Notes) -> Iterator[Sample]:
     """Return the samples of a file, of a rollout with several outputs the last one alone.
 
@@ -110,17 +125,15 @@ def _samples(place: Place, notes: Notes) -> Iterator[Sample]:
     """
     of_file = _File(place, notes)
     held: Sample | None = None
-    begun: tuple[_Rollout | None, str] = (None, '')
+    before, asked = Row(), ''
     for number, row in place.rows():
-        rollout = _rollout(row)
-        earlier, asked = begun
-        if rollout and earlier and rollout[:2] == earlier[:2] and rollout.output > earlier.output:
+        if held and _is_later_turn(row, before, asked):
             notes.say(_EARLIER)
         else:
             if held:
                 yield held
             asked = row.get('input', '')
-        held, begun = of_file.sample(number, row, asked, rollout), (rollout, asked)
+        held, before = of_file.sample(number, row, asked, before), row
     if held:
         yield held
 
@@ -138,13 +151,18 @@ class _File:
         """Input → ground truth → uid."""
         self._of_question: dict[str, str] = {}
         """The first part of verl's uid → uid."""
+        self._first: dict[str, tuple[str, str]] = {}
+        """The first part of verl's uid → the first input and ground truth under it."""
+        self._plain: set[str] = set()
+        """What looked like such a first part."""
         self._taken: set[str] = set()
 
-    def sample(self, number: int, row: Row, asked: object, rollout: _Rollout | None) -> Sample:
+    def sample(self, number: int, row: Row, asked: object, before: Row) -> Sample:
         """Return the sample of a row.
 
         Args:
             asked: the input of the first output of its rollout.
+            before: the row before it.
 
         Raises:
             InputError: the row is damaged, or of another step than the first one.
@@ -158,6 +176,7 @@ class _File:
                     f'it is of step {row.get("step")!r:.20}, the first row of step {self._step}: at each '
                     'step the model is another one, give a file a step'
                 )
+            rollout = self._rollout(row, asked, reference, before)
             return Sample(
                 self._uid(asked, reference, rollout),
                 asked,
@@ -171,6 +190,19 @@ class _File:
             )
         except InputError as error:
             raise InputError(f'{self._place.row(number)}: {error}') from error
+
+    def _rollout(self, row: Row, asked: str, reference: str, before: Row) -> _Rollout | None:
+        """Return what the uid tells; None where it is another kind of uid, that only ends in two numbers."""
+        rollout = _rollout(row)
+        if rollout is None or rollout.question in self._plain:
+            return None
+        first, known = self._first.setdefault(rollout.question, (asked, reference))
+        if reference != known or not (asked.startswith(first) or first.startswith(asked)):
+            self._plain.add(rollout.question)
+            self._notes.say(_PLAIN.format(name=repr(rollout.question).replace('{', '{{').replace('}', '}}')))
+            return None
+        again = row['uid'] == before.get('uid') and row['output'] != before.get('output')
+        return None if again else rollout
 
     def _uid(self, asked: str, reference: str, rollout: _Rollout | None) -> str:
         """Return a uid that the question has in the files of every step."""

@@ -325,6 +325,25 @@ def test_an_error_that_was_scored_keeps_its_score(tmp_path: Path) -> None:
     assert any('1 samples ended in an error and count as' in remark for remark in run.remarks)
 
 
+@pytest.mark.parametrize('more', [{}, {'error': {'message': 'late'}}], ids=['whole', 'error'])
+@pytest.mark.parametrize('output', [None, {'choices': []}], ids=['none', 'no choices'])
+@pytest.mark.parametrize(('value', 'expected'), [('C', '1'), (0, '0'), (math.nan, '?'), ({}, '?')])
+def test_a_score_stands_without_an_output(
+    value: object, expected: str, output: object, more: Fields, tmp_path: Path
+) -> None:
+    """As of an agent whose work is scored, not its words; it failed only if it has no score."""
+    scores = {'number': {'value': value}}
+    path = with_sample(tmp_path / 'log.eval', '3_epoch_2', output=output, scores=scores, **more)
+    run = read(path)
+    one = questions(run)['3']
+    assert one.verdicts == f'1{expected}1111'
+    assert isinstance(one, Responded)
+    assert one.responses[1] == ''
+    assert one.generations[1].state == ('failed' if expected == '?' else None)
+    kept = bool(more) and expected != '?'
+    assert any('1 samples ended in an error and count as' in remark for remark in run.remarks) == kept
+
+
 def test_a_response_that_nobody_scored_is_unjudged_and_can_be_judged(tmp_path: Path) -> None:
     """The scorer failed after the model had answered."""
     path = with_sample(tmp_path / 'log.eval', '3_epoch_2', error={'message': 'no'}, scores=None)

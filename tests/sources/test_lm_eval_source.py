@@ -380,8 +380,10 @@ def test_a_reply_without_text_is_empty_and_said(tmp_path: Path) -> None:
     assert any('6 responses are "None"' in remark for remark in run.remarks)
 
 
-def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
-    """Tasks of code score all n and log pass@1, which is c / n."""
+def test_the_share_of_correct_samples_is_their_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tasks of code score all n and log pass@1, which is c / n; a judge needs `--as responses`."""
 
     def coded(row: dict[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in row.items() if key != 'correct'}
@@ -390,15 +392,74 @@ def test_the_share_of_correct_samples_is_their_count(tmp_path: Path) -> None:
 
     path = edited(tmp_path, coded)
     run = read(path)
-    assert run.kinds == ('counts', 'responses')
+    assert run.kinds == ('counts',)
     counted = [question for question in run.questions if isinstance(question, Counted)]
     assert [(question.n, question.c) for question in counted] == [(4, row.count('1')) for row in RIGHT]
     record = scores(path, tmp_path / 'scored.json', '--as', 'counts')
     for name, value in EXPECTED.items():
         assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
+    judged = scores(path, tmp_path / 'judged.json', '--as', 'responses', '--judge', 'rule')
+    assert judged['G-Pass@4_1.0'] == pytest.approx(100 * float(EXPECTED['G-Pass@4_1.0']), rel=1e-12)
+    assert main(['score', str(path), '--judge', 'rule']) == 2
+    assert '--judge goes with responses; ' in capsys.readouterr().err
     odd = edited(tmp_path, lambda row: {**coded(row), 'pass@1': 0.3})
     with pytest.raises(InputError, match=r'pass@1 is 0\.3, of 4 responses'):
         list(read(odd).questions)
+
+
+def _metric(name: str, value: Any, left: int = 4) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Gives rows one metric, `{name: value(row)}`, in place of `correct`; the filter leaves some."""
+
+    def changed(row: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: told for key, told in row.items() if key != 'correct'}
+        texts = row['resps'][0][:left]
+        return {**kept, 'metrics': [name], name: value(row), 'filtered_resps': [texts] if left > 1 else texts}
+
+    return changed
+
+
+def test_pass_at_1_of_the_one_response_that_a_filter_left_is_not_taken(tmp_path: Path) -> None:
+    """All n are judged anew, which is said; nor is it where a later row has fewer."""
+    path = edited(tmp_path, _metric('pass@1', lambda row: float(row['correct'][0]), left=1))
+    run = read(path)
+    assert run.kinds == ('responses',)
+    assert [len(one.responses) for one in run.questions if isinstance(one, Responded)] == [4] * 6
+    assert any('of 6 questions the harness scored only' in remark for remark in run.remarks)
+    record = scores(path, tmp_path / 'scored.json')
+    assert record['accuracy'] == pytest.approx(100 * float(EXPECTED['accuracy']), rel=1e-12)
+    path = edited(
+        tmp_path, lambda row: _metric('pass@1', lambda row: 1.0, left=1 if row['doc_id'] else 4)(row)
+    )
+    with pytest.raises(InputError, match=r':2: filtered_resps is .*, for 4 responses'):
+        list(read(path, kind='counts').questions)
+
+
+def test_verdicts_of_instructions_are_not_taken_for_those_of_responses(tmp_path: Path) -> None:
+    """As IFEval has them: as many as a question has instructions, by chance also n."""
+    lists = _metric('inst_level_strict_acc', lambda row: [True] * 4, left=1)
+    run = read(edited(tmp_path, lists))
+    assert run.kinds == ('responses',)
+    list(run.questions)
+    assert any('inst_level_strict_acc' in remark for remark in run.remarks)
+    chosen = read(edited(tmp_path, lists), fields={'correct': 'inst_level_strict_acc'})
+    assert verdicts(chosen) == ['1111'] * 6
+    each = _metric('strict', lambda row: row['correct'])
+    assert verdicts(read(edited(tmp_path, each))) == list(RIGHT)
+    uneven = _metric('strict', lambda row: row['correct'][: 4 - (row['doc_id'] == 2)])
+    with pytest.raises(InputError, match=':3: strict is'):
+        list(read(edited(tmp_path, uneven)).questions)
+
+
+def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None:
+    """A question with one instruction has a list of one."""
+
+    def ifeval(row: dict[str, Any]) -> dict[str, Any]:
+        numbers = {'inst_level_strict_acc': [True], 'prompt_level_strict_acc': row['doc_id'] > 2}
+        return {**row, 'resps': [row['resps'][0][:1]], 'metrics': list(numbers), **numbers}
+
+    run = read(edited(tmp_path, ifeval, 'sums_first'))
+    assert verdicts(run) == list('000111')
+    assert run.judge['name'] == 'prompt_level_strict_acc of lm-eval'
 
 
 def test_likelihoods_of_whole_texts_are_no_responses(tmp_path: Path) -> None:

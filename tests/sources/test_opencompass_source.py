@@ -247,6 +247,19 @@ def test_forms_of_other_evaluators(details: Any, expected: list[str], tmp_path: 
     assert ('??' in expected) == any('fewer than their samples' in remark for remark in run.remarks)
 
 
+def test_too_few_verdicts_of_the_first_question_hide_no_others(copied: Callable[[str], Path]) -> None:
+    """Its samples are unjudged, which is said; the verdicts of the others are taken."""
+    root = copied('math')
+    [path] = root.rglob('results/org/nested/*.json')
+    told = json.loads(path.read_text())
+    told['details'][0]['correct'].pop()
+    path.write_text(json.dumps(told))
+    [run] = runs_of(root)
+    assert run.kinds == ('labels', 'responses')
+    assert list(verdicts_of(run).values()) == ['????', *VERDICTS[1:]]
+    assert any('fewer than their samples' in remark for remark in run.remarks)
+
+
 @pytest.mark.parametrize(
     ('change', 'message'),
     [

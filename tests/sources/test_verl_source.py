@@ -201,6 +201,28 @@ def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Pat
     assert [one.verdicts for one in run.questions if isinstance(one, Responded)] == ['1111']
 
 
+@pytest.mark.parametrize('order', ['questions', 'rounds'])
+@pytest.mark.parametrize('size', [1, 3])
+def test_uids_that_only_end_in_two_numbers_hide_no_question(order: str, size: int, tmp_path: Path) -> None:
+    """As those of a benchmark with a year: question 1 is no later turn of question 0."""
+    rows = [
+        row(f'{place}?', place % 2, gts=f'{place}', uid=f'aime_2024_{place}', output=f'{place}, {draw}')
+        for place in range(4)
+        for draw in range(size)
+    ]
+    if order == 'rounds':
+        rows = [one for draw in range(size) for one in rows[draw::size]]
+    [run] = runs_of(write(tmp_path / '1.jsonl', rows))
+    found = [one for one in run.questions if isinstance(one, Responded)]
+    assert [one.question for one in found] == ['0?', '1?', '2?', '3?']
+    assert [one.verdicts for one in found] == ['0' * size, '1' * size] * 2
+    assert [one.responses for one in found] == [
+        tuple(f'{place}, {draw}' for draw in range(size)) for place in range(4)
+    ]
+    assert not any('earlier turns' in line for line in run.remarks)
+    assert any("uids that begin with 'aime' look like" in line for line in run.remarks)
+
+
 @pytest.mark.parametrize(
     ('rows', 'message'),
     [
@@ -208,8 +230,9 @@ def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Pat
         ([row(), {'input': 'q', 'step': 1}], r'1\.jsonl:2: input is .q. and output is None; expected two'),
         ([row(), row(score=[1])], r'1\.jsonl:2: \[1\] is no verdict'),
         ([row(uid='a_0_0'), row('b', uid='b_0_0'), row(uid='a_0_0')], 'is there twice'),
+        ([row(uid='a_0_0'), row(uid='a_0_0')], 'is there twice'),
     ],
-    ids=['step', 'output', 'score', 'rollout'],
+    ids=['step', 'output', 'score', 'rollout', 'rollout after itself'],
 )
 def test_damaged_rows_are_named(rows: list[Mapping[str, Any]], message: str, tmp_path: Path) -> None:
     """With file and line."""
