@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -89,14 +90,17 @@ def _predictions(path: Path) -> Mapping[str, Any] | None:
 
 
 def _texts(path: Path) -> defaultdict[int, deque[str]]:
-    """Return the responses of each row of a file that a source reads."""
+    """Return the responses of each row of a file that a source reads, perhaps with others beside it."""
     texts: defaultdict[int, deque[str]] = defaultdict(deque)
+    own = path.resolve()
+    is_own = lru_cache(None)(lambda file: file.resolve() == own)
     try:
         found = find_runs([path], Reading(kind='responses')).runs
         for question in chain.from_iterable(one.run.questions for one in found):
             if isinstance(question, Responded) and question.places:
-                for (_, row), text in zip(question.places, question.responses, strict=True):
-                    texts[row].append(text)
+                for (file, row), text in zip(question.places, question.responses, strict=True):
+                    if is_own(file):
+                        texts[row].append(text)
     except InputError as error:
         raise InputError(
             f'the responses of this run cannot be read once more: {error}; leave out --responses'

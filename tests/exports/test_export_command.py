@@ -15,7 +15,10 @@ from pyarrow import parquet  # type: ignore[import-untyped]
 from result_files import ABBR, THIRDS, write_result
 from stored_run import write_run
 
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.results.samples import sample_file_of
+from gpassk_opencompass.sources.finding import find_runs
+from gpassk_opencompass.sources.source import Reading, Responded
 
 FORMATS = ('csv', 'parquet', 'eee')
 
@@ -245,3 +248,28 @@ def test_a_developer_that_is_not_known_is_asked_for(
     assert 'the developer of m1 is unknown: --model-id m1=DEVELOPER/MODEL' in capsys.readouterr().out
     assert export(result, '--to', 'eee', '-o', tmp_path / 'out', '--model-id', 'm1=a/b') == 0
     assert 'unknown' not in capsys.readouterr().out
+
+
+def test_rows_of_files_that_lie_beside_each_other_are_told_apart(tmp_path: Path) -> None:
+    """EvalScope has a response in its reviews or, without a review, in its predictions, at other rows."""
+    recorded = Path(__file__).parents[1] / 'recorded' / 'evalscope' / '1.14.1' / 'scores'
+    run = Path(shutil.copytree(recorded, tmp_path / 'run'))
+    reviews = run / 'reviews' / 'scripted-1' / 'two_scores_default.jsonl'
+    lines = reviews.read_text(encoding='utf-8').splitlines(keepends=True)
+    reviews.write_text(''.join(lines[2:]), encoding='utf-8')
+    folder = tmp_path / 'scored'
+    assert main(['score', str(run), '--judge', 'rule', '--k', '2', '-o', f'{folder}/']) == 0
+    result = folder / 'scripted-1@two_scores.gpassk.json'
+    assert export(result, '--to', 'parquet', '-o', tmp_path / 'out.parquet', '--responses') == 0
+    rows = [row for row in rows_in(tmp_path / 'out.parquet') if row['file']]
+    assert len({row['file'] for row in rows}) == 2
+    known = {found.run.dataset: found.run for found in find_runs([run], Reading()).runs}['two_scores']
+    expected = {
+        (path.resolve(), row): text
+        for question in known.questions
+        if isinstance(question, Responded)
+        for (path, row), text in zip(question.places, question.responses, strict=True)
+    }
+    for row in rows:
+        place = (tmp_path / str(row['file'])).resolve(), row['row']
+        assert row['response'] == expected[place]  # type: ignore[index]
