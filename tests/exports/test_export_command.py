@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,13 @@ from result_files import ABBR, THIRDS, write_result
 from stored_run import write_run
 
 from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.results.predictions import prediction_texts
 from gpassk_opencompass.results.samples import sample_file_of
 from gpassk_opencompass.sources.finding import find_runs
 from gpassk_opencompass.sources.source import Reading, Responded
 
+OPENCOMPASS = Path(__file__).parents[1] / 'recorded' / 'opencompass'
 FORMATS = ('csv', 'parquet', 'eee')
 
 
@@ -273,3 +277,44 @@ def test_rows_of_files_that_lie_beside_each_other_are_told_apart(tmp_path: Path)
     for row in rows:
         place = (tmp_path / str(row['file'])).resolve(), row['row']
         assert row['response'] == expected[place]  # type: ignore[index]
+
+
+def test_several_responses_of_a_row_are_each_beside_its_own_sample(tmp_path: Path) -> None:
+    """OpenCompass keeps them in a list where a model gave several at once."""
+    root = Path(shutil.copytree(OPENCOMPASS / 'sequences', tmp_path / 'run'))
+    [path] = root.rglob('predictions/*/*.json')
+    assert responses_by_row(root, tmp_path) == {
+        int(key): row['prediction'] for key, row in json.loads(path.read_text(encoding='utf-8')).items()
+    }
+
+
+def test_a_response_that_failed_is_none(tmp_path: Path) -> None:
+    """OpenCompass has a null in its place; the others may lie beside what the engine said of them."""
+    root = Path(shutil.copytree(OPENCOMPASS / 'math', tmp_path / 'run'))
+    [path] = root.rglob('predictions/org/nested/*.json')
+    rows = json.loads(path.read_text(encoding='utf-8'))
+    expected = {int(key): [row['prediction']] for key, row in rows.items()} | {5: [None]}
+    rows['5']['prediction'] = None
+    rows['6']['prediction'] = {'prediction': rows['6']['prediction'], 'rollout': {'num_tokens': 64}}
+    path.write_text(json.dumps(rows), encoding='utf-8')
+    assert responses_by_row(root, tmp_path) == expected
+
+
+def responses_by_row(root: Path, folder: Path) -> dict[int, list[object]]:
+    """The responses of a run as an export of its result has them, by their row in the predictions."""
+    result, table = folder / 'out.gpassk.json', folder / 'out.parquet'
+    assert main(['score', str(root), '--judge', 'rule', '--k', '2', '-o', str(result)]) == 0
+    assert export(result, '--to', 'parquet', '-o', table, '--responses') == 0
+    found: defaultdict[int, list[object]] = defaultdict(list)
+    for row in rows_in(table):
+        assert isinstance(row['row'], int)
+        found[row['row']].append(row['response'])
+    return dict(found)
+
+
+@pytest.mark.parametrize('held', [None, [], {}, 7, [7]], ids=str)
+def test_predictions_without_a_response_are_refused(tmp_path: Path, held: object) -> None:
+    """By what is there; none where nothing is."""
+    entry = {} if held is None else {'prediction': held if held != {} else {'prediction': 7}}
+    with pytest.raises(InputError, match=r'row 3: prediction is .*; expected a text, or a list of texts'):
+        prediction_texts(tmp_path, 3, entry)
