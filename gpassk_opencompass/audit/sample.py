@@ -22,6 +22,7 @@ from ..files import mapping
 from ..json_lines import JsonRows
 from ..judges.protocol import Pair
 from ..metrics import Metric, metric_table
+from ..results.groups import parted_group
 from ..results.record import digest_of
 from ..results.result import Result
 from ..unseen import json_text
@@ -141,10 +142,10 @@ def _alike(result: Result, number: int, types: Sequence[str]) -> dict[tuple[str,
 
 
 def _answer(result: Result, number: int, normal: str, kind: Kind, texts: Sequence[str]) -> Answer:
-    split, _, language = result.groups[number].rpartition('_')
+    _, language = parted_group(result.groups[number])
     question, reference = result.questions[number], result.references[number]
     shortest = min(texts, key=lambda text: (len(text), text))
-    pair = Pair(question, reference, shortest, language if split else 'en')
+    pair = Pair(question, reference, shortest, language or 'en')
     told = (result.uids[number], question, reference, normal, '1' if kind.accepted else '0', kind.type)
     name = hashlib.sha256('\0'.join(told).encode('utf-8', 'surrogatepass')).hexdigest()[:12]
     return Answer(number, pair, kind, len(texts), name)

@@ -11,6 +11,7 @@ from ..errors import GPassKError
 from ..files import mapping
 from ..judges.prompts import find_prompts, is_chinese
 from ..metrics import ACCURACY, Kind, Metric, metrics_of
+from ..results.groups import parted_group
 from ..results.result import Result
 from ..unseen import json_text
 from .runs import UNKNOWN, judge_name, sampling_of
@@ -224,7 +225,7 @@ def _prompt(called: str, groups: list[str]) -> str:
         except GPassKError:  # OpenCompass is not installed, or has no such prompts
             continue
         if called == f'{prompts.name}:{prompts.digest}':
-            chinese = {is_chinese(group.rpartition('_')[2]) for group in groups}
+            chinese = {is_chinese(parted_group(group)[1]) for group in groups}
             texts = [prompts.chinese if one else prompts.english for one in sorted(chinese)]
             return '\n\n'.join(texts)
     return ''

@@ -22,6 +22,7 @@ from loguru import logger
 
 from ..errors import InputError
 from ..files import digest, replace_file
+from ..results.groups import parted_group
 from ..results.record import Measures
 from ..results.result import Result
 from ..unseen import json_text, with_whole_characters
@@ -131,14 +132,14 @@ def _lines(result: Result, texts: Sequence[str | None] | None) -> Iterator[Json]
 
 
 def _doc(result: Result, place: int) -> Json:
-    split, _, language = result.groups[place].rpartition('_')
+    split, language = parted_group(result.groups[place])
     return {
         'uid': result.uids[place],
         'problem': result.problems[place],
         'question': result.questions[place] if result.questions else '',
         'answer': result.references[place] if result.references else '',
-        'split': split or language,
-        'language': language if split else '',
+        'split': split,
+        'language': language,
     }
 
 

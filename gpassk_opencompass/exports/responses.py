@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping
 from ..results import lighteval
-from ..results.predictions import check_length, prediction_text, read_predictions
+from ..results.predictions import check_length, prediction_texts, read_predictions
 from ..results.result import Result
 from ..sources.finding import find_runs
 from ..sources.source import Reading, Responded
@@ -59,23 +60,24 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._entries = _predictions(path)
-        self._texts = _texts(path) if self._entries is None else {}
+        self._texts: dict[int, deque[str | None]] = _texts(path) if self._entries is None else {}
 
-    def response(self, row: int, length: int | None) -> str:
-        """Return the next response of a row.
+    def response(self, row: int, length: int | None) -> str | None:
+        """Return the next response of a row; None of one that failed.
 
         Raises:
             InputError: it is not there, or another one than was judged.
         """
-        if self._entries is not None:
-            return prediction_text(self._path, row, mapping(self._entries.get(str(row))), length)
+        if self._entries is not None and row not in self._texts:
+            entry = mapping(self._entries.get(str(row)))
+            self._texts[row] = deque(prediction_texts(self._path, row, entry))
         if not self._texts[row]:
             raise InputError(
                 f'{self._path}, row {row}: it holds fewer responses than were judged; the file was changed '
                 'since: score it again'
             )
         text = self._texts[row].popleft()
-        check_length(f'{self._path}, row {row}', text, length)
+        check_length(f'{self._path}, row {row}', text or '', length)
         return text
 
 
@@ -88,15 +90,18 @@ def _predictions(path: Path) -> Mapping[str, Any] | None:
     return entries if 'prediction' in mapping(next(iter(entries.values()), None)) else None
 
 
-def _texts(path: Path) -> defaultdict[int, deque[str]]:
-    """Return the responses of each row of a file that a source reads."""
-    texts: defaultdict[int, deque[str]] = defaultdict(deque)
+def _texts(path: Path) -> defaultdict[int, deque[str | None]]:
+    """Return the responses of each row of a file that a source reads, perhaps with others beside it."""
+    texts: defaultdict[int, deque[str | None]] = defaultdict(deque)
+    own = path.resolve()
+    is_own = lru_cache(None)(lambda file: file.resolve() == own)
     try:
         found = find_runs([path], Reading(kind='responses')).runs
         for question in chain.from_iterable(one.run.questions for one in found):
             if isinstance(question, Responded) and question.places:
-                for (_, row), text in zip(question.places, question.responses, strict=True):
-                    texts[row].append(text)
+                for (file, row), text in zip(question.places, question.responses, strict=True):
+                    if is_own(file):
+                        texts[row].append(text)
     except InputError as error:
         raise InputError(
             f'the responses of this run cannot be read once more: {error}; leave out --responses'

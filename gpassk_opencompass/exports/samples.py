@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from ..errors import InputError
+from ..results.groups import parted_group
 from ..results.result import Result
 from ..results.samples import COLUMNS, Column, SampleColumns, arrow_schema, arrow_table
 from ..tables import csv_cell, csv_lines, csv_text
@@ -96,21 +97,18 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
         'signature': result.signature or None,
         **{name: value for name, value in sampling_of(result).items() if name in SETTINGS},
     }
+    parted = [parted_group(group) for group in result.groups]
     asked = {
         'problem': result.problems,
-        'split': [group.rpartition('_')[0] for group in result.groups],
-        'language': [group.rpartition('_')[2] for group in result.groups],
+        'split': [split for split, _ in parted],
+        'language': [language for _, language in parted],
         'question': result.questions,
         'reference': result.references,
     }
     return {
         **samples,
         **{name: [value] * (n * questions) for name, value in told.items()},
-        **{
-            name: [text or None for text in column for _ in range(n)]
-            for name, column in asked.items()
-            if column
-        },
+        **{name: _repeated(column, n) for name, column in asked.items() if column},
         **({RESPONSE.name: responses_of(result)} if responses else {}),
     }
 

@@ -5,6 +5,7 @@ EvalScope has no entry points, so a script imports this module, which registers 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,7 @@ class GPassK(Aggregator):  # type: ignore[misc]
     """The aggregation, with the usual options; subclasses have others.
 
     Samples that EvalScope could not score, or that failed, count as incorrect, and the report says how many
-    they are and what they could have made of the score.
+    they are and what they could have made of the score. A score that is no number (NaN) is none.
     """
 
     name = NAME
@@ -118,12 +119,16 @@ class GPassK(Aggregator):  # type: ignore[misc]
             return []
         names = dict.fromkeys(name for one in scores for name in one.score.value)
         found: list[AggScore] = list(get_aggregation('mean')()(scores))
+        repeats = repeats_in(scores)
         for name in names:
-            found += self._of_score(name, _by_question(scores, name))
+            found += self._of_score(name, _by_question(scores, name), repeats)
         return found
 
-    def _of_score(self, name: str, questions: Mapping[Any, Mapping[int, float | None]]) -> list[AggScore]:
-        n = 1 + max(replica for samples in questions.values() for replica in samples)
+    def _of_score(
+        self, name: str, questions: Mapping[Any, Mapping[int, float | None]], repeats: int | None
+    ) -> list[AggScore]:
+        seen = 1 + max(replica for samples in questions.values() for replica in samples)
+        n = max(seen, max(self.options.ks, default=0) if repeats is None else repeats)
         told = [list(samples.values()) for samples in questions.values()]
         right = np.array([sum(_is_right(value, self.options) for value in values) for values in told])
         unjudged = np.array([n - sum(value is not None for value in values) for values in told])
@@ -156,8 +161,26 @@ def _by_question(scores: Sequence[SampleScore], name: str) -> dict[Any, dict[int
         if replica in samples:
             raise InputError(f'sample {replica} of question {group} is there twice')
         usable = one.score.status.is_usable and name in one.score.value
-        samples[replica] = float(one.score.value[name]) if usable else None
+        value = float(one.score.value[name]) if usable else math.nan
+        samples[replica] = None if math.isnan(value) else value
     return questions
+
+
+def repeats_in(scores: Sequence[SampleScore]) -> int | None:
+    """Return how many samples a question was to have; None where nothing tells.
+
+    The number of a sample is repeats * (that of its question) + (that of the repeat), so a repeat that failed
+    for all questions is known of, too.
+    """
+    told = set()
+    for one in scores:
+        numbers = one.sample_id, one.group_id, one.generation_index
+        if all(type(number) is int for number in numbers) and one.group_id > 0:
+            told.add(divmod(one.sample_id - one.generation_index, one.group_id))
+    if len(told) != 1:
+        return None
+    repeats, rest = told.pop()
+    return repeats if repeats > 0 and rest == 0 else None
 
 
 def _is_right(value: float | None, options: Options) -> bool:

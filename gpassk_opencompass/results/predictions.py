@@ -34,11 +34,35 @@ def prediction_text(path: Path, row: int, entry: Mapping[str, Any], length: int 
     Raises:
         InputError: it holds no response, or another one than was judged.
     """
-    text = entry.get('prediction')
+    text = _held(entry)
     if not isinstance(text, str):
         raise InputError(f'{path}, row {row}: prediction is {text!r:.60}; expected the text of one response')
     check_length(f'{path}, row {row}', text, length)
     return text
+
+
+def prediction_texts(path: Path, row: int, entry: Mapping[str, Any]) -> list[str | None]:
+    """Return the responses in an entry of a file of predictions; None in the place of one that failed.
+
+    An entry holds several where the model was asked for them at once (`num_return_sequences`).
+
+    Raises:
+        InputError: it holds none.
+    """
+    held = _held(entry)
+    texts = held if isinstance(held, list) else [held]
+    known = 'prediction' in entry and bool(texts)
+    if not known or not all(text is None or isinstance(text, str) for text in texts):
+        raise InputError(
+            f'{path}, row {row}: prediction is {held!r:.60}; expected a text, or a list of texts'
+        )
+    return texts
+
+
+def _held(entry: Mapping[str, Any]) -> Any:
+    """Return what is predicted, which may lie beside what the engine said of it."""
+    held = entry.get('prediction')
+    return held.get('prediction') if isinstance(held, dict) else held
 
 
 def check_length(where: str, text: str, length: int | None) -> None:

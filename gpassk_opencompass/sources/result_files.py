@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..errors import InputError
+from ..results.groups import parted_group
 from ..results.health import remarks_of
 from ..results.read import is_named_as_result, read, result_of
 from ..results.result import Result
 from .source import About, Counted, Place, Question, Reading, Run, Sampled
 
-_LANGUAGE = re.compile('[a-z]{2,3}(-[A-Za-z]+)?')
 RESULT = 'result'
 """The kind of a run that is a whole result."""
 
@@ -62,10 +61,7 @@ def read_result(place: Place) -> Result:
 def _questions(result: Result) -> Iterator[Question]:
     columns = zip(result.uids, result.problems, result.groups, strict=True)
     for row, (uid, problem, group) in enumerate(columns):
-        split, _, language = group.rpartition('_')
-        if not _LANGUAGE.fullmatch(language):  # a split alone
-            split, language = group, ''
-        about = About(row + 1, uid, problem, split, language)
+        about = About(row + 1, uid, problem, *parted_group(group))
         if not result.verdicts:
             yield Counted(about, result.n, int(result.counts[row]), int(result.unjudged_of_each[row]))
             continue

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,14 @@ from pyarrow import parquet  # type: ignore[import-untyped]
 from result_files import ABBR, THIRDS, write_result
 from stored_run import write_run
 
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError
+from gpassk_opencompass.results.predictions import prediction_texts
 from gpassk_opencompass.results.samples import sample_file_of
+from gpassk_opencompass.sources.finding import find_runs
+from gpassk_opencompass.sources.source import Reading, Responded
 
+OPENCOMPASS = Path(__file__).parents[1] / 'recorded' / 'opencompass'
 FORMATS = ('csv', 'parquet', 'eee')
 
 
@@ -245,3 +252,69 @@ def test_a_developer_that_is_not_known_is_asked_for(
     assert 'the developer of m1 is unknown: --model-id m1=DEVELOPER/MODEL' in capsys.readouterr().out
     assert export(result, '--to', 'eee', '-o', tmp_path / 'out', '--model-id', 'm1=a/b') == 0
     assert 'unknown' not in capsys.readouterr().out
+
+
+def test_rows_of_files_that_lie_beside_each_other_are_told_apart(tmp_path: Path) -> None:
+    """EvalScope has a response in its reviews or, without a review, in its predictions, at other rows."""
+    recorded = Path(__file__).parents[1] / 'recorded' / 'evalscope' / '1.14.1' / 'scores'
+    run = Path(shutil.copytree(recorded, tmp_path / 'run'))
+    reviews = run / 'reviews' / 'scripted-1' / 'two_scores_default.jsonl'
+    lines = reviews.read_text(encoding='utf-8').splitlines(keepends=True)
+    reviews.write_text(''.join(lines[2:]), encoding='utf-8')
+    folder = tmp_path / 'scored'
+    assert main(['score', str(run), '--judge', 'rule', '--k', '2', '-o', f'{folder}/']) == 0
+    result = folder / 'scripted-1@two_scores.gpassk.json'
+    assert export(result, '--to', 'parquet', '-o', tmp_path / 'out.parquet', '--responses') == 0
+    rows = [row for row in rows_in(tmp_path / 'out.parquet') if row['file']]
+    assert len({row['file'] for row in rows}) == 2
+    known = {found.run.dataset: found.run for found in find_runs([run], Reading()).runs}['two_scores']
+    expected = {
+        (path.resolve(), row): text
+        for question in known.questions
+        if isinstance(question, Responded)
+        for (path, row), text in zip(question.places, question.responses, strict=True)
+    }
+    for row in rows:
+        place = (tmp_path / str(row['file'])).resolve(), row['row']
+        assert row['response'] == expected[place]  # type: ignore[index]
+
+
+def test_several_responses_of_a_row_are_each_beside_its_own_sample(tmp_path: Path) -> None:
+    """OpenCompass keeps them in a list where a model gave several at once."""
+    root = Path(shutil.copytree(OPENCOMPASS / 'sequences', tmp_path / 'run'))
+    [path] = root.rglob('predictions/*/*.json')
+    assert responses_by_row(root, tmp_path) == {
+        int(key): row['prediction'] for key, row in json.loads(path.read_text(encoding='utf-8')).items()
+    }
+
+
+def test_a_response_that_failed_is_none(tmp_path: Path) -> None:
+    """OpenCompass has a null in its place; the others may lie beside what the engine said of them."""
+    root = Path(shutil.copytree(OPENCOMPASS / 'math', tmp_path / 'run'))
+    [path] = root.rglob('predictions/org/nested/*.json')
+    rows = json.loads(path.read_text(encoding='utf-8'))
+    expected = {int(key): [row['prediction']] for key, row in rows.items()} | {5: [None]}
+    rows['5']['prediction'] = None
+    rows['6']['prediction'] = {'prediction': rows['6']['prediction'], 'rollout': {'num_tokens': 64}}
+    path.write_text(json.dumps(rows), encoding='utf-8')
+    assert responses_by_row(root, tmp_path) == expected
+
+
+def responses_by_row(root: Path, folder: Path) -> dict[int, list[object]]:
+    """The responses of a run as an export of its result has them, by their row in the predictions."""
+    result, table = folder / 'out.gpassk.json', folder / 'out.parquet'
+    assert main(['score', str(root), '--judge', 'rule', '--k', '2', '-o', str(result)]) == 0
+    assert export(result, '--to', 'parquet', '-o', table, '--responses') == 0
+    found: defaultdict[int, list[object]] = defaultdict(list)
+    for row in rows_in(table):
+        assert isinstance(row['row'], int)
+        found[row['row']].append(row['response'])
+    return dict(found)
+
+
+@pytest.mark.parametrize('held', [None, [], {}, 7, [7]], ids=str)
+def test_predictions_without_a_response_are_refused(tmp_path: Path, held: object) -> None:
+    """By what is there; none where nothing is."""
+    entry = {} if held is None else {'prediction': held if held != {} else {'prediction': 7}}
+    with pytest.raises(InputError, match=r'row 3: prediction is .*; expected a text, or a list of texts'):
+        prediction_texts(tmp_path, 3, entry)

@@ -111,15 +111,20 @@ def test_samples_that_were_not_scored_are_counted_beside_the_value(folder: Path)
     assert all(one['if_right'] > one['value'] for one in told)
 
 
-def scores_of(right: list[list[float | None]]) -> list[Any]:
-    """Scores as EvalScope hands them to an aggregation, in no order; None was not scored."""
+def scores_of(right: list[list[float | None]], repeats: int | None = None) -> list[Any]:
+    """Scores as EvalScope hands them to an aggregation, in no order; None was not scored.
+
+    Args:
+        repeats: of the run; without it the largest number of samples.
+    """
     from evalscope.api.metric import SampleScore, Score
     from evalscope.constants import ScoreStatus
 
+    size = repeats or max(map(len, right))
     scores = [
         SampleScore(
             score=Score(value={'acc': value}) if value is not None else Score(status=ScoreStatus.PARSE_ERROR),
-            sample_id=100 * group + replica,
+            sample_id=size * group + replica,
             group_id=group,
             generation_index=replica,
         )
@@ -130,12 +135,12 @@ def scores_of(right: list[list[float | None]]) -> list[Any]:
     return scores
 
 
-def aggregated(right: list[list[float | None]], **options: Any) -> dict[str, Any]:
+def aggregated(right: list[list[float | None]], repeats: int | None = None, **options: Any) -> dict[str, Any]:
     from evalscope.api.registry import get_aggregation
 
     from gpassk_opencompass.hosts.evalscope import g_pass_at_k
 
-    found = get_aggregation(g_pass_at_k(**options)['aggregation'])()(scores_of(right))
+    found = get_aggregation(g_pass_at_k(**options)['aggregation'])()(scores_of(right, repeats))
     return {(one.metadata or {}).get('metric', one.aggregation): one for one in found}
 
 
@@ -164,12 +169,41 @@ def test_missing_and_unscored_samples_count_as_incorrect_and_are_told() -> None:
     assert half['G-Pass@2_1.0'].score == 0.5
 
 
+def test_a_score_that_is_no_number_is_unjudged() -> None:
+    """NaN says that nobody knows, not that the sample is wrong."""
+    found = aggregated([[1, 1], [1, math.nan]], k=2, thresholds=[1.0])['G-Pass@2_1.0']
+    assert found.score == 0.5
+    assert (found.metadata['unjudged'], found.metadata['if_right']) == (1, 1.0)
+
+
+@pytest.mark.parametrize('questions', [1, 3])
+def test_a_repeat_that_failed_for_all_questions_is_missing(questions: int) -> None:
+    """Nothing of it is in the scores; where n is the largest k, that is known all the same."""
+    right: list[list[float | None]] = [[1, 1, 1] for _ in range(questions)]
+    found = aggregated(right, 4, k=[2, 4], thresholds=[1.0])
+    assert found['G-Pass@4_1.0'].score == 0
+    assert found['G-Pass@2_1.0'].score == pytest.approx(1 / 2)
+    assert found['G-Pass@4_1.0'].metadata['n'] == 4
+    assert found['G-Pass@4_1.0'].metadata['unjudged'] == questions
+    assert found['G-Pass@4_1.0'].metadata['if_right'] == 1
+
+
+def test_the_repeats_of_a_run_are_known_without_the_last() -> None:
+    """By the numbers of samples and questions; not of the first question alone, nor of other numbers."""
+    from gpassk_opencompass.hosts.evalscope import repeats_in
+
+    assert repeats_in(scores_of([[1], [1, 1], [1]], 16)) == 16
+    assert repeats_in(scores_of([[1, 1]], 16)) is None
+    assert repeats_in([*scores_of([[1], [1]], 16), *scores_of([[1], [1]], 8)]) is None
+    assert repeats_in([]) is None
+
+
 def test_what_cannot_be_is_refused() -> None:
     """By what was given, and what to do."""
     from gpassk_opencompass.hosts.evalscope import GPassK, g_pass_at_k
 
     with pytest.raises(InputError, match=r'k = 8 of g_pass_at_k .* there are 4: give TaskConfig repeats=8'):
-        aggregated([[1, 1, 1, 1]], k=[2, 8])
+        aggregated([[1, 1, 1, 1]] * 2, k=[2, 8])
     with pytest.raises(InputError, match='sample 0 of question 0 is there twice'):
         GPassK()([*scores_of([[1.0, 0.0]]), *scores_of([[1.0]])])
     with pytest.raises(InputError, match='k must be from 1'):
