@@ -16,13 +16,18 @@ SYMBOLS = {'1': '1', 't': '1', 'x': '1', '0': '0', 'c': '0', 'h': '0', 'l': '?',
 
 
 def truth_of(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
-    """Benchmark → uid → what the script knows of a question; EvalScope counts from 0 in each subset."""
+    """Benchmark → uid → what the script knows of a question.
+
+    EvalScope counts from 0 in each subset, which the uid begins with unless it is a sole `default`.
+    """
     told = json.loads((folder / 'truth.json').read_text())
     known: dict[str, dict[str, dict[str, str]]] = {}
     for benchmark, questions in told.items():
         numbers: dict[str, int] = defaultdict(int)
+        whole = {one['subset'] for one in questions} == {'default'}
         for one in questions:
-            known.setdefault(benchmark, {})[f'{one["subset"]}/{numbers[one["subset"]]}'] = one
+            number = numbers[one['subset']]
+            known.setdefault(benchmark, {})[str(number) if whole else f'{one["subset"]}/{number}'] = one
             numbers[one['subset']] += 1
     return known
 

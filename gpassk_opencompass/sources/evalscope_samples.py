@@ -88,7 +88,7 @@ class Subset:
     """Reads the samples of a subset.
 
     Args:
-        split: as which split they count.
+        split: as which split they count, which their uids begin with; '' of a sole subset.
         metric: the score that is the verdict.
         reading: `fields` may name the key of the metadata that holds the reference.
         notes: what is seen on the way is added to it.
@@ -224,7 +224,7 @@ class Subset:
         if told.state in NOT_DRAWN:
             response, answer, verdict = None, '', self._unjudged
         return Sample(
-            f'{self._files.subset}/{group}' if self._files.subset else str(group),
+            f'{self._split}/{group}' if self._split else str(group),
             asked.question,
             asked.reference,
             response,

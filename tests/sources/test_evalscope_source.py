@@ -147,7 +147,7 @@ def test_tokens_finish_reasons_and_answers_are_kept(version: str) -> None:
 
 def test_a_thought_kept_apart_stands_before_its_answer() -> None:
     """`prediction` leaves the thought out; the messages of the review have it."""
-    question = questions_in(runs_in(SUMS)[0])['default/4']
+    question = questions_in(runs_in(SUMS)[0])['4']
     thought = [response for response in question.responses if '</think>' in response]
     assert len(thought) == 2
     assert all(re.fullmatch(r'I add 6 and 7\.</think>Sample \d: \\boxed\{13\}', one) for one in thought)
@@ -167,8 +167,9 @@ def test_responses_are_judged_anew_and_failed_samples_stay_unjudged(tmp_path: Pa
     block = read(tmp_path / 'out' / 'scripted-1@aime24.gpassk.json').record['gpassk']
     told = truth_of(SUMS)['aime24']
     for uid, c, unjudged in zip(*(block['counts'][name] for name in ('uid', 'c', 'unjudged')), strict=True):
-        right = symbols_of(told[uid]).count('1') if '.' not in told[uid]['reference'] else 0
-        assert (c, unjudged) == (right, sum(letter in 'lf' for letter in told[uid]['replies']))
+        one = told[uid.removeprefix('aime24/')]
+        right = symbols_of(one).count('1') if '.' not in one['reference'] else 0
+        assert (c, unjudged) == (right, sum(letter in 'lf' for letter in one['replies']))
     assert block['truncated'] == 1
 
 
@@ -198,7 +199,7 @@ def test_of_several_scores_one_is_the_verdict(reading: dict[str, Any], expected:
     [run] = runs_in(SCORES, **reading)
     found = questions_in(run)
     for number, symbols in enumerate(expected):
-        question = found[f'default/{number}']
+        question = found[str(number)]
         order = [int(response[7]) for response in question.responses]
         assert ''.join(question.verdicts[order.index(place)] for place in range(N)) == symbols
     named = reading.get('fields', {}).get('correct', 'credit')
@@ -247,6 +248,26 @@ def test_a_run_is_found_from_any_of_its_folders_and_files(copy: Path, given: str
     assert verdicts(runs['aime24']) == verdicts(runs_in(SUMS)[0])
 
 
+def test_questions_of_two_benchmarks_have_names_of_their_own(copy: Path, tmp_path: Path) -> None:
+    """A sole subset `default` is the same in each; the benchmark tells them apart."""
+    for path in sorted(copy.rglob('*aime24*')):
+        shutil.copy(path, path.with_name(path.name.replace('aime24', 'aime25')))
+    config = copy / 'configs' / 'task_config.yaml'
+    config.write_text(config.read_text().replace('\n- aime24\n', '\n- aime24\n- aime25\n'))
+    assert main(['score', str(copy), '--k', '2', '-o', f'{tmp_path / "out"}/']) == 0
+    found = [set(read(path).uids) for path in sorted((tmp_path / 'out').glob('*.gpassk.json'))]
+    names = [{f'{name}/{number}' for number in range(6)} for name in ('aime24', 'aime25')]
+    assert found == [*names, {'Level 1/0', 'Level 2/0', 'Level 2/1'}]
+
+
+def test_a_default_subset_beside_another_is_named(copy: Path) -> None:
+    """Both count from 0."""
+    for path in sorted(copy.glob('*/scripted-1/math_500_Level 1.jsonl')):
+        path.rename(path.with_name('math_500_default.jsonl'))
+    found = questions_in(runs_in(copy)[1])
+    assert set(found) == {'default/0', 'Level 2/0', 'Level 2/1'}
+
+
 def test_files_given_one_by_one_become_one_run(copy: Path) -> None:
     """A glob over the subsets; a file and its twin of the other kind count once."""
     files = sorted(copy.glob('*/scripted-1/math_500_*.jsonl'))
@@ -286,7 +307,7 @@ def test_a_prediction_that_was_not_reviewed_is_an_unjudged_sample(copy: Path) ->
     place = next(at for at, line in enumerate(lines) if '"group_id": 2' in line and '"acc": 1.0' in line)
     path.write_text(''.join(lines[:place] + lines[place + 1 :]))
     run = runs_in(copy)[0]
-    question = questions_in(run)['default/2']
+    question = questions_in(run)['2']
     assert ''.join(sorted(question.verdicts)) == '011?'
     assert all(response.startswith('Sample') for response in question.responses)
     assert '1 responses have no review: they are unjudged' in list(run.remarks)
@@ -296,7 +317,7 @@ def test_a_run_that_is_not_over_is_said_to_be_so(copy: Path) -> None:
     """Without a report nobody knows that samples failed: they are missing, and n differs."""
     (copy / 'reports' / 'scripted-1' / 'aime24.json').unlink()
     run = runs_in(copy)[0]
-    assert len(questions_in(run)['default/3'].responses) == 3
+    assert len(questions_in(run)['3'].responses) == 3
     assert 'EvalScope wrote no report of this run: it is still going on, or broke off' in list(run.remarks)
 
 
@@ -306,7 +327,7 @@ def test_a_question_all_of_whose_samples_failed_is_kept(copy: Path) -> None:
         lines = (copy / name).read_text().splitlines(keepends=True)
         rows = [(json.loads(line)['index'], line) for line in lines]
         (copy / name).write_text(''.join(line for index, line in rows if index // N != 5))
-    question = questions_in(runs_in(copy)[0])['default/5']
+    question = questions_in(runs_in(copy)[0])['5']
     assert (question.verdicts, question.responses) == ('????', ('',) * N)
     assert {told.state for told in question.generations} == {'failed'}
 
@@ -326,8 +347,8 @@ def test_predictions_alone_are_responses_with_references_of_the_metadata(tmp_pat
     assert run.kinds == ('responses',)
     found = questions_in(run)
     assert {uid: question.reference for uid, question in found.items()} == {
-        'default/0': '32',
-        'default/1': '34',
+        '0': '32',
+        '1': '34',
     }
     for question in found.values():
         assert sorted(int(response[7]) for response in question.responses) == list(range(N))
@@ -365,7 +386,7 @@ def test_a_score_of_0_that_is_an_error_is_unjudged(copy: Path, note: dict[str, A
             row['sample_score']['score']['metadata'] = note
     path.write_text(''.join(f'{json.dumps(row)}\n' for row in rows))
     run = runs_in(copy)[0]
-    assert questions_in(run)['default/0'].verdicts == '????'
+    assert questions_in(run)['0'].verdicts == '????'
     assert any('score 0 because a metric failed' in remark for remark in run.remarks)
 
 
@@ -374,7 +395,7 @@ def test_of_several_accepted_answers_the_first_is_the_reference(copy: Path) -> N
     path = copy / REVIEW
     path.write_text(path.read_text().replace('"target": ["7"]', '"target": ["7", "seven"]'))
     run = runs_in(copy)[0]
-    assert questions_in(run)['default/1'].reference == '7'
+    assert questions_in(run)['1'].reference == '7'
     assert any(remark.startswith('4 samples are of a question with several') for remark in run.remarks)
 
 
@@ -407,7 +428,7 @@ def test_a_damaged_config_or_report_changes_no_verdict(copy: Path, name: str) ->
         found = [question for run in runs_in(copy) for question in questions_in(run).values()]
         judged = ''.join(one.verdicts for one in found).replace('?', '')
         assert len(judged) == 18 + 12
-        assert {one.verdicts for one in found if len(one.verdicts) == N} >= {known['default/0']}
+        assert {one.verdicts for one in found if len(one.verdicts) == N} >= {known['0']}
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
