@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..json_lines import JsonRows, Row
 from ..results.health import CUT_OFF, NOT_DRAWN, Generation
-from .samples import Notes, Sample
+from .samples import Notes, Sample, with_thought
 from .source import Reading
 
 REVIEWS, PREDICTIONS = 'reviews', 'predictions'
@@ -147,7 +147,7 @@ class Subset:
             group,
             replica,
             _Asked(_question(row), self._reference(row.get('target'), told.get('sample_metadata'))),
-            None if given is None else _joined(thought or self._thoughts.get(index, ''), given),
+            None if given is None else with_thought(thought or self._thoughts.get(index, ''), given),
             self._verdict(score),
             self._told.get(index) or _measured(message),
             _text(score, 'extracted_prediction'),
@@ -175,7 +175,7 @@ class Subset:
             self._notes.say(_UNREVIEWED)
         if not asked.reference:
             self._notes.say(_NO_REFERENCE)
-        response, told = _joined(*_parts(_message(row))), self._told.get(index, Generation())
+        response, told = with_thought(*_parts(_message(row))), self._told.get(index, Generation())
         return self._sample(group, replica, asked, response, self._unjudged, told, None)
 
     @property
@@ -343,13 +343,6 @@ def _parts(message: Mapping[str, Any]) -> tuple[str, str]:
         for kind in ('reasoning', 'text')
     )
     return '\n'.join(thoughts), '\n'.join(texts)
-
-
-def _joined(thought: str, text: str) -> str:
-    """Return a response with its thought before it, as models write it."""
-    if not thought:
-        return text
-    return f'{thought}</think>{text}' if text else f'<think>{thought}'
 
 
 def _generation(row: Row) -> Generation:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import InputError
 from ..files import mapping
 from ..results.health import CUT_OFF, Generation
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, questions_of, with_thought
 from .source import Place, Question, Reading, Run
 
 if TYPE_CHECKING:
@@ -312,9 +312,7 @@ def _response(told: Fields) -> str | None:
     message = mapping(mapping(choices[0]).get('message'))
     thought, text = _parts(message.get('content'), told)
     thought = thought or _text(message.get('reasoning'))
-    if not thought:
-        return text
-    return f'{thought}</think>{text}' if text else f'<think>{thought}'
+    return with_thought(thought, text)
 
 
 def _parts(content: Any, told: Fields) -> tuple[str, str]:

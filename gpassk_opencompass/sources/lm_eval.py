@@ -277,9 +277,9 @@ def _end(text: str) -> Generation:
 
 
 def _filled(sentence: str, values: Mapping[str, str]) -> str:
-    """Put values into a sentence; braces in them stay what they are when it is formatted."""
+    """Put values into a sentence, in place of names that are no marks of `Notes`."""
     for name, value in values.items():
-        sentence = sentence.replace(name, value.replace('{', '{{').replace('}', '}}'))
+        sentence = sentence.replace(name, value)
     return sentence
 
 

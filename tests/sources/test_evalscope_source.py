@@ -150,7 +150,7 @@ def test_a_thought_kept_apart_stands_before_its_answer() -> None:
     question = questions_in(runs_in(SUMS)[0])['4']
     thought = [response for response in question.responses if '</think>' in response]
     assert len(thought) == 2
-    assert all(re.fullmatch(r'I add 6 and 7\.</think>Sample \d: \\boxed\{13\}', one) for one in thought)
+    assert all(re.fullmatch(r'I add 6 and 7\.\n</think>\n\nSample \d: \\boxed\{13\}', one) for one in thought)
 
 
 def test_without_texts_the_verdicts_are_the_same() -> None:

@@ -121,7 +121,7 @@ def test_responses_are_what_the_model_said(name: str) -> None:
             said = TRUTH['response_of'](text, epoch, kind)
             thought = f'Attempt {epoch}: {text} is easy.'
             expected = {
-                'thought': f'{thought}</think>{said}',
+                'thought': f'{thought}\n</think>\n\n{said}',
                 'thought only': f'<think>{thought}',
                 'parts': f'{said[:20]}\n{said[20:]}',
                 **dict.fromkeys(('failed', 'filtered', 'limit'), ''),
@@ -407,7 +407,7 @@ def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
     )
     one = questions(read(path))['3']
     assert isinstance(one, Responded)
-    assert one.responses[1] == 'It is a sum.</think>It is 16.'
+    assert one.responses[1] == 'It is a sum.\n</think>\n\nIt is 16.'
     assert one.generations[1].finish_reason is None
     assert one.question == '8 + 8?\nA) 15\nB) 16'
 

@@ -72,7 +72,9 @@ def test_samples_keep_thoughts_tokens_and_places() -> None:
         told = [int(one) if one else -1 for one in question.answers]
         assert told == [number + 10 if right == '1' else 99 for right in question.verdicts]
         for replica, text in enumerate(question.responses):
-            assert text.startswith(f'Let me see, {number} …\n</think>\n\nSample {replica} of problem {number},')
+            thought, _, said = text.partition('\n</think>\n\n')
+            assert thought == f'Let me see, {number} …'
+            assert said.startswith(f'Sample {replica} of problem {number},')
             assert question.places[replica] == (FOLDER / f'{number}.json.zst', replica)
             output = 32000 if (number, replica) == (5, 2) else 100 + 10 * number + replica
             assert question.generations[replica][1:3] == (30, output)
