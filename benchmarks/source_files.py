@@ -15,6 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -113,7 +114,7 @@ def write_parquet(folder: Path, count: int) -> list[Path]:
     first = pyarrow.Table.from_pylist([next(rows)])
     with parquet.ParquetWriter(path, first.schema) as writer:
         writer.write_table(first)
-        while piece := [row for row, _ in zip(rows, range(50_000), strict=False)]:
+        while piece := list(islice(rows, 50_000)):
             writer.write_table(pyarrow.Table.from_pylist(piece))
     return [path]
 
@@ -176,12 +177,12 @@ def write_nemo_skills(folder: Path, count: int) -> list[Path]:
 
 FORMS: Mapping[str, Callable[[Path, int], list[Path]]] = {
     'table, JSON lines': lambda folder, count: write_lines(folder / 'table.jsonl', sample_rows(count)),
-    'table, Parquet': write_parquet,
     'lm-eval': lambda folder, count: write_lines(
         folder / 'samples_sums_2026-01-01T00-00-00.000000.jsonl', lm_eval_rows(count)
     ),
     'verl': lambda folder, count: write_lines(folder / '100.jsonl', verl_rows(count)),
     'NeMo-Skills': write_nemo_skills,
+    'table, Parquet': write_parquet,  # last: a process begins with the memory of the one that starts it
 }
 
 
