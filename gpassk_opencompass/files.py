@@ -133,3 +133,8 @@ def parse_json(text: str | bytes, objects: Callable[[list[tuple[str, Any]]], Any
 def mapping(value: object) -> Mapping[str, Any]:
     """Return an object of JSON, an empty one in the place of anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list of JSON, an empty one in the place of anything else."""
+    return value if isinstance(value, list) else []

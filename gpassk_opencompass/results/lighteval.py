@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import mapping, parse_json, read_json
+from ..files import listed, mapping, parse_json, read_json
 from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
+from .parquet_files import opened_parquet
 from .record import data_of, lettered
 from .samples import TOLD
 
@@ -95,7 +96,7 @@ def read_responses(path: Path) -> list[list[str]]:
     """
     rows = _rows(path, ('doc.id', 'model_response.text'))
     rows.sort(key=_number)
-    texts = [_list(mapping(row.get('model_response')).get('text')) for row in rows]
+    texts = [listed(mapping(row.get('model_response')).get('text')) for row in rows]
     if not all(isinstance(text, str) for question in texts for text in question) or not all(texts):
         raise InputError(f'{path}: model_response.text has no response to some questions; expected n texts')
     return texts
@@ -115,14 +116,8 @@ def model_of(path: Path, task_length: object) -> tuple[str, dict[str, Any]]:
 
 
 def _rows(path: Path, columns: Sequence[str] = _COLUMNS) -> Rows:
-    import pyarrow  # type: ignore[import-untyped]
-    from pyarrow import parquet
-
-    try:
-        rows: Rows = parquet.ParquetFile(path).read(columns=list(columns)).to_pylist()
-    except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
-        # OverflowError: a date or a duration that Python has no value for.
-        raise InputError(f'{path} cannot be read: {error}') from error
+    with opened_parquet(path) as file:
+        rows: Rows = file.read(columns=list(columns)).to_pylist()
     return rows
 
 
@@ -166,7 +161,7 @@ def _counts(
         'problem': [one.get('problem') for one in specific],
         'group': [f'{one.get("split")}_{one.get("language")}' for one in specific],
         'c': [entry.get('c') for entry in entries],
-        'unjudged': [_list(entry.get('verdicts')).count('?') for entry in entries],
+        'unjudged': [listed(entry.get('verdicts')).count('?') for entry in entries],
         **({'undecided': [entry.get('undecided') for entry in entries]} if 'undecided' in block else {}),
     }
 
@@ -184,7 +179,7 @@ def _answers(specific: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[st
         columns |= lettered(columns['judged_by'])
     for name in TOLD:
         if all(entry.get(name) is not None for entry in entries):
-            columns[name] = [_list(entry[name]) for entry in entries]
+            columns[name] = [listed(entry[name]) for entry in entries]
     texts = {name: [one.get(name) for one in specific] for name in ('question', 'reference')}
     return {**texts, **columns}
 
@@ -232,8 +227,7 @@ def _read_summary(path: Path) -> Mapping[str, Any]:
 
 def _of_this_package(summary: Mapping[str, Any], task: str) -> bool:
     metrics = mapping(mapping(summary.get('config_tasks')).get(task)).get('metrics')
-    named = metrics if isinstance(metrics, list) else []
-    return any(mapping(metric).get('metric_name') == _METRIC for metric in named)
+    return any(mapping(metric).get('metric_name') == _METRIC for metric in listed(metrics))
 
 
 def _settings(config: Mapping[str, Any], task_length: object) -> dict[str, Any]:
@@ -279,10 +273,6 @@ def _decimal(value: object) -> float | None:
     return float(value) if number and 0 <= value < 1e6 else None  # type: ignore[arg-type, operator]
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _texts(value: object) -> list[str]:
     """Return the texts of a list; Parquet may hold what JSON has no word for, such as dates and bytes."""
-    return ['' if one is None else str(one) for one in _list(value)]
+    return ['' if one is None else str(one) for one in listed(value)]

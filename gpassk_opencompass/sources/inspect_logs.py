@@ -8,9 +8,9 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError
-from ..files import mapping
+from ..files import listed, mapping
 from ..results.health import CUT_OFF, Generation
-from .samples import Notes, Sample, questions_of, with_thought
+from .samples import Notes, Sample, number_in, questions_of, with_thought
 from .source import Place, Question, Reading, Run
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ class _Score(NamedTuple):
 def _score_of(header: Fields, first: Logged, reading: Reading, file: str) -> _Score:
     """Return the score that is asked for; else the log's headline, or its first."""
     results = mapping(header.get('results'))
-    listed = [_text(mapping(one).get('scorer')) for one in _list(results.get('scores'))]
-    listed += [_text(mapping(one).get('name')) for one in _list(mapping(header.get('eval')).get('scorers'))]
-    names = tuple(dict.fromkeys(filter(None, [*listed, *_scores(first.fields)])))
+    named = [_text(mapping(one).get('scorer')) for one in listed(results.get('scores'))]
+    named += [_text(mapping(one).get('name')) for one in listed(mapping(header.get('eval')).get('scorers'))]
+    names = tuple(dict.fromkeys(filter(None, [*named, *_scores(first.fields)])))
     wanted = reading.fields.get('correct')
     if wanted is None:
-        shown = [mapping(one) for one in _list(results.get('scores'))[:1]]
+        shown = [mapping(one) for one in listed(results.get('scores'))[:1]]
         headline = {**(shown[0] if shown else {}), **mapping(results.get('headline'))}
         name, key = _text(headline.get('scorer')), _text(headline.get('score') or headline.get('name'))
         if name in names:
@@ -273,12 +273,7 @@ def _scores(told: Fields) -> Mapping[str, Any]:
 
 def _number(value: Any) -> Any:
     """Return a verdict as inspect_ai reads it: partial credit, and numbers in words, as numbers."""
-    if isinstance(value, str):
-        try:
-            return _PARTIAL[value] if value in _PARTIAL else float(value)
-        except ValueError:
-            return value
-    return value
+    return _PARTIAL[value] if isinstance(value, str) and value in _PARTIAL else number_in(value)
 
 
 def _is_nan(value: Any) -> bool:
@@ -300,13 +295,13 @@ def _question(told: Fields) -> str:
         messages = [mapping(message) for message in asked]
         users = [message for message in messages if message.get('role') == 'user'] or messages
         asked = '\n\n'.join(_parts(message.get('content'), told)[1] for message in users)
-    choices = [f'{chr(ord("A") + place)}) {one}' for place, one in enumerate(_list(told.get('choices')))]
+    choices = [f'{chr(ord("A") + place)}) {one}' for place, one in enumerate(listed(told.get('choices')))]
     return '\n'.join([_resolved(asked, told), *choices])
 
 
 def _response(told: Fields) -> str | None:
     """Return the text of the first choice, the only one that is scored; None where there is none."""
-    choices = _list(mapping(told.get('output')).get('choices'))
+    choices = listed(mapping(told.get('output')).get('choices'))
     if not choices:
         return '' if told.get('limit') else None
     message = mapping(mapping(choices[0]).get('message'))
@@ -339,7 +334,7 @@ def _resolved(text: Any, told: Fields) -> str:
 
 def _generation(told: Fields, response: str | None, model: str) -> Generation:
     output = mapping(told.get('output'))
-    choices = _list(output.get('choices'))
+    choices = listed(output.get('choices'))
     reason = _text(mapping(choices[0]).get('stop_reason')) if choices else ''
     limit = _text(mapping(told.get('limit')).get('type'))
     by_limit = limit and not choices
@@ -377,7 +372,3 @@ def _tokens(told: Fields, output: Fields, model: str) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ''
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import mapping
+from ..files import listed, mapping
 from ..results import lighteval
 from ..results.health import CUT_OFF, Generation
+from ..results.parquet_files import opened_parquet
 from ..results.read import read
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of, with_thought
@@ -112,10 +113,10 @@ def _samples(path: Path, limit: int | None, notes: Notes) -> Iterator[Sample]:
     for number, row in enumerate(_rows(path, _ROWS), 1):
         where = f'{path}, row {number}'
         doc, told = mapping(row['doc']), mapping(row['model_response'])
-        texts = _list(told.get('text'))
+        texts = listed(told.get('text'))
         asked = doc.get('num_samples')
         size = max(len(texts), asked if isinstance(asked, int) else 1)
-        if not texts and 'GENERATIVE' not in _list(doc.get('sampling_methods')):
+        if not texts and 'GENERATIVE' not in listed(doc.get('sampling_methods')):
             raise InputError(
                 f'{where} has no response: it is of a task that compares log-likelihoods of choices, and '
                 'samples nothing; expected details of a generative task'
@@ -128,7 +129,7 @@ def _samples(path: Path, limit: int | None, notes: Notes) -> Iterator[Sample]:
             )
         seen.add(uid)
         reference = _reference(doc, where, notes)
-        thoughts = _list(told.get('reasonings'))
+        thoughts = listed(told.get('reasonings'))
         lengths = row['lengths']
         for replica in range(size):
             text = _text(texts, thoughts, replica)
@@ -163,7 +164,7 @@ def _text(texts: Sequence[Any], thoughts: Sequence[Any], replica: int) -> str | 
 
 
 def _reference(doc: Mapping[str, Any], where: str, notes: Notes) -> str:
-    choices, index = _list(doc.get('choices')), doc.get('gold_index')
+    choices, index = listed(doc.get('choices')), doc.get('gold_index')
     indices = index if isinstance(index, list) else [index]
     if not indices or not all(isinstance(one, int) and 0 <= one < len(choices) for one in indices):
         raise InputError(
@@ -175,22 +176,11 @@ def _reference(doc: Mapping[str, Any], where: str, notes: Notes) -> str:
     return str(choices[int(indices[0] or 0)])
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _rows(path: Path, size: int) -> Iterator[dict[str, Any]]:
     """Yield the rows, with `lengths`, the tokens of each response, in the place of the tokens themselves."""
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(size, columns=list(_COLUMNS)):
-                yield from _of_batch(batch)
-    except (OSError, ValueError, KeyError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
-        # OverflowError: a date or a duration that Python has no value for.
-        raise InputError(f'{path} cannot be read: {error}') from error
+    with opened_parquet(path) as file:
+        for batch in file.iter_batches(size, columns=list(_COLUMNS)):
+            yield from _of_batch(batch)
 
 
 def _of_batch(batch: Any) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from ..json_lines import Row
 from ..results.health import Generation
 from .lm_eval_rows import ALWAYS, NOTHING, Plan, kept_of, left_of, responses_of
 from .lm_eval_summary import Summary, is_summary, request_of
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, filled, questions_of
 from .source import About, Counted, Place, Question, Reading, Run
 
 _OWN = ('uid', 'problem', 'split', 'language')
@@ -209,8 +209,8 @@ class _Reader:
         return False
 
     def _pass_over(self, why: str) -> None:
-        told = {'{filter}': repr(self._plan.filter or 'the first'), '{why}': why}
-        self._notes.say(_filled(OTHER_FILTERS, told))
+        told = {'filter': repr(self._plan.filter or 'the first'), 'why': why}
+        self._notes.say(filled(OTHER_FILTERS, told))
 
     def _common(self, number: int, row: Row) -> Sample:
         if missing := sorted(ALWAYS - set(row)):
@@ -253,8 +253,8 @@ class _Reader:
         plan = self._plan
         if not plan.metric or plan.mean:
             if plan.passed_over and n > 1:
-                said = {'{metric}': ', '.join(plan.passed_over), '{filter}': repr(plan.filter), '{n}': str(n)}
-                self._notes.say(_filled(ONE_OF_N, said))
+                said = {'metric': ', '.join(plan.passed_over), 'filter': repr(plan.filter), 'n': str(n)}
+                self._notes.say(filled(ONE_OF_N, said))
             return [''] * n
         self._check_left(row, n)
         told = row.get(plan.metric)
@@ -274,13 +274,6 @@ class _Reader:
 
 def _end(text: str) -> Generation:
     return _EMPTY if text == NOTHING else _USUAL
-
-
-def _filled(sentence: str, values: Mapping[str, str]) -> str:
-    """Put values into a sentence, in place of names that are no marks of `Notes`."""
-    for name, value in values.items():
-        sentence = sentence.replace(name, value)
-    return sentence
 
 
 @contextmanager

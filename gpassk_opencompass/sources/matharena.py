@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping, parse_json
 from ..results.health import Generation
+from ..results.parquet_files import opened_parquet
 from .samples import Notes, Sample, questions_of, with_thought
 from .source import Place, Question, Reading, Run
 
@@ -321,27 +322,22 @@ def _of_parquet(
     place: Place, columns: Sequence[str], model: str | None
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     import pyarrow
-    from pyarrow import compute, parquet
+    from pyarrow import compute
 
     names = [name for name in columns if name in place.schema.names]
     key = next(name for name in _MODELS if name in place.schema.names)
     number = 0
-    try:
-        with parquet.ParquetFile(place.path) as file:
-            for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                if model is None or _may_hold(file.metadata.row_group(group), key, model):
-                    for start, batch in _batches(file, group, names):
-                        places = range(batch.num_rows)
-                        if model is not None:
-                            places = compute.indices_nonzero(compute.equal(batch[key], model)).to_pylist()
-                        told = batch.take(pyarrow.array(places, pyarrow.int64())).to_pylist()
-                        yield from (
-                            (number + start + at + 1, row) for at, row in zip(places, told, strict=True)
-                        )
-                number += rows
-    except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
-        raise InputError(f'{place.name} cannot be read: {error}') from error
+    with opened_parquet(place.path) as file:
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if model is None or _may_hold(file.metadata.row_group(group), key, model):
+                for start, batch in _batches(file, group, names):
+                    places = range(batch.num_rows)
+                    if model is not None:
+                        places = compute.indices_nonzero(compute.equal(batch[key], model)).to_pylist()
+                    told = batch.take(pyarrow.array(places, pyarrow.int64())).to_pylist()
+                    yield from ((number + start + at + 1, row) for at, row in zip(places, told, strict=True))
+            number += rows
 
 
 def _batches(file: Any, group: int, names: Sequence[str]) -> Iterator[tuple[int, Any]]:

@@ -61,6 +61,20 @@ def as_text(value: object) -> str:
     return '' if value is None else json.dumps(value, ensure_ascii=False)
 
 
+def number_in(value: Any) -> Any:
+    """Return the number that a text is, and anything else as it is.
+
+    >>> [number_in(value) for value in ('0.5', 'C', True)]
+    [0.5, 'C', True]
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
 _WORDS = {
     **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), '1'),
     **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), '0'),
@@ -170,7 +184,7 @@ class Notes(Sequence[str]):
     def _told(self, counts: Mapping[str, int]) -> list[str]:
         states = ', '.join(f'{count} {state}' for state, count in self._states.items())
         known = {'least': f'{self._least:g}', 'samples': str(self._samples), 'states': states}
-        return [_filled(sentence, {**known, 'count': str(count)}) for sentence, count in counts.items()]
+        return [filled(sentence, {**known, 'count': str(count)}) for sentence, count in counts.items()]
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -183,7 +197,7 @@ class Notes(Sequence[str]):
         return len(self._sentences())
 
 
-def _filled(sentence: str, values: Mapping[str, str]) -> str:
+def filled(sentence: str, values: Mapping[str, str]) -> str:
     """Put values into a sentence, which may hold names with braces of their own, unlike one of `format`."""
     for name, value in values.items():
         sentence = sentence.replace(f'{{{name}}}', value)
@@ -311,13 +325,13 @@ def _verdicts(samples: Sequence[Sample], notes: Notes) -> str:
     """Return a symbol a sample, '?' where there is no response; '' where nobody judged any."""
     if not any(sample.verdict for sample in samples):
         return ''
-    drawn = [sample.generation.state not in NOT_DRAWN for sample in samples]
-    for sample, was_drawn in zip(samples, drawn, strict=True):
-        if was_drawn and not sample.verdict:
+    symbols = ''
+    for sample in samples:
+        drawn = sample.generation.state not in NOT_DRAWN
+        if drawn and not sample.verdict:
             notes.say(NO_VERDICT)
-    return ''.join(
-        sample.verdict or '?' if was_drawn else '?' for sample, was_drawn in zip(samples, drawn, strict=True)
-    )
+        symbols += (drawn and sample.verdict) or '?'
+    return symbols
 
 
 def _with_texts(about: About, samples: Sequence[Sample], verdicts: str) -> Responded | Sampled:

@@ -12,6 +12,7 @@ from typing import IO, Any
 from ..errors import InputError
 from ..json_lines import JsonRows
 from ..results.health import Generation
+from ..results.parquet_files import opened_parquet
 from ..tables import read_csv_cell
 from .rows import FIELDS as ROW_FIELDS
 from .samples import Notes, Sample, questions_of
@@ -97,12 +98,10 @@ def _is_of_questions(row: Cells) -> bool:
     """Whether a row is a question with all of its samples, or with their counts."""
     if any(name in row for name in _COUNTS):
         return True
-    held = {name: row[name] for name in _OF_QUESTIONS if name in row}
-    return any(
-        isinstance(value, list) or (isinstance(value, str) and len(value) > 1 and not value.strip('01?'))
-        for name, value in held.items()
-        if isinstance(value, list) or name in ROW_FIELDS['correct']
-    )
+    if any(isinstance(row.get(name), list) for name in _OF_QUESTIONS):
+        return True
+    labels = (row.get(name) for name in ROW_FIELDS['correct'])
+    return any(isinstance(one, str) and len(one) > 1 and not one.strip('01?') for one in labels)
 
 
 def _names(columns: Sequence[str], reading: Reading) -> dict[str, str]:
@@ -179,8 +178,9 @@ def _noted(
 def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
-    columns = set(_first(place)[0])
+    columns: set[str] = set()
     for number, row in _rows(place, list(dict.fromkeys(names.values())), again=bool(of_run)):
+        columns = columns or set(row)
         if late := _LATE.intersection(row.keys() - columns):
             raise InputError(
                 f'{_where(place, number)} has {sorted(late)[0]!r}, which the first row does not have; write '
@@ -292,16 +292,10 @@ def _rows(place: Place, columns: Sequence[str] | None, again: bool = False) -> I
 def _of_parquet(
     place: Place, columns: Sequence[str] | None, at_once: int = _BATCH
 ) -> Iterator[tuple[int, Cells]]:
-    import pyarrow  # type: ignore[import-untyped]
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(place.path) as file:
-            _check_distinct(place, file.schema_arrow.names)
-            batches = file.iter_batches(at_once, columns=columns)
-            yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
-    except (OSError, ValueError, OverflowError, MemoryError, pyarrow.ArrowException) as error:
-        raise InputError(f'{place.name} cannot be read as Parquet: {error}') from error
+    with opened_parquet(place.path) as file:
+        _check_distinct(place, file.schema_arrow.names)
+        batches = file.iter_batches(at_once, columns=columns)
+        yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)
 
 
 def _of_csv(place: Place, delimiter: str) -> Iterator[tuple[int, Cells]]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import InputError
 from ..json_lines import Row
-from .samples import Notes, Sample, as_text, questions_of
+from .samples import Notes, Sample, as_text, number_in, questions_of
 from .source import Place, Reading, Run
 
 _FIELDS = ('input', 'output', 'score', 'step')
@@ -230,17 +230,7 @@ class _File:
             if self._by_acc:
                 self._notes.say(_BY_SCORE)
             told = row.get('score')
-        return self._notes.verdict(_number(told))
-
-
-def _number(told: Any) -> Any:
-    """Return the number in a text: numbers of numpy that JSON does not know are written as texts."""
-    if not isinstance(told, str):
-        return told
-    try:
-        return float(told)
-    except ValueError:
-        return told
+        return self._notes.verdict(number_in(told))
 
 
 def _answer(told: object) -> str | None:
