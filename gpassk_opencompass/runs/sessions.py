@@ -39,7 +39,7 @@ class Session:
     name: str
     """That of its first run, so that no other session has it."""
     runs: tuple[Planned, ...]
-    need: Need = Need()
+    need: Need
 
 
 def sessions_of(runs: Sequence[Planned]) -> list[Session]:
