@@ -1,13 +1,7 @@
 """Verdicts that were given once, on disk, so that nobody is asked twice.
 
-A store is a folder. Each process that writes adds a file of its own to it,
-`<time>-<host>-<process>-<random>.jsonl`, and nobody else ever writes to that file: so no lock is needed, on a
-network disk neither. Readers merge all files. A line is one verdict with what it is about, readable by a
-person, and ends in a checksum.
-
-What survives: each verdict is handed to the operating system in one write before the next one is received, so
-a `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine
-loses at most the last `SYNC_INTERVAL` seconds.
+A store is a folder of lines, see `line_files`. A line is one verdict with what it is about, readable by a
+person, and written before the next verdict is received.
 
 What a judge found out about its servers is noted beside the verdicts, in `*.notes` files of the same kind.
 """
@@ -18,16 +12,14 @@ import hashlib
 import json
 import os
 import re
-import secrets
-import socket
-import time
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import IncompleteError, InputError
+from .. import line_files
+from ..errors import InputError
+from ..line_files import LineWriter, complete_lines, is_whole, line_of, own_writer, store_folder
 from .protocol import Verdict
 
 STORE_VARIABLE = 'GPASSK_VERDICTS'
@@ -36,14 +28,11 @@ STORE_VARIABLE = 'GPASSK_VERDICTS'
 SELF_TESTS_VARIABLE = 'GPASSK_SELF_TESTS'
 """Environment variable with the folder where self-tests of the rule judge are kept."""
 
-SYNC_INTERVAL = 5.0
-"""Seconds between two fsyncs. One a verdict would cost more than the verdict on a network disk."""
+_WHAT = 'verdicts'
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
 _NOTE = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "note": ')
-_SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
 _HEAD_LENGTH = len(b'{"key": "", "verdict": "incorrect", ') + 32
-_SUM_LENGTH = len(b', "sum": "01234567"}')
 _VERDICTS = {verdict.value.encode(): verdict for verdict in (Verdict.CORRECT, Verdict.INCORRECT)}
 
 
@@ -97,8 +86,8 @@ class VerdictStore:
         self._read_to: dict[Path, int] = {}
         self._bad_lines = 0
         self._torn: set[Path] = set()
-        self._writer: _Writer | None = None
-        self._notes_writer: _Writer | None = None
+        self._writer: LineWriter | None = None
+        self._notes_writer: LineWriter | None = None
         self.refresh()
 
     def __len__(self) -> int:
@@ -129,8 +118,8 @@ class VerdictStore:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is not None:
-            self._writer = _own(self._writer, self.folder, '.jsonl')
-            self._writer.write(_line({'key': key, 'verdict': verdict.value, **about}))
+            self._writer = own_writer(self._writer, self.folder, '.jsonl', _WHAT)
+            self._writer.write(line_of({'key': key, 'verdict': verdict.value, **about}))
 
     def note(self, key: str, note: Mapping[str, Any]) -> None:
         """Keep in `notes` what is no verdict; of several under one key the first.
@@ -146,8 +135,8 @@ class VerdictStore:
             return
         self.notes[key] = note
         if self.folder is not None:
-            self._notes_writer = _own(self._notes_writer, self.folder, '.notes')
-            self._notes_writer.write(_line({'key': key, 'note': note}))
+            self._notes_writer = own_writer(self._notes_writer, self.folder, '.notes', _WHAT)
+            self._notes_writer.write(line_of({'key': key, 'note': note}))
 
     def refresh(self) -> None:
         """Read what others have added since the last look; raises InputError where it cannot be read."""
@@ -182,7 +171,7 @@ class VerdictStore:
 
     def _read(self, file: Path) -> None:
         end = self._read_to.get(file, 0)
-        for line in _complete_lines(file, end):
+        for line in complete_lines(file, end):
             self._add(line)
             end += len(line) + 1
         self._read_to[file] = end
@@ -192,23 +181,18 @@ class VerdictStore:
         """Read all of them again: there are few."""
         if not file.is_file():  # a pipe would never end
             return
-        for line in _complete_lines(file):
+        for line in complete_lines(file):
             head = _NOTE.match(line)
-            if head and _is_whole(line):
+            if head and is_whole(line):
                 with suppress(ValueError, RecursionError, LookupError):  # not written by this class
                     self.notes.setdefault(head['key'].decode(), json.loads(line)['note'])
 
     def _add(self, line: bytes) -> None:
         head = _HEAD.match(line)
-        if head and _is_whole(line):
+        if head and is_whole(line):
             self._verdicts.setdefault(bytes.fromhex(head['key'].decode()), _VERDICTS[head['verdict']])
         elif line.strip():
             self._bad_lines += 1
-
-
-def _own(writer: _Writer | None, folder: Path, ending: str) -> _Writer:
-    """Return the writer, or a new one after a fork, which must not write to its parent's file."""
-    return writer if writer is not None and writer.process == os.getpid() else _Writer(folder, ending)
 
 
 def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -220,44 +204,24 @@ def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
     return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', name))
 
 
-def store_folder(place: str | os.PathLike[str]) -> Path:
-    """Return the path of a store, with the home directory for a leading `~`. Nothing is opened.
-
-    Raises:
-        InputError: no path, or the home directory of nobody.
-    """
-    if not isinstance(place, (str, os.PathLike)) or not str(place):
-        raise InputError(f'store = {place!r}: expected the path of a folder')
-    try:
-        return Path(place).expanduser()
-    except RuntimeError as error:
-        raise InputError(f'store = {str(place)!r}: {error}; write the whole path') from error
-
-
 def store_files(folder: Path) -> list[Path]:
     """Return the files of a store in the order in which they count; none if it does not exist yet.
 
     Raises:
         InputError: `folder` is a file.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f'{folder} is a file; a verdict store is a folder')
-    return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
+    return line_files.line_files(folder, _WHAT)
 
 
-@contextmanager
-def reading(file: Path) -> Iterator[None]:
+def reading(file: Path) -> AbstractContextManager[None]:
     """Names the file where the system does not give what is in it, as an InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
+    return line_files.reading(file, _WHAT)
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:
     """Yield each line of a store's file; None for one that is damaged, of another kind or torn."""
     end = 0
-    for raw in _complete_lines(file):
+    for raw in complete_lines(file):
         end += len(raw) + 1
         if raw.strip():
             yield _parsed(raw)
@@ -278,89 +242,9 @@ def begins_sound(file: Path) -> bool:
     return line.endswith(b'\n') and _parsed(line[:-1]) is not None
 
 
-class _Writer:
-    """A file of this process."""
-
-    def __init__(self, folder: Path, ending: str) -> None:
-        self.process = os.getpid()
-        host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
-        moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-        self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}{ending}'
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise InputError(f'cannot write verdicts to {folder}: {error}; choose another store') from error
-        _sync_folder(folder)
-        self._synced_at = time.monotonic()
-        self._torn = False
-
-    def write(self, line: bytes) -> None:
-        """Write the line at once, all of it; after a failure (a full disk) the next one starts afresh."""
-        data = b'\n' + line if self._torn else line
-        self._torn = True
-        try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError as error:
-            raise IncompleteError(
-                f'cannot write verdicts to {self.file}: {error.strerror}. Those so far are kept: make room '
-                'there, or choose another store, and run the same command again to ask for the rest'
-            ) from error
-        self._torn = False
-        if time.monotonic() - self._synced_at > SYNC_INTERVAL:
-            self.sync()
-
-    def sync(self) -> None:
-        try:
-            os.fsync(self._descriptor)
-        except OSError as error:
-            raise IncompleteError(
-                f'the disk may have lost verdicts of {self.file}: {error.strerror}. Make room there, or '
-                'choose another store, and run the same command again to ask for what is missing'
-            ) from error
-        self._synced_at = time.monotonic()
-
-    def close(self) -> None:
-        try:
-            self.sync()
-        finally:
-            os.close(self._descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that the name of the file survives too; not every file system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _line(fields: Mapping[str, Any]) -> bytes:
-    text = json.dumps(fields, ensure_ascii=False)
-    content = text.encode('utf-8', 'backslashreplace')[:-1]  # a half of a character: as JSON escapes it
-    return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
-
-
-def _complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
-    """Yield the lines from `start` on without line breaks; a last one without a break is left out."""
-    with file.open('rb') as content:
-        content.seek(start)
-        for line in content:
-            if line.endswith(b'\n'):
-                yield line[:-1]
-
-
-def _is_whole(line: bytes) -> bool:
-    end = _SUM.fullmatch(line, len(line) - _SUM_LENGTH) if len(line) > _SUM_LENGTH else None
-    return end is not None and zlib.crc32(line[:-_SUM_LENGTH]) == int(end['sum'], 16)
-
-
 def _parsed(line: bytes) -> Line | None:
     head = _HEAD.match(line)
-    if not (head and _is_whole(line)):
+    if not (head and is_whole(line)):
         return None
     try:
         about = json.loads(line)
