@@ -1,8 +1,8 @@
 """Folders of lines that several processes add to at once, and that survive their deaths.
 
 Each process that writes adds a file of its own to the folder, `<time>-<host>-<process>-<random>.jsonl`, and
-nobody else ever writes to that file: so no lock is needed, on a network disk neither. Readers merge all files.
-A line is a JSON object that a person can read, and ends in a checksum.
+nobody else ever writes to that file: so no lock is needed, on a network disk neither. Readers merge all
+files. A line is a JSON object that a person can read, and ends in a checksum.
 
 What survives: each line is handed to the operating system in one write before the next one is begun, so a
 `kill -9` loses at most the line in the making, which readers recognise and skip. A crash of the machine loses

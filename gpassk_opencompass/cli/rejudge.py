@@ -188,7 +188,8 @@ def _check_places(request: RejudgeRequest, runs: Sequence[OldRun]) -> None:
 
 def _stores(config: Mapping[str, Any]) -> Iterator[Path]:
     """Yield where verdicts go: the judge's stores, and the one that goes before them."""
-    from ..judges.store import STORE_VARIABLE, store_folder
+    from ..judges.store import STORE_VARIABLE
+    from ..line_files import store_folder
 
     if os.environ.get(STORE_VARIABLE):
         yield store_folder(os.environ[STORE_VARIABLE])

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..line_files import store_folder
 from .protocol import Verdict
-from .store import STORE_VARIABLE, Line, begins_sound, read_lines, reading, store_files, store_folder
+from .store import STORE_VARIABLE, Line, begins_sound, read_lines, reading, store_files
 
 FOLDER = 'verdicts'
 """Name of the store in a work directory."""

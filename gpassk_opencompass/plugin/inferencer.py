@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
 from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
@@ -16,16 +16,17 @@ from opencompass.registry import ICL_INFERENCERS
 
 from ..batches.notes import notes_beside
 from ..errors import IncompleteError, InputError
-from ..files import read_json, replace_file
+from ..files import mapping, read_json, replace_file
 from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
 from .handover import Answered, NotesOfBatch, Sample
+from .kept import Row, Stocked, kept_samples
 from .predictions import Journal, write_seal
 from .provenance import claim, provenance_of
-from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .rows import QUESTION_COLUMNS, Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .served import ServerNotes
-from .task import current_task, difference
+from .task import Task, current_task, difference
 from .unusual import MOST_FAILED, UnusualSamples, check_most_failed
 
 
@@ -52,6 +53,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         InputError: `most_failed` is no share.
     """
 
+    model: Any
+
     def __init__(self, *arguments: Any, most_failed: float = MOST_FAILED, **more: Any) -> None:
         self._most_failed = check_most_failed(most_failed)
         super().__init__(*arguments, **more)
@@ -73,7 +76,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         task = current_task(predictions.with_suffix(''), 'predictions')
         inference = {} if task is None else task.inference_settings
         asked = asked_of(rows, rows[reader.output_column] if reader.output_column else None, inference)
-        settings = claim(folder, provenance_of(task, self.model)).digest(inference)
+        known = claim(folder, provenance_of(task, self.model))
+        settings = known.digest(inference)
         drawn_from = digest_of([settings, list(asked), _shots_of(retriever)])
         self._journal = Journal(predictions, drawn_from, len(self._samples), inference)
         if isinstance(notes := getattr(getattr(self.model, 'chats', None), 'notes', None), ServerNotes):
@@ -82,8 +86,9 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
             size, earlier = len(self._samples), self._journal.states()
             unusual = UnusualSamples(predictions.stem, size, self._most_failed, earlier)
-            self._answered = Answered(getattr(self.model, 'generations', None), unusual.add)
-            with _any_response_written(self._answered.of_row):
+            self._asked = _AskedRows(rows, reader.output_column, _replicas(task, self._samples))
+            self._kept = kept_samples(self, task, known, predictions)
+            with self._asking(unusual.add), _any_response_written(self._said_of):
                 result = super().inference(
                     retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
                 )
@@ -91,6 +96,28 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         notes_beside(predictions).unlink(missing_ok=True)
         return result
+
+    @contextmanager
+    def _asking(self, seen: Callable[[Sequence[Generation], str], object]) -> Iterator[None]:
+        """Have something stand in the place of the model that asks it for what is not kept."""
+        model = self.model
+        if self._kept is None:
+            self._answered = Answered(getattr(model, 'generations', None), seen)
+            yield
+            return
+        self.model = Stocked(model, self._kept, seen)
+        self._answered = Answered(self.model.generations)
+        try:
+            yield
+        finally:
+            self.model = model
+            self._kept.close()
+
+    def _said_of(self, row: int) -> dict[str, Any]:
+        """Return what a row of the resume file says beside its response."""
+        origin = None if self._kept is None else self._kept.origin_of(row)
+        told = {'generation': self._answered.of_row(row).as_json(), 'origin': origin}
+        return {name: value for name, value in told.items() if value}
 
     def _seal(
         self, predictions: Path, asked: Asked, settings: str, inference: Mapping[str, Any], draft: Path
@@ -104,26 +131,44 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             seed = None if seed_of is None else seed_of(sample)
             question = asked.texts[0][number] if asked.texts else ''
             mark = fingerprint(question, row.get('gold'), row.get('origin_prompt'), settings, sample, seed)
+            origin = row.pop('origin', None) or mapping(row.get('sample')).get('origin')
             row['sample'] = {**sample._asdict(), 'seed': seed, 'settings': settings, 'fingerprint': mark}
+            row['sample'] |= {'origin': origin} if origin else {}
         replace_file(draft, json_text(rows, indent=4).encode(), draft.with_name(f'{draft.name}.whole'))
         write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
     def get_dataloader(self, datalist: Sequence[Any], batch_size: int | None) -> Any:
         """Return batches of the rows still to do, which are the last ones of the shard."""
-        batches = super().get_dataloader(datalist, batch_size)
-        seeds, notes = getattr(self.model, 'seeds', None), getattr(self.model, 'notes', None)
-
-        def announce(samples: Sequence[Sample]) -> None:
-            self._journal.check()
-            self._answered.begin(len(samples))
-            if seeds is not None:
-                seeds.announce(samples)
-            if isinstance(notes, NotesOfBatch):
-                notes.announce(samples, self._journal.predictions, self._journal.check)
-
         done = len(self._samples) - len(datalist)
         self._answered.skip(done)
-        return _Announced(batches, self._samples[done:], announce)
+        if self._kept is None:
+            batches = super().get_dataloader(datalist, batch_size)
+        else:
+            self._kept.look(self._rows_from(done, datalist), done, self._asked.replicas)
+            batches = self._kept.batches(datalist, batch_size or 1)
+        return _Announced(batches, done, self._announce)
+
+    def _announce(self, first: int, count: int) -> None:
+        """Say whose prompts come next: those of the next batch that are not kept."""
+        self._journal.check()
+        self._answered.begin(count)
+        samples = self._samples[first : first + count]
+        if self._kept is not None:
+            samples = self._kept.begin(first, count)
+        seeds, notes = getattr(self.model, 'seeds', None), getattr(self.model, 'notes', None)
+        if samples and seeds is not None:
+            seeds.announce(samples)
+        if samples and isinstance(notes, NotesOfBatch):
+            notes.announce(samples, self._journal.predictions, self._journal.check)
+
+    def _rows_from(self, done: int, datalist: Sequence[Any]) -> list[Row]:
+        rows, column, _ = self._asked
+        entries = [item[0] if column else item for item in datalist]
+        prompts = self.model.parse_template(entries, mode='gen')
+        named = next((name for name in QUESTION_COLUMNS if name in rows.column_names), None)
+        questions = rows[named][done:] if named else entries
+        references = [item[1] for item in datalist] if column else [None] * len(entries)
+        return list(map(Row, self._samples[done:], prompts, questions, references))
 
 
 class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
@@ -133,19 +178,19 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
     again; and when it resumes it takes U+2028 and others for line breaks, and generates everything anew.
 
     Args:
-        generation_of: gives what the engine said of the response in a row that was just generated.
+        said_of: gives the fields that a row which was just generated has beside its response.
     """
 
-    def __init__(self, generation_of: Callable[[int], Generation] = lambda row: Generation()) -> None:
+    def __init__(self, said_of: Callable[[int], Mapping[str, Any]] = lambda row: {}) -> None:
         super().__init__()
-        self._generation_of = generation_of
+        self._said_of = said_of
 
     def save_results(self, origin_prompt: Any, prediction: Any, idx: int, *args: Any, **kwargs: Any) -> None:
-        """Keep a row; what its engine said goes into a field of its own, `generation`."""
+        """Keep a row; what its engine said, and who drew it, goes into fields of its own."""
         super().save_results(origin_prompt, prediction, idx, *args, **kwargs)
-        told = self._generation_of(idx).as_json()
-        if told and isinstance(prediction, str):
-            self.results_dict[str(idx)]['generation'] = told
+        told = self._said_of(idx)
+        if isinstance(prediction, str):
+            self.results_dict[str(idx)].update(told)
 
     def write_to_jsonl(self, save_dir: str, filename: str) -> None:
         """Add the rows that are new; their JSON has no character that ends a line."""
@@ -163,31 +208,37 @@ class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
 
 
 @contextmanager
-def _any_response_written(generation_of: Callable[[int], Generation]) -> Iterator[None]:
+def _any_response_written(said_of: Callable[[int], Mapping[str, Any]]) -> Iterator[None]:
     """Replace the handler that `GenInferencer.inference` makes by its name, as nothing else can."""
     own = icl_gen_inferencer.GenInferencerOutputHandler
-    icl_gen_inferencer.GenInferencerOutputHandler = partial(ResponseFiles, generation_of)
+    icl_gen_inferencer.GenInferencerOutputHandler = partial(ResponseFiles, said_of)
     try:
         yield
     finally:
         icl_gen_inferencer.GenInferencerOutputHandler = own
 
 
-class _Announced:
-    """A dataloader that announces the samples of each batch just before handing it out."""
+class _AskedRows(NamedTuple):
+    """The rows of a shard, its column of references, and how many replicas its questions have in all."""
 
-    def __init__(
-        self, batches: Any, samples: Sequence[Sample], announce: Callable[[Sequence[Sample]], None]
-    ) -> None:
-        self._batches, self._samples, self._announce = batches, samples, announce
+    rows: Any
+    column: str | None
+    replicas: int
+
+
+class _Announced:
+    """A dataloader that announces the rows of each batch, by (first, count), just before handing it out."""
+
+    def __init__(self, batches: Any, first: int, announce: Callable[[int, int], None]) -> None:
+        self._batches, self._first, self._announce = batches, first, announce
 
     def __len__(self) -> int:
         return len(self._batches)
 
     def __iter__(self) -> Iterator[Any]:
-        start = 0
+        start = self._first
         for batch in self._batches:
-            self._announce(self._samples[start : start + len(batch)])
+            self._announce(start, len(batch))
             start += len(batch)
             yield batch
 
@@ -215,6 +266,12 @@ def _compare(
         lambda at: f'{predictions.stem}, row {numbers[at]}',
         way_out='start anew, without -r or in another work directory',
     )
+
+
+def _replicas(task: Task | None, samples: Sequence[Sample]) -> int:
+    """Return n, as the config says it: a shard may have some of the replicas."""
+    told = None if task is None else task.dataset.get('n')
+    return max([told if isinstance(told, int) else 1, *(sample.replica + 1 for sample in samples)])
 
 
 def _shots_of(retriever: Any) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from ..errors import InputError, MissingExtraError
 from ..judges.store import STORE_VARIABLE
+from ..sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from .config_file import stores_in, texts_in
 from .work_dir import DIRECTORY, SIZES
 
@@ -30,7 +31,10 @@ REFUSED = {
 }
 """Options of OpenCompass that cannot be passed on, and why."""
 
-PATH_VARIABLES = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE')
+PATH_VARIABLES = (
+    *(STORE_VARIABLE, SAMPLES_VARIABLE),
+    *('COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE'),
+)
 """Environment variables with one path, relative to where the user is."""
 
 _OWN = frozenset({'tmp', '.cache'})

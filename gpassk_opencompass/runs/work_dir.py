@@ -40,7 +40,7 @@ SIZES = '.cache/dataset_size.json'
 
 LOG_BYTES = 64 * 1024
 
-_STARTS = 'starts.jsonl'
+STARTS = 'starts.jsonl'
 _TIME_NAME = re.compile(r'\d{8}_\d{6}')
 
 
@@ -107,7 +107,7 @@ class Starts:
 
     def __init__(self, work_dir: Path) -> None:
         self._work_dir = work_dir
-        self._path = work_dir / NOTES / _STARTS
+        self._path = work_dir / NOTES / STARTS
         self._starts = _read_starts(self._path)
 
     @property

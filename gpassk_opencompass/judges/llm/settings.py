@@ -14,8 +14,8 @@ from yarl import URL
 from ...chat.routes import endpoints
 from ...errors import InputError
 from ...keys import read_key
+from ...line_files import store_folder
 from ..prompts import Prompts, check_choice
-from ..store import store_folder
 
 MAX_TOKENS = 8192
 """The greatest length of a reply, unless set otherwise."""

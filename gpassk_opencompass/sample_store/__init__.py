@@ -1,0 +1,1 @@
+"""Samples that were drawn once, kept by content, so that a config draws only what is missing."""

@@ -1,0 +1,105 @@
+"""Which of the samples that are kept a run may take, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import IncompleteError, InputError
+from .identity import Origin
+
+REUSE_VARIABLE = 'GPASSK_REUSE'
+"""Environment variable that says which samples of other runs are taken, one of `REUSE`."""
+
+SAME, MIX, NONE = 'same', 'mix', 'none'
+REUSE = (SAME, MIX, NONE)
+"""Take samples of other runs if they are those that would be drawn now; take all; draw all anew."""
+
+SEEDED, WHOLE, MIXED = 'seeded', 'whole', 'mixed'
+
+TAKEN_AS = {
+    SEEDED: 'same engine, a seed each: they are those that would have been drawn',
+    WHOLE: 'all of one run, as it drew them',
+    MIXED: 'of several runs, as --reuse mix says: another engine or none that promises a sample twice',
+}
+"""How a sample was taken, as its row says → what the record says."""
+
+
+class Held(NamedTuple):
+    """What a store has of the samples that a run looks at."""
+
+    samples: Sequence[Collection[str]]
+    """Of each of them the ids of the origins that have it; the n replicas of all its questions."""
+    own: str
+    """The id of the run itself: what it has drawn already."""
+    alike: Collection[str]
+    """Ids of the origins that drew with the same version of the engine."""
+    promised: str
+    """'' if the engine draws the same sample again, with the same version; else why not."""
+    origins: Mapping[str, Origin]
+
+
+class Choice(NamedTuple):
+    """Whose samples are taken: those of the first origin that has one."""
+
+    origins: Sequence[str]
+    """Ids, the most wanted first."""
+    taken_as: Mapping[str, str]
+    """Of each of them a key of `TAKEN_AS`; '' for the run itself."""
+
+
+def check_reuse(value: str | None) -> str:
+    """Return which samples are taken, 'same' where nothing is said.
+
+    Raises:
+        InputError: it is none of `REUSE`.
+    """
+    if value and value not in REUSE:
+        raise InputError(f'{REUSE_VARIABLE} = {value!r}: expected one of {", ".join(REUSE)}')
+    return value or SAME
+
+
+def choose(held: Held, reuse: str, what: str) -> Choice:
+    """Say whose samples a run takes.
+
+    What the run has drawn itself it always takes: a task that was killed draws nothing twice. With 'same' it
+    takes what the engine would draw again; where the engine cannot promise that, all or nothing of one run.
+
+    Args:
+        reuse: one of `REUSE`.
+        what: the samples are of, for the message.
+
+    Raises:
+        IncompleteError: there are samples that could be taken, and might be other ones than would be drawn
+            now: the user shall say.
+    """
+    counts = Counter(origin for sample in held.samples for origin in sample)
+    others = sorted((one for one in counts if one != held.own), key=lambda one: (-counts[one], one))
+    alike = [one for one in others if one in held.alike and not held.promised]
+    chosen = [held.own]
+    if reuse == MIX:
+        chosen += [*alike, *(one for one in others if one not in alike)]
+    elif reuse == SAME:
+        chosen += alike
+        if others and not any(counts[one] for one in chosen):
+            chosen += [_whole(held, counts, others, what)]
+    how = MIXED if reuse == MIX else WHOLE
+    taken_as = {one: SEEDED if one in alike else how for one in chosen}
+    return Choice(chosen, {**taken_as, held.own: ''})
+
+
+def _whole(held: Held, counts: Mapping[str, int], others: Sequence[str], what: str) -> str:
+    """Return the origin that has all; see `choose`."""
+    if counts[others[0]] == len(held.samples):
+        return others[0]
+    shown = [f'{counts[one]} of {held.origins[one].run} ({held.origins[one].since})' for one in others[:3]]
+    more = f', and of {len(others) - 3} more' if len(others) > 3 else ''
+    some = sum(map(bool, held.samples))
+    why = held.promised or 'they were drawn with another version of the engine'
+    raise IncompleteError(
+        f'{what}: other runs have drawn {some} of its {len(held.samples)} samples: {"; ".join(shown)}{more}. '
+        f'They are kept, and may not be those that would be drawn now: {why}. Say what shall be: take them '
+        f'and draw the rest, which the result will say (gpassk run … --reuse mix, or {REUSE_VARIABLE}=mix), '
+        f'or draw all anew (--reuse none, or {REUSE_VARIABLE}=none). A run that broke off goes on with -r'
+    )
