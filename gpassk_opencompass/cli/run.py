@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -16,6 +17,7 @@ from ..runs.driver import Driver, Job, step_of
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
+from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
 from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
@@ -33,19 +35,21 @@ class RunRequest:
     jobs: int
     slurm: str | None
     passed_on: Sequence[str]
+    reuse: str | None = None
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
         words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
         words += ['--slurm', self.slurm] if self.slurm else []
+        words += ['--reuse', self.reuse] if self.reuse else []
         words += ['--', *self.passed_on] if self.passed_on else []
         return shlex.join(words)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--jobs N] [--slurm PARTITION] [-- OPTIONS]'
+    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--jobs N] [--reuse HOW] [--slurm PARTITION] [-- OPTIONS]'
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
         'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
@@ -70,6 +74,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
         'own, so more than 1 is for clusters and APIs (default: 1)',
     )
+    parser.add_argument(
+        '--reuse',
+        choices=REUSE,
+        help='samples that earlier runs drew with the same settings: take those that would be drawn again '
+        '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
+    )
     parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
 
 
@@ -81,7 +91,11 @@ def run(arguments: Namespace) -> int:
         jobs=arguments.jobs,
         slurm=arguments.slurm,
         passed_on=arguments.rest,
+        reuse=arguments.reuse,
     )
+    if request.reuse:
+        os.environ[REUSE_VARIABLE] = request.reuse
+    check_reuse(os.environ.get(REUSE_VARIABLE))
     options = read_options(request.passed_on, request.slurm)
     plan = planned_runs(request.configs)
     _print_left_out(plan)

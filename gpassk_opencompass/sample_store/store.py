@@ -114,6 +114,7 @@ class SampleStore:
         fresh = self._writer
         self._writer = own_writer(self._writer, self.folder, '.jsonl', WHAT)
         if fresh is not self._writer:
+            self._writer.lock()
             try:
                 write_identity(self.folder, self.identity)
             except OSError as error:
