@@ -49,7 +49,8 @@ class RunRequest:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--jobs N] [--reuse HOW] [--slurm PARTITION] [-- OPTIONS]'
+    options = '[-w OUTPUTS] [--jobs N] [--reuse HOW] [--slurm PARTITION]'
+    parser.usage = f'{parser.prog} CONFIG [CONFIG …] {options} [-- OPTIONS]'
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
         'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
