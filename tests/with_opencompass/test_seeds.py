@@ -105,7 +105,11 @@ def test_the_loader_announces_each_batch_before_it_comes() -> None:
     """Batches of 4, 4 and 2 of ten samples, in step with their announcements."""
     samples = [Sample('q', r) for r in range(10)]
     batch = seeds.SeedsOfBatch(7)
-    loader = inferencer._Announced([[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]], samples, batch.announce)
+    loader = inferencer._Announced(
+        [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]],
+        0,
+        lambda first, count: batch.announce(samples[first : first + count]),
+    )
     assert len(loader) == 3
     taken = [batch.take(len(rows)) for rows in loader]
     assert [seed for part in taken for seed in part] == [seeds.sample_seed(7, sample) for sample in samples]
