@@ -275,9 +275,9 @@ def test_a_refusal_says_how_many_whose_why_and_what_now() -> None:
     assert str(error.value) == (
         'bench: other runs have drawn 3 of its 4 samples: 2 of run a (2026-01-01); 1 of run b (2026-01-02); '
         '1 of run c (2026-01-03), and of 1 more. They are kept, and may not be those that would be drawn '
-        'now: it is a server. Say what shall be: take them and draw the rest, which the result will say (gpassk '
-        'run … --reuse mix, or GPASSK_REUSE=mix), or draw all anew (--reuse none, or GPASSK_REUSE=none). A '
-        'run that broke off goes on with -r'
+        'now: it is a server. Say what shall be: take them and draw the rest, which the result will say '
+        '(gpassk run … --reuse mix, or GPASSK_REUSE=mix), or draw all anew (--reuse none, or '
+        'GPASSK_REUSE=none). A run that broke off goes on with -r'
     )
 
 
