@@ -250,6 +250,8 @@ class Stocked:
 
         def draw(missing: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Generation]]:
             texts = self._model.generate_from_template(missing, *given, **options)
+            if len(texts) != len(missing):
+                raise RuntimeError(f'the model was asked {len(missing)} prompts and answered {len(texts)}')
             return texts, noted.take(len(texts)) or [Generation()] * len(texts)
 
         texts, told = self._kept.answer(templates, draw)

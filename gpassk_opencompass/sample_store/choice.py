@@ -21,7 +21,7 @@ SEEDED, WHOLE, MIXED = 'seeded', 'whole', 'mixed'
 TAKEN_AS = {
     SEEDED: 'same engine, a seed each: they are those that would have been drawn',
     WHOLE: 'all of one run, as it drew them',
-    MIXED: 'of several runs, as --reuse mix says: another engine or none that promises a sample twice',
+    MIXED: 'mixed, as --reuse mix says: nothing promises that they are those that would have been drawn',
 }
 """How a sample was taken, as its row says → what the record says."""
 
