@@ -35,6 +35,18 @@ def _self_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope='session', autouse=True)
+def _samples() -> Iterator[None]:
+    """Each run draws all of its samples: what is compared with a run beside it shall not be a copy of that.
+
+    The tests of kept samples say otherwise.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('GPASSK_REUSE', 'none')
+        patch.delenv('GPASSK_SAMPLES', raising=False)
+        yield
+
+
 @pytest.fixture(scope='session')
 def forks() -> Iterator[Forks]:
     """One process for all tests: its imports take most of the time."""

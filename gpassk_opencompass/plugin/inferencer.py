@@ -43,8 +43,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
     goes on, and the predictions appear in one step (see `Journal`).
 
-    Samples that an earlier run drew with the same settings are taken from the store of samples, and those that
-    are drawn are put there (see `kept`): the model is asked for what is missing.
+    Samples that an earlier run drew with the same settings are taken from the store of samples, and those
+    that are drawn are put there (see `kept`): the model is asked for what is missing.
 
     Args:
         most_failed: the share of the samples of a shard that may be no usual response, see

@@ -67,6 +67,7 @@ class KeptSamples:
         self._rows: Sequence[Row] = ()
         self._keys: list[str] = []
         self._choice = Choice((), {})
+        self._told: dict[str, dict[str, Any]] = {}
         self._first = 0
         self._batch: dict[int, Kept | None] = {}
         self._failed: IncompleteError | None = None
@@ -93,6 +94,7 @@ class KeptSamples:
             store.origins,
         )
         self._choice = choose(held, self._reuse, self._name)
+        self._told = {one: self._origin_told(one, how) for one, how in self._choice.taken_as.items() if how}
         store.touch()
         self._tell()
 
@@ -125,12 +127,7 @@ class KeptSamples:
     def origin_of(self, row: int) -> dict[str, Any] | None:
         """Return what a row of the batch says of the run that drew it; None for this run."""
         kept = self._batch.get(row)
-        if kept is None or not (taken_as := self._choice.taken_as[kept.origin]):
-            return None
-        told = {**self._store.origins[kept.origin]._asdict(), 'taken_as': taken_as}
-        if self._store.folder_of(kept.origin) != self._store.folder:
-            told['versions'] = dict(self._store.versions_of(kept.origin))
-        return told
+        return None if kept is None else self._told.get(kept.origin)
 
     def answer(
         self,
@@ -164,6 +161,12 @@ class KeptSamples:
             self._failed = error
         if self._failed is not None:
             get_logger().warning(f'{self._name}: {self._failed}')
+
+    def _origin_told(self, origin: str, taken_as: str) -> dict[str, Any]:
+        told = {**self._store.origins[origin]._asdict(), 'taken_as': taken_as}
+        if self._store.folder_of(origin) != self._store.folder:
+            told['versions'] = dict(self._store.versions_of(origin))
+        return told
 
     def _kept(self, number: int) -> Kept | None:
         place = self._place_of(key := self._keys[number])
