@@ -56,10 +56,11 @@ def test_a_relative_path_that_cannot_be_linked_is_refused(
 
 
 def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The verdict store of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
+    """The stores of a team, the cache of the hub, Python's path; ~ is the home, as in a shell."""
     monkeypatch.setenv('HOME', '/home/me')
     given = {
         'GPASSK_VERDICTS': 'v',
+        'GPASSK_SAMPLES': 's',
         'HF_HOME': '/hub',
         'PYTHONPATH': 'a:/b',
         'OTHER': 'x',
@@ -67,6 +68,7 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
     }
     assert environment(tmp_path, given) == {
         'GPASSK_VERDICTS': f'{tmp_path}/v',
+        'GPASSK_SAMPLES': f'{tmp_path}/s',
         'HF_HOME': '/hub',
         'PYTHONPATH': f'{tmp_path}/a:/b',
         'OTHER': 'x',

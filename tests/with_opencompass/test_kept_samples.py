@@ -303,3 +303,29 @@ def test_other_inferencers_keep_nothing(lab: Lab) -> None:
         model = {**seeded(), 'type': 'scripted.ScriptedModel', 'texts': ['7']}
         assert lab.run(name, model, infer_cfg=infer) is not None
     assert lab.files == []
+
+
+def test_gpassk_run_says_what_is_taken(lab: Lab) -> None:
+    """The table names why nothing was drawn; with --reuse the same line goes on, and the store is no run."""
+    lab.run('first', HOSTED)
+    config = write_config(
+        lab.root / 'more.py', HOSTED, dataset_config(lab.root / 'data', k=2, n=6, abbr='six')
+    )
+    trace = lab.root / 'more.trace'
+    told = {TRACE: str(trace), 'GPASSK_REUSE': ''}
+
+    def gpassk(*line: str | Path) -> tuple[int, str]:
+        said = lab.root / 'said'
+        before = len(said.read_text())
+        copy = lab.forks.start('gpassk', *line, folder=lab.root, variables=told)
+        return copy.wait(), said.read_text()[before:]
+
+    code, said = gpassk('run', config, '-w', 'out')
+    assert code == 1
+    assert 'other runs have drawn 32 of its 48 samples' in said
+    assert asked(trace).total() == 0
+    assert gpassk('run', config, '-w', 'out', '--reuse', 'mix')[0] == 0
+    assert asked(trace).total() == 16
+    code, said = gpassk('check', 'out')
+    assert '2 runs: 2 complete' in said
+    assert '.gpassk' not in said
