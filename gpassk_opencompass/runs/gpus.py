@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import InputError
+from .command import Options
+
+ELSEWHERE = ('--slurm', '--dlc')
+"""Options of OpenCompass with which its tasks run on other machines."""
 
 VISIBLE = 'CUDA_VISIBLE_DEVICES'
 
@@ -39,6 +43,21 @@ class Gpu(NamedTuple):
     def is_part(self) -> bool:
         """Whether it is a MIG device: CUDA shows one of them to a process, so no model takes two."""
         return self.id.startswith('MIG-')
+
+
+def gpus_for(options: Options, asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu, ...]:
+    """Return the GPUs to use for commands with these options; none where a cluster has them.
+
+    Raises:
+        InputError: see `usable_gpus`; or GPUs of this machine were asked for where a cluster has them.
+    """
+    if elsewhere := [option for option in ELSEWHERE if option in options.passed]:
+        if asked is not None:
+            raise InputError(
+                f'--gpus {asked} with {elsewhere[0]}: it names GPUs of this machine, a cluster gives its own'
+            )
+        return ()
+    return usable_gpus(asked, environment)
 
 
 def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu, ...]:
