@@ -238,6 +238,7 @@ ROOMS = {
         'metrics',
         'naming',
         'plugin',
+        'prefork',
         'question_sets',
         'questions',
         'responses',
@@ -276,6 +277,7 @@ ROOMS = {
         'scoring',
     },
     'runs': {'errors', 'files', 'judges', 'naming', 'results', 'runs', 'sweep', 'times'},
+    'prefork': {'errors', 'prefork', 'runs'},
     'demo': {'demo', 'errors', 'questions'},
     'cli': {
         'agreement',
@@ -292,6 +294,7 @@ ROOMS = {
         'judges',
         'metrics',
         'naming',
+        'prefork',
         'questions',
         'results',
         'report',
