@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..runs.command import read_options
+from ..prefork import Pool
+from ..runs.command import environment, read_options
 from ..runs.driver import Driver, Job, step_of
 from ..runs.gpus import gpus_for
 from ..runs.plan import Plan, Planned, planned_runs
@@ -99,8 +100,8 @@ def run(arguments: Namespace) -> int:
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
-    with Stop() as stop:
-        driver = Driver(request.outputs, options, screen, stop, gpus)
+    with Stop() as stop, Pool(environment(Path.cwd(), os.environ)) as pool:
+        driver = Driver(request.outputs, options, screen, stop, gpus, pool)
         findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
     if stop:
