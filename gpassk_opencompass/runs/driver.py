@@ -28,6 +28,9 @@ from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
 
 POLL = 0.2
 
+LOOK = 1.0
+"""Seconds between two looks at what commands are doing."""
+
 SESSION = 'GPASSK_SESSION'
 """Environment variable of a command: the runs with which it shares a loaded model."""
 
@@ -110,9 +113,13 @@ class Driver:
     ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
-        self._environment = environment(self._here, os.environ)
+        outer = (SESSION, GPUS)  # of a command that has started this process
+        self._environment = environment(
+            self._here, {name: value for name, value in os.environ.items() if name not in outer}
+        )
         self._options, self._watcher, self._stop = options, watcher, stop
         self._gpus, self._commands = gpus, commands or Plain()
+        self._looked = 0.0
 
     def drive(self, runs: Sequence[Planned], jobs: int | None = None) -> list[Finding]:
         """Run what is not complete.
@@ -131,7 +138,7 @@ class Driver:
             while working or (turns and not self._stop):
                 self._begin_all(turns, working, found)
                 self._watcher.working(working)
-                if working:
+                if working or turns:
                     self._stop.wait(POLL)
                 if self._stop:
                     end_groups([job.process for job in working], lambda: self._stop.count > 1)
@@ -139,12 +146,18 @@ class Driver:
                     working.remove(job)
                     found[job.run.name] = self._end(job)
                     turns.ended(job.turn)
-                for job in working:
-                    if job.turn.slots and is_judging(job.work_dir, job.started):
-                        turns.sampled(job.turn)
+                for job in self._judging(working):
+                    turns.sampled(job.turn)
         finally:
             end_groups([job.process for job in working], lambda: self._stop.count > 1)
         return [found[run.name] for run in runs if run.name in found]
+
+    def _judging(self, working: Sequence[Job]) -> list[Job]:
+        """Return the commands that have left their GPUs, as a look at their logs tells once a second."""
+        if time.monotonic() - self._looked < LOOK:
+            return []
+        self._looked = time.monotonic()
+        return [job for job in working if job.turn.slots and is_judging(job.work_dir, job.started)]
 
     def is_done(self, finding: Finding) -> bool:
         """Whether nothing is left to do in the mode that was asked for."""

@@ -88,7 +88,7 @@ class Turns:
         started += self._on_gpus()
         self._working += started
         self._sampling += started
-        self._held += [turn.session for turn in started if turn.session not in self._held]
+        self._held = list(dict.fromkeys([*self._held, *(turn.session for turn in started)]))
         return started
 
     def sampled(self, turn: Turn) -> None:

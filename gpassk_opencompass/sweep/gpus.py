@@ -38,8 +38,8 @@ def run_cfg(llm: Llm) -> dict[str, Any]:
 
 
 def _stages(llm: Llm) -> int:
-    """Return over how many GPUs vLLM divides the layers of a model, beside tp."""
-    given = llm.options.get('model_kwargs', {}).get(PIPELINE, 1)
+    """Return over how many GPUs the layers of a model are divided, beside tp."""
+    given = llm.options.get('model_kwargs', {}).get(PIPELINE, llm.options.get('pp', 1))
     return int(POSITIVE.read(given, f'{llm.path}: model_kwargs[{PIPELINE!r}]'))
 
 
