@@ -169,7 +169,8 @@ def _plainly(words: list[str], environment: dict[str, str]) -> NoReturn:
 
 def _end(code: int) -> NoReturn:
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with suppress(OSError):  # of SIGKILL nothing can be changed
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
 

@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..runs.command import check_unquoted
 from ..runs.processes import GRACE
 from . import client
+from .preload import MODULES
 from .tasks import SESSION
 
 STARTS = 3
@@ -41,16 +42,19 @@ class Pool:
         environment: that of the commands; they may differ in what is read after an import, such as
             GPASSK_SESSION, CUDA_VISIBLE_DEVICES and GPASSK_GPUS.
         log: a file that gets a line of JSON for each copy and each load, for who counts them.
+        modules: what the process imports.
 
     >>> with Pool({}) as pool:
     ...     pool.command(['/elsewhere/bin/opencompass', 'run.py', '-w', 'out'])
     ['/elsewhere/bin/opencompass', 'run.py', '-w', 'out']
     """
 
-    def __init__(self, environment: Mapping[str, str], log: Path | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], log: Path | None = None, modules: Sequence[str] = MODULES
+    ) -> None:
         own = (SESSION, client.GPUS)
         self._environment = {name: value for name, value in environment.items() if name not in own}
-        self._log = log
+        self._log, self._modules = log, modules
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
         self._owner: int | None = None
@@ -130,11 +134,11 @@ class Pool:
             listener.bind(self._address)
             listener.listen(512)
             handed = (listener.fileno(), given)
-            module = f'{__package__}.server'
+            line = [sys.executable, '-m', f'{__package__}.server', *map(str, handed), ','.join(self._modules)]
             log = [] if self._log is None else [str(self._log.resolve())]
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, '-m', module, *map(str, handed), *log],
+                    [*line, *log],
                     cwd=self._folder,
                     env=self._environment,
                     stdin=subprocess.DEVNULL,

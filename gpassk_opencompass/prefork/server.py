@@ -1,7 +1,8 @@
 """The process that has OpenCompass imported, of which commands and tasks are copies.
 
-As a program: `python -m gpassk_opencompass.prefork.server LISTENER OWNER [LOG]`, with the file numbers of a
-socket that listens and of a pipe that ends with the owner, and a file that gets a line of JSON an event.
+As a program: `python -m gpassk_opencompass.prefork.server LISTENER OWNER MODULES [LOG]`, with the file
+numbers of a socket that listens and of a pipe that ends with the owner, what to import, with commas between,
+and a file that gets a line of JSON an event.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -60,8 +62,6 @@ class Server:
         self._watch(self._woken, lambda: os.read(self._woken, 4096))
         self._watch(owner, self._close)
         self._watch(listener, self._accept)
-        for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
@@ -107,7 +107,7 @@ class Server:
             self._take(connection, Order.of(received[0]), received[1])
 
     def _take(self, connection: socket.socket, order: Order, fds: list[int]) -> None:
-        found = script_of(order.words, order.environment)
+        found = script_of(order.words, order.folder, order.environment)
         held = None
         why = 'not one script'
         if found is not None:
@@ -361,11 +361,14 @@ def client_words(address: str) -> str:
 
 def main() -> None:
     """Import, then serve."""
-    listener, owner, *log = sys.argv[1:]
-    imported = preload()
+    handed, owner, modules, *log = sys.argv[1:]
+    imported = preload(filter(None, modules.split(',')))
     freeze()
     with (Path(log[0]) if log else Path(os.devnull)).open('a', encoding='utf-8') as file:
-        Server(socket.socket(fileno=int(listener)), int(owner), imported, file if log else None).serve()
+        listener = socket.socket(fileno=int(handed))
+        folder = os.path.dirname(listener.getsockname())
+        Server(listener, int(owner), imported, file if log else None).serve()
+        shutil.rmtree(folder, ignore_errors=True)  # the owner may be dead
 
 
 if __name__ == '__main__':

@@ -33,9 +33,9 @@ class Held(NamedTuple):
 
 
 def script_of(
-    words: Sequence[str], environment: Mapping[str, str]
+    words: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]] | None:
-    """Return the script and arguments that `python WORDS` runs, and the environment that it runs in.
+    """Return the script and arguments that `python WORDS` runs in a folder, and the environment for it.
 
     Launched by `torch.distributed.run` in one process, it is told so as that tells it.
 
@@ -51,7 +51,7 @@ def script_of(
         zeros = ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'ROLE_RANK', 'TORCHELASTIC_RESTART_COUNT')
         variables |= {**dict.fromkeys(ones, '1'), **dict.fromkeys(zeros, '0'), 'ROLE_NAME': 'default'}
         variables |= {'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port, 'TORCHELASTIC_RUN_ID': 'none'}
-    if not words or words[0].startswith('-') or not os.path.isfile(words[0]):
+    if not words or words[0].startswith('-') or not Path(folder, words[0]).is_file():
         return None
     return words, variables
 
