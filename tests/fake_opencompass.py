@@ -21,7 +21,10 @@ import pytest
 
 FOLDER = 'FAKE_OPENCOMPASS'
 QUESTIONS = 8
-GPU_VARIABLES = ('CUDA_VISIBLE_DEVICES', 'GPASSK_GPUS', 'GPASSK_SESSION', 'CUDA_DEVICE_ORDER')
+GPU_VARIABLES = (
+    *('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER'),
+    *('GPASSK_GPUS', 'GPASSK_GPU_MEMORY', 'GPASSK_SESSION'),
+)
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:

@@ -522,6 +522,27 @@ def test_release_returns_when_the_processes_are_gone(models: Models) -> None:
     assert models.said('a')['pid'] != mine
 
 
+def test_a_copy_is_released_by_its_gpus(models: Models) -> None:
+    """The other one of the session stays."""
+    first, other = (models.said(gpu, CUDA_VISIBLE_DEVICES=gpu)['pid'] for gpu in ('GPU-a', 'GPU-b'))
+    models.pool.release('s', ['GPU-a'])
+    assert not is_alive(first)
+    assert is_alive(other)
+    models.pool.release('s')
+    assert not is_alive(other)
+
+
+def test_models_that_share_a_gpu_stay_on_it_together(models: Models) -> None:
+    """Each takes a part of it; one that needs all of it makes the idle ones go."""
+    part = {'CUDA_VISIBLE_DEVICES': 'GPU-a', 'GPASSK_GPU_MEMORY': '20'}
+    first = models.said('a', session='s', **part)['pid']
+    second = models.said('b', session='t', **part)['pid']
+    assert (is_alive(first), is_alive(second)) == (True, True)
+    assert models.said('c', session='s', **part)['pid'] == first
+    whole = models.said('d', session='u', CUDA_VISIBLE_DEVICES='GPU-a')['pid']
+    assert (is_alive(first), is_alive(second), is_alive(whole)) == (False, False, True)
+
+
 def test_a_task_that_fails_ends_its_process_and_no_other(models: Models) -> None:
     """The next one loads anew; the exit code and the traceback are the usual ones."""
     first, other = models.said('a')['pid'], models.said('b', session='t')['pid']

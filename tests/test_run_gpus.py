@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,7 @@ def test_parts_of_a_gpu_are_shared(two: Path) -> None:
         write_model(two, f'org/{name}', name, behaviour='meet', run_cfg={'num_gpus': 1, 'gpu_memory': 30.0})
     assert run('--gpus', '0') == 0
     assert gpus_of(two) == {'a': '0', 'b': '0'}
+    assert {call['gpus']['GPASSK_GPU_MEMORY'] for call in calls(two)} == {'30'}
 
 
 def test_the_next_run_samples_while_answers_are_judged(two: Path) -> None:
@@ -220,7 +221,7 @@ class Recorded:
         self.asked.append(f'start {Path(line[1]).stem}')
         return ['env', *line]
 
-    def release(self, session: str) -> None:
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
         self.asked.append(f'release {session}')
 
 

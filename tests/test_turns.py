@@ -18,8 +18,11 @@ from gpassk_opencompass.runs.work_dir import Wanted
 ONE = [Gpu('0', 80.0, '0')]
 
 
-def task(folder: Path, name: str, path: str = 'org/a', gpus: int = 1, **finding: Any) -> Task:
-    config = write(folder / f'{name}.py', config_text(name, path=path, run_cfg={'num_gpus': gpus}))
+def task(
+    folder: Path, name: str, path: str = 'org/a', gpus: int = 1, max_out_len: int = 9, **finding: Any
+) -> Task:
+    text = config_text(name, path=path, run_cfg={'num_gpus': gpus}, max_out_len=max_out_len)
+    config = write(folder / f'{name}.py', text)
     return Task(planned_runs([config]).runs[0], Finding(name, State.MISSING, **finding), None)
 
 
@@ -48,9 +51,26 @@ def test_the_last_one_leaves_its_gpu_when_it_is_sampled(tmp_path: Path) -> None:
     assert turns.done_with() == []
     turns.sampled(first)
     assert names(turns.next()) == ['b']
-    assert turns.done_with() == ['a']
+    assert turns.done_with() == [('a', ())]
     turns.ended(first)
     assert turns.done_with() == []
+
+
+def test_a_copy_that_nothing_is_left_for_is_given_back(tmp_path: Path) -> None:
+    """While the other copy still samples."""
+    gpus = [*ONE, Gpu('1', 80.0, '1')]
+    turns = Turns([task(tmp_path, name) for name in 'ab'], gpus, None)
+    assert names(turns.next()) == ['a']
+    assert turns.done_with() == []
+    long = [task(tmp_path, name, max_out_len=10**6) for name in 'ab']
+    turns = Turns(long, gpus, None)
+    first, second = turns.next()
+    turns.ended(second)
+    assert turns.next() == []
+    assert turns.done_with() == [('a', second.gpus)]
+    turns.ended(first)
+    turns.next()
+    assert turns.done_with() == [('a', ())]
 
 
 def test_a_judged_one_counts_as_a_job(tmp_path: Path) -> None:
@@ -86,7 +106,7 @@ def test_without_gpus_runs_of_a_model_follow_each_other(
     while started:
         turns.ended(started.pop(0))
         started += turns.next()
-        released += turns.done_with()
+        released += [session for session, _ in turns.done_with()]
     assert released == ['a', 'b']
 
 

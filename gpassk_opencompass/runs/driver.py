@@ -37,6 +37,9 @@ SESSION = 'GPASSK_SESSION'
 GPUS = 'GPASSK_GPUS'
 """Environment variable of a command: the ids of its GPUs; CUDA_VISIBLE_DEVICES has 0, 1, … for them."""
 
+PART = 'GPASSK_GPU_MEMORY'
+"""Environment variable of a command: GiB that its model takes of its GPU, which it shares with others."""
+
 ORDER = 'CUDA_DEVICE_ORDER'
 
 
@@ -75,8 +78,8 @@ class Commands(Protocol):
     def command(self, line: Sequence[str]) -> list[str]:
         """Return the words of a command that does the same; if they are others, GPUs have virtual numbers."""
 
-    def release(self, session: str) -> None:
-        """End what is kept for a session, so that its GPUs are free."""
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
+        """End what is kept for a session, or only that on some GPUs, so that these are free."""
 
 
 class Plain:
@@ -86,7 +89,7 @@ class Plain:
         """Return the same words."""
         return list(line)
 
-    def release(self, session: str) -> None:
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
         """Nothing is kept."""
 
 
@@ -113,7 +116,7 @@ class Driver:
     ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
-        outer = (SESSION, GPUS)  # of a command that has started this process
+        outer = (SESSION, GPUS, PART)  # of a command that has started this process
         self._environment = environment(
             self._here, {name: value for name, value in os.environ.items() if name not in outer}
         )
@@ -194,8 +197,8 @@ class Driver:
         more = True
         while more and not self._stop:
             started = turns.next()
-            for session in turns.done_with():
-                self._commands.release(session)
+            for session, gpus in turns.done_with():
+                self._commands.release(session, gpus)
             for turn in started:
                 if self._stop or not self._begin(turn, working, found):
                     turns.ended(turn)
@@ -290,6 +293,8 @@ class Driver:
         told = {SESSION: turn.session}
         if turn.gpus:
             told |= {GPUS: ','.join(turn.gpus), VISIBLE: ','.join(map(str, range(len(turn.gpus))))}
+            if turn.memory is not None:
+                told |= {PART: f'{turn.memory:g}'}
             if VISIBLE not in self._environment:  # then numbers are those of nvidia-smi
                 told |= {ORDER: self._environment.get(ORDER, 'PCI_BUS_ID')}
         return told

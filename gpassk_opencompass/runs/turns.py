@@ -32,11 +32,21 @@ class Turn:
     session: str
     slots: tuple[tuple[str, ...], ...] = ()
     """The GPUs of each slot that works on it; none: it needs no GPU."""
+    memory: float | None = None
+    """GiB of its GPU that it takes, where it shares it."""
 
     @property
     def gpus(self) -> tuple[str, ...]:
         """Return all its GPUs, those of a slot one after the other."""
         return tuple(gpu for slot in self.slots for gpu in slot)
+
+
+class Unneeded(NamedTuple):
+    """A model that nothing waits for any more."""
+
+    session: str
+    gpus: tuple[str, ...] = ()
+    """Of a copy, where others are still needed; none: all copies."""
 
 
 class Task(NamedTuple):
@@ -74,6 +84,7 @@ class Turns:
         self._sampling: list[Turn] = []
         self._working: list[Turn] = []
         self._held: list[str] = []
+        self._closed: list[Slot] = []
 
     def __bool__(self) -> bool:
         """Whether anything waits."""
@@ -104,13 +115,15 @@ class Turns:
         self.sampled(turn)
         self._free(turn.session)
 
-    def done_with(self) -> list[str]:
-        """Return the sessions whose models are not needed any more, each of them once."""
+    def done_with(self) -> list[Unneeded]:
+        """Return the models that are not needed any more, each of them once; their GPUs are given away."""
         needed = {turn.session for turn in self._sampling} | {turn.session for turn in self._plain}
         needed |= {session for session, queue in self._queues.items() if queue}
         done = [session for session in self._held if session not in needed]
+        copies = [Unneeded(slot.session, slot.gpus) for slot in self._closed if slot.session not in done]
         self._held = [session for session in self._held if session in needed]
-        return done
+        self._closed = []
+        return [*copies, *map(Unneeded, done)]
 
     def _need(self, session: Session) -> Need:
         """Return what a session needs; one whose models are not known takes all GPUs, as by hand."""
@@ -142,18 +155,20 @@ class Turns:
         ]
         step = next_step(demands, self._slots, self._gpus, left)
         self._slots = [slot for slot in self._slots if slot not in step.closed]
+        self._closed += step.closed
         turns = []
         for launch in step.launches:
             run, _ = self._queues[launch.session].pop(launch.run)
-            turns.append(Turn(run, launch.session, launch.slots))
+            need = self._needs[launch.session]
+            memory = need.memory if is_share(need) else None
+            turns.append(Turn(run, launch.session, launch.slots, memory))
             self._take(turns[-1])
         return turns
 
     def _take(self, turn: Turn) -> None:
-        keys, need = _keys(turn), self._needs[turn.session]
+        keys = _keys(turn)
         self._slots = [slot for slot in self._slots if (slot.session, *slot.gpus) not in keys]
-        memory = need.memory if is_share(need) else None
-        self._slots += [Slot(turn.session, gpus, busy=True, memory=memory) for gpus in turn.slots]
+        self._slots += [Slot(turn.session, gpus, busy=True, memory=turn.memory) for gpus in turn.slots]
         self._on_slots.update(keys)
 
     def _free(self, session: str) -> None:
