@@ -130,6 +130,27 @@ def test_a_run_begun_on_one_gpu_goes_on_as_one(two: Path) -> None:
     assert gpus_of(two) == {'long': '0'}
 
 
+def test_a_run_begun_by_hand_is_not_divided(two: Path) -> None:
+    """Nobody knows how many shards it was begun with, so it has those of the command: one."""
+    write_model(two, 'org/a', 'long', max_out_len=10**6)
+    config = (two / 'configs' / 'long.py').read_text()
+    write(two / 'out' / 'long' / '20260101_000000' / 'configs' / 'x.py', config)
+    assert run() == 0
+    [call] = calls(two)
+    assert '-r' in call['arguments']
+    assert call['gpus']['GPASSK_GPUS'] == '0'
+
+
+@pytest.mark.parametrize(
+    'asked', [{'num_gpus': -1}, {'num_gpus': '2'}, {'num_gpus': 1, 'gpu_memory': -3}, 'x']
+)
+def test_a_need_that_is_none_stops_nothing(two: Path, asked: Any) -> None:
+    """A config is anybody's; OpenCompass says what it does not take."""
+    write_model(two, 'org/a', 'a', 'b', run_cfg=asked)
+    assert run() == 0
+    assert sorted(called(two)) == ['a', 'b']
+
+
 def test_parts_of_a_gpu_are_shared(two: Path) -> None:
     """Two models of 30 GB at the same time on one of 80."""
     for name in ('a', 'b'):

@@ -179,10 +179,15 @@ class Driver:
                     _keep_entry(run, work_dir)
                 self._tell(found, finding)
             else:
-                made = Starts(work_dir).made(finding.time) if finding.resumable and finding.time else None
-                workers = self._options.workers if made is None else made.workers or 1
-                tasks.append(Task(run, finding, workers))
+                tasks.append(Task(run, finding, self._workers(finding)))
         return tasks
+
+    def _workers(self, finding: Finding) -> int | None:
+        """Return how many shards a run has; None: as many as its GPUs."""
+        if not finding.resumable or finding.time is None:
+            return self._options.workers
+        made = Starts(finding.work_dir).made(finding.time)
+        return (self._options.workers if made is None else made.workers) or 1
 
     def _refuse(self, turns: Turns, found: dict[str, Finding]) -> None:
         for task, why in turns.refused:

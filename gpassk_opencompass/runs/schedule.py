@@ -128,7 +128,7 @@ def next_step(
 
 def is_share(need: Need) -> bool:
     """Whether a model takes only a part of one GPU."""
-    return need.gpus == 1 and need.memory is not None
+    return need.gpus == 1 and need.memory is not None and need.memory > 0
 
 
 class _Queue:

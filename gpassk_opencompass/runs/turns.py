@@ -138,7 +138,7 @@ class Turns:
 
     def _add(self, session: str, task: Task) -> None:
         run, need = task.run, self._needs[session]
-        if not self._gpus or need.gpus == 0 or task.finding.sampled:
+        if not self._gpus or need.gpus < 1 or task.finding.sampled:
             self._plain.append(Turn(run, session))
         elif why := why_never(need, self._gpus):
             self.refused.append((task, why))
