@@ -6,17 +6,18 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from gpassk_opencompass.prefork import Pool
+from gpassk_opencompass.prefork import Pool, client
 from gpassk_opencompass.prefork.client import with_real_gpus
 from gpassk_opencompass.prefork.kept import kept
 from gpassk_opencompass.prefork.tasks import held_by, script_of
@@ -520,6 +521,19 @@ def test_release_returns_when_the_processes_are_gone(models: Models) -> None:
     assert models.loads() == [str(mine), str(other), f'closed {mine}']
     models.pool.release('unknown')
     assert models.said('a')['pid'] != mine
+
+
+def test_what_is_sent_whole_is_not_sent_again() -> None:
+    """A server that is done before its client goes on has gone: else the client would do it once more."""
+
+    class Quick:
+        def sendmsg(self, parts: list[bytes], rights: object) -> int:
+            return sum(map(len, parts))
+
+        def sendall(self, data: bytes) -> None:
+            raise BrokenPipeError
+
+    client.send(cast(socket.socket, Quick()), {'words': ['x']})
 
 
 def test_a_copy_is_released_by_its_gpus(models: Models) -> None:

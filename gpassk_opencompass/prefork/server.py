@@ -70,7 +70,7 @@ class Server:
         self._note('ready', touched=self._touched)
         while not self._closing or self._jobs or self._models:
             for key, _ in self._selector.select(POLL if self._is_restless() else None):
-                if key.fileobj in self._selector.get_map():  # not closed meanwhile
+                if key in self._selector.get_map().values():  # not closed meanwhile
                     key.data()
             self._reap()
             self._settle()
