@@ -613,6 +613,32 @@ def test_gpus_are_the_real_ones_and_freed_for_the_next_model(models: Models) -> 
     assert is_alive(elsewhere)
 
 
+def test_where_importing_has_touched_a_gpu_its_processes_are_no_copies(tmp_path: Path) -> None:
+    """A copy could not use it: a model gets a new process, which stays, other tasks on a GPU are plain."""
+    (tmp_path / 'libcuda.so.1').write_text('driver')
+    (tmp_path / 'toucher.py').write_text(
+        f'import mmap\nfile = open({str(tmp_path / "libcuda.so.1")!r}, "rb")\n'
+        'driver = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n'
+    )
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])])
+    with Pool(environment(PYTHONPATH=paths), tmp_path / 'events', modules=('toucher',)) as pool:
+        models = Models(tmp_path, pool)
+        try:
+            gpu = {'PYTHONPATH': paths, 'CUDA_VISIBLE_DEVICES': '0', 'GPASSK_GPUS': 'GPU-a'}
+            maps = 'print("libcuda" in open("/proc/self/maps").read())'
+            first = models.sample('a', DO=maps, **gpu).communicate(timeout=PATIENCE)
+            second = models.sample('b', DO=maps, **gpu).communicate(timeout=PATIENCE)
+            assert [json.loads(said[0].splitlines()[0])['gpus'] for said in (first, second)] == ['GPU-a'] * 2
+            assert len({json.loads(said[0].splitlines()[0])['pid'] for said in (first, second)}) == 1, first
+            assert [said[0].splitlines()[1] for said in (first, second)] == ['False', 'False']
+            task = models.script('task.py', maps)
+            assert models.done(task, env=environment(**gpu))[:2] == (0, 'False\n')
+            on_cpu = environment(PYTHONPATH=paths, CUDA_VISIBLE_DEVICES='')
+            assert models.done(task, env=on_cpu)[:2] == (0, 'True\n')
+        finally:
+            models.close()
+
+
 def test_a_number_of_no_gpu_is_an_error(models: Models) -> None:
     """Not another GPU."""
     process = models.sample('a', CUDA_VISIBLE_DEVICES='2', GPASSK_GPUS='GPU-a,GPU-b')

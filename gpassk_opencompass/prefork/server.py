@@ -95,10 +95,7 @@ class Server:
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
         connection.settimeout(REQUEST)
-        try:
-            received = receive(connection)
-        except (OSError, ValueError):
-            received = None
+        received = _received(connection)
         if received is None:
             connection.close()
         elif 'release' in received[0]:
@@ -137,10 +134,7 @@ class Server:
     def _hear(self, job: Job) -> None:
         """Pass on a signal; where the client is gone, what it asked for is ended with it."""
         assert job.connection is not None
-        try:
-            received = receive(job.connection)
-        except (OSError, ValueError):
-            received = None
+        received = _received(job.connection)
         if received is not None:
             if job.group:
                 job.group.signal(received[0]['signal'])
@@ -159,10 +153,7 @@ class Server:
 
     def _told(self, model: Model) -> None:
         """Take the exit code of the task of a model process."""
-        try:
-            received = receive(model.control)
-        except (OSError, ValueError):
-            received = None
+        received = _received(model.control)
         if received is None:
             self._selector.unregister(model.control)
             return
@@ -254,11 +245,15 @@ class Server:
     def _begin(self, job: Job) -> None:
         if self._closing:
             self._answer(job, -signal.SIGTERM)
-        elif job.held is None:
-            self._started(job, Group(self._fork(lambda: self._copy(job), 'copy', job.order.words)))
-            job.close_files()
-        else:
-            self._find_model(job, job.held)
+            return
+        try:
+            if job.held is None:
+                self._started(job, Group(self._fork(lambda: self._copy(job), 'copy', job.order.words)))
+            else:
+                self._find_model(job, job.held)
+        except OSError as error:  # no memory, no more processes: Python itself will say so
+            self._say(job, {'plain': str(error)})
+            self._leave(job)
 
     def _find_model(self, job: Job, held: Held) -> None:
         """Hand a task to the process that has its model, or to a new one when there is room."""
@@ -276,11 +271,11 @@ class Server:
             return
         model.job = job
         self._started(job, model)
-        job.close_files()
 
     def _started(self, job: Job, group: Group) -> None:
         job.group = group
         self._say(job, {'group': group.pid})
+        job.close_files()
 
     def _new_model(self, order: Order, held: Held) -> Model:
         own, its = socket.socketpair()
@@ -352,6 +347,13 @@ class Server:
                 connection.close()
         for job in self._jobs:
             job.close_files()
+
+
+def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    try:
+        return receive(connection)
+    except (OSError, ValueError):
+        return None
 
 
 def client_words(address: str) -> str:
