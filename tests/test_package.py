@@ -241,6 +241,7 @@ ROOMS = {
         'metrics',
         'naming',
         'plugin',
+        'prefork',
         'question_sets',
         'questions',
         'line_files',
@@ -281,6 +282,7 @@ ROOMS = {
         'scoring',
     },
     'runs': {'errors', 'files', 'judges', 'naming', 'results', 'runs', 'sample_store', 'sweep', 'times'},
+    'prefork': {'errors', 'prefork', 'runs'},
     'demo': {'demo', 'errors', 'questions'},
     'cli': {
         'agreement',
@@ -298,6 +300,7 @@ ROOMS = {
         'line_files',
         'metrics',
         'naming',
+        'prefork',
         'questions',
         'results',
         'report',

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..runs.command import read_options
+from ..prefork import Pool
+from ..runs.command import environment, read_options
 from ..runs.driver import Driver, Job, step_of
+from ..runs.gpus import gpus_for
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
@@ -32,7 +34,8 @@ class RunRequest:
 
     configs: Sequence[Path]
     outputs: Path
-    jobs: int
+    jobs: int | None
+    gpus: str | None
     slurm: str | None
     passed_on: Sequence[str]
     reuse: str | None = None
@@ -40,7 +43,8 @@ class RunRequest:
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
-        words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
+        words += ['--jobs', str(self.jobs)] if self.jobs else []
+        words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--slurm', self.slurm] if self.slurm else []
         words += ['--reuse', self.reuse] if self.reuse else []
         words += ['--', *self.passed_on] if self.passed_on else []
@@ -49,8 +53,7 @@ class RunRequest:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    options = '[-w OUTPUTS] [--jobs N] [--reuse HOW] [--slurm PARTITION]'
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] {options} [-- OPTIONS]'
+    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [options] [-- OPTIONS OF OPENCOMPASS]'
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
         'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
@@ -70,10 +73,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs',
         type=positive,
-        default=1,
         metavar='N',
-        help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
-        'own, so more than 1 is for clusters and APIs (default: 1)',
+        help='opencompass commands at a time (default: as many as fit on the GPUs, and 1 that needs none)',
+    )
+    parser.add_argument(
+        '--gpus',
+        metavar='IDS',
+        help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
+        'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
     )
     parser.add_argument(
         '--reuse',
@@ -90,6 +97,7 @@ def run(arguments: Namespace) -> int:
         configs=arguments.configs,
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
+        gpus=arguments.gpus,
         slurm=arguments.slurm,
         passed_on=arguments.rest,
         reuse=arguments.reuse,
@@ -98,11 +106,12 @@ def run(arguments: Namespace) -> int:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
     options = read_options(request.passed_on, request.slurm)
+    gpus = gpus_for(options, request.gpus, os.environ)
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
-    with Stop() as stop:
-        driver = Driver(request.outputs, options, screen, stop)
+    with Stop() as stop, Pool(environment(Path.cwd(), os.environ)) as pool:
+        driver = Driver(request.outputs, options, screen, stop, gpus, pool)
         findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
     if stop:
