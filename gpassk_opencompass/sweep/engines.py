@@ -128,6 +128,7 @@ ENGINES: Registry[Engine] = Registry(
         'openai': f'{_SERVERS}:OPENAI',
         'completions': f'{_SERVERS}:COMPLETIONS',
         'lmdeploy_server': f'{_SERVERS}:LMDEPLOY_SERVER',
+        'serve': f'{__package__}.serve_engine:SERVE',
         'openai_batch': f'{_BATCHES}:OPENAI_BATCH',
         'anthropic_batch': f'{_BATCHES}:ANTHROPIC_BATCH',
     },
@@ -160,7 +161,7 @@ def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:
         **links,
         'max_out_len': settings.max_out_len,
         'batch_size': llm.batch_size,
-        'run_cfg': {'num_gpus': llm.tp},
+        'run_cfg': {'num_gpus': llm.tp * llm.options.get('pp', 1)},
     }
 
 
