@@ -16,6 +16,8 @@ from ..runs.driver import Driver, Job, step_of
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
+from ..runs.work_dir import NOTES
+from ..serving import SERVERS, run_in_progress
 from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
@@ -86,7 +88,7 @@ def run(arguments: Namespace) -> int:
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
-    with Stop() as stop:
+    with Stop() as stop, run_in_progress(request.outputs / NOTES / SERVERS):
         driver = Driver(request.outputs, options, screen, stop)
         findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)

@@ -22,7 +22,7 @@ LENGTHS = ('max_out_len', 'min_out_len')
 OPERATIONAL = frozenset(
     {
         # what OpenCompass keeps for itself
-        *('abbr', 'summarizer_abbr', 'run_cfg', 'batch_size', 'pred_postprocessor'),
+        *('abbr', 'summarizer_abbr', 'served_name', 'run_cfg', 'batch_size', 'pred_postprocessor'),
         # where and how fast a server is asked
         *(
             'openai_api_base',

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -52,6 +53,7 @@ class Asked(NamedTuple):
         name: what requests call them.
         tp, pp: over how many GPUs they are spread.
         gpus: as CUDA_VISIBLE_DEVICES names them; None: those that this process has.
+        host: where it listens; that must include the loopback, where it is asked.
         key: the server's API key, '' if it wants none.
     """
 
@@ -60,6 +62,7 @@ class Asked(NamedTuple):
     tp: int = 1
     pp: int = 1
     gpus: str | None = None
+    host: str = HOST
     key: str = ''
 
     def visible(self) -> str:
@@ -83,6 +86,7 @@ class Server:
         asked: with which model.
         log: the folder of its log.
         say: is told what happens, in lines.
+        stop: whether to give up waiting for it.
         users, alive, note: see `keeper.Orders`.
     """
 
@@ -93,11 +97,12 @@ class Server:
         log: Path,
         say: Callable[[str], None] = _silent,
         *,
+        stop: Callable[[], bool] = lambda: False,
         users: Sequence[Path] = (),
         alive: Path | None = None,
         note: Path | None = None,
     ) -> None:
-        self._serve, self._asked, self._say = serve, asked, say
+        self._serve, self._asked, self._say, self._stop = serve, asked, say, stop
         self._users = [str(path) for path in users]
         self._alive, self._note = ('' if path is None else str(path) for path in (alive, note))
         name = re.sub(r'[^\w.-]+', '-', asked.name)[:80]
@@ -142,6 +147,11 @@ class Server:
                 raise IncompleteError(f'{PORTS} ports in a row were taken by others: {self._end_of_log()}')
             self._say(f'port {port} was taken by another process, the server is started on another one')
 
+    @property
+    def url(self) -> str:
+        """Its address as other machines know it, if it listens for them."""
+        return self.address.replace(HOST, HOST if self._asked.host == HOST else socket.gethostname())
+
     def check(self) -> None:
         """Raise IncompleteError if the server has ended for good, with the end of its log."""
         if self._keeper is not None and self._keeper.poll() is not None:
@@ -178,7 +188,7 @@ class Server:
 
     def _begin(self, port: int) -> None:
         asked = self._asked
-        values = {**asked._asdict(), 'host': HOST, 'port': port, 'gpus': asked.visible()}
+        values = {**asked._asdict(), 'port': port, 'gpus': asked.visible()}
         devices = {} if asked.gpus is None else {'CUDA_VISIBLE_DEVICES': asked.gpus}
         orders = Orders(
             self._serve.words(values),
@@ -235,6 +245,8 @@ class Server:
                     f'the server of {self._asked.name!r} was not ready after {self._serve.timeout:g} s '
                     f'(timeout of serve): {self._end_of_log()}'
                 )
+            if self._stop():
+                raise KeyboardInterrupt
             if now - said >= _SAYS_EVERY:
                 said = now
                 self._say(f'waiting for the server, {now - start:.0f} s; it says: {self._last_line()}')

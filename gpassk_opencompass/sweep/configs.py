@@ -125,7 +125,7 @@ _LENGTH = 16
 """Hexadecimal digits: two of a million signatures are equal with a chance of 3 in 10⁸."""
 
 NOT_MODEL = words("""
-    abbr api_addr base_url key key_env openai_api_base
+    abbr api_addr base_url key key_env openai_api_base served_name
     batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
     patience poll pp query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
 """)
