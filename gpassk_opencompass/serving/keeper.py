@@ -28,7 +28,7 @@ from ..keys import hidden
 from ..times import utc_now
 
 GRACE = 15.0
-"""Seconds between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL, which may take as long for a process with much memory."""
 
 RESTARTS = 1
 """Times that a server which was ready is started again when it dies."""
@@ -55,6 +55,7 @@ class Orders:
         users: files; the server is wanted while another process has one of them locked. None: it is wanted
             while the owner lives.
         alive: file that the keeper keeps locked as long as it lives; '' for none.
+        grace: seconds between SIGTERM and SIGKILL.
         note: file that tells its users where the server is, removed before it ends; '' for none.
     """
 
@@ -65,6 +66,7 @@ class Orders:
     users: Sequence[str] = ()
     alive: str = ''
     note: str = ''
+    grace: float = GRACE
 
     def line(self) -> bytes:
         """Return this as the keeper reads it."""
@@ -190,7 +192,7 @@ class Keeper:
     def _end(self) -> None:
         """End the server with all that it has started."""
         group = self._server.pid
-        for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
+        for number, patience in ((signal.SIGTERM, self._orders.grace), (signal.SIGKILL, GRACE)):
             deadline = time.monotonic() + patience
             sent: set[int] = set()
             while (left := _members(group)) and time.monotonic() < deadline:

@@ -152,9 +152,7 @@ def read_serve(given: Any, server: str | None = None) -> Serve:
     if unknown := sorted(set(map(str, fields)) - {'command', 'ready', 'timeout', 'env', 'arguments'}):
         raise InputError(f'serve has {unknown}; it takes command, arguments, ready, timeout and env')
     if server is not None and server not in PRESETS:
-        raise InputError(
-            f'server = {server!r}: expected one of {", ".join(PRESETS)}, or serve=dict(command=…)'
-        )
+        raise InputError(f'server = {server!r}: expected {", ".join(PRESETS)}, or serve=dict(command=…)')
     preset = Preset('', '/v1/models') if server is None else PRESETS[server]
     command, more = fields.pop('command', preset.command), fields.pop('arguments', '')
     if not isinstance(command, str) or not isinstance(more, str):

@@ -87,7 +87,7 @@ class Server:
         log: the folder of its log.
         say: is told what happens, in lines.
         stop: whether to give up waiting for it.
-        users, alive, note: see `keeper.Orders`.
+        users, alive, note, grace: see `keeper.Orders`.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Server:
         users: Sequence[Path] = (),
         alive: Path | None = None,
         note: Path | None = None,
+        grace: float = GRACE,
     ) -> None:
         self._serve, self._asked, self._say, self._stop = serve, asked, say, stop
         self._users = [str(path) for path in users]
@@ -109,7 +110,7 @@ class Server:
         self.log = log / f'{name}-{utc_folder()}-{os.getpid()}.log'
         self.address = ''
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._maker = os.getpid()
+        self._maker, self._grace = os.getpid(), grace
         self._from = 0  # where in its log this start begins
 
     def __enter__(self) -> Server:
@@ -182,7 +183,7 @@ class Server:
         with suppress(ProcessLookupError):
             keeper.terminate()
         try:
-            keeper.wait(3 * GRACE)
+            keeper.wait(self._grace + 2 * GRACE)
         except subprocess.TimeoutExpired:  # a process that even SIGKILL does not end
             self._say(f'the server of {self._asked.name!r} does not end, see {self.log}')
 
@@ -198,6 +199,7 @@ class Server:
             self._users,
             self._alive,
             self._note,
+            self._grace,
         )
         _check_program(orders)
         root = str(Path(gpassk_opencompass.__file__).parent.parent)
