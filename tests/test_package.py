@@ -249,6 +249,7 @@ ROOMS = {
         'metrics',
         'naming',
         'plugin',
+        'prefork',
         'question_sets',
         'questions',
         'responses',
@@ -288,6 +289,7 @@ ROOMS = {
         'scoring',
     },
     'runs': {'errors', 'files', 'judges', 'naming', 'results', 'runs', 'sweep', 'times'},
+    'prefork': {'errors', 'prefork', 'runs'},
     'demo': {'demo', 'errors', 'questions'},
     'cli': {
         'agreement',
@@ -304,6 +306,7 @@ ROOMS = {
         'judges',
         'metrics',
         'naming',
+        'prefork',
         'questions',
         'results',
         'report',
