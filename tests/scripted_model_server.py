@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
         with LOCK:
             Life.asked += 1
             lives = json.loads(text) if (text := read('lives')) else []
-            if len(lives) > LIFE and lives[LIFE] <= ASKED:
+            if len(lives) > Life.number and lives[Life.number] <= Life.asked:
                 os.kill(os.getpid(), signal.SIGKILL)
             prompt, seed = request['messages'][-1]['content'], request.get('seed')
             with (OPTIONS.folder / 'replied').open('a') as file:

@@ -211,7 +211,7 @@ class Server:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
-                start_new_session=True,
+                start_new_session=bool(self._users),  # else it is ended with the group of its owner
             )
         assert self._keeper.stdin is not None
         self._keeper.stdin.write(orders.line())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,15 +13,7 @@ from opencompass.utils import get_logger
 
 from ...chat.routes import endpoints
 from ...errors import InputError
-
-try:
-    from ...prefork.kept import kept
-except ImportError:
-
-    def kept(key, make, close):
-        return make()
-
-
+from ...prefork.kept import keeps, kept
 from ...serving import Asked, Server, read_serve
 from .chats import PATIENCE
 from .completions import SeededCompletions
@@ -84,7 +77,9 @@ class _Started(SeededOpenAISDK):
         if self._server is None:
             told = [self._serve.config(), self._asked._replace(key='')._asdict(), self._asked.visible()]
             key = ('server', json.dumps(told, sort_keys=True))
-            self._server = kept(key, self._start, Server.close)
+            self._server = kept(key, self._start, Server.close) if keeps() else self._start()
+            if not keeps():  # with --debug the process goes on, to other models and to the evaluation
+                weakref.finalize(self, self._server.close)
             self.chats.go_to(self._endpoints(endpoints(self._server.address)), self._server.check)
         return self._server
 
