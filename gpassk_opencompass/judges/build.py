@@ -111,6 +111,7 @@ def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) ->
     """Return the config with its LLM judges at a server, under this name of the model.
 
     Args:
+        url: '' for one that has no address yet.
         more: arguments of theirs, where the config has no others.
 
     Raises:
@@ -135,11 +136,13 @@ def _at_server(
     """Return the config filled in; None if nothing in it asks an LLM."""
     name = _own_name_of_alias(config.get('type'))
     if name == 'llm':
-        if taken := [field for field in ('model', 'urls') if field in config]:
+        if 'urls' in config:
             raise InputError(
-                f'judge has {taken[0]} = {config[taken[0]]!r}, and judge_serve starts its server: give one'
+                f'judge has urls = {config["urls"]!r}, and judge_serve starts a server: give one'
             )
-        return {**more, **config, 'model': model, 'urls': [url]}
+        if config.get('model', model) != model:
+            raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
+        return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
     if name != 'cascade':
         return None
     given = {key: part for key, part in config.items() if isinstance(part, Mapping)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import InputError, TemplateError
-from ..judges.build import judge_config, served_judge
+from ..judges.build import judge_config, served_judge, with_server
 from ..naming.names import DatasetName, LiveMathBenchName
 from ..question_sets import (
     BENCHMARKS,
@@ -255,7 +255,7 @@ def _read_evaluator(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments['judge'] = variables['judge']
     try:
         if 'judge_serve' in variables:
-            return {**arguments, 'judge_serve': _read_judge_server(variables, arguments)}
+            return {**arguments, **_read_judge_server(variables, arguments)}
         judge_config(model_name, arguments['url'], arguments.get('judge'))
     except InputError as error:
         raise TemplateError(str(error)) from error
@@ -267,8 +267,9 @@ def _read_judge_server(variables: Mapping[str, Any], arguments: Mapping[str, Any
     if arguments['model_name'] or arguments['url']:
         raise TemplateError('both judge_serve and eval_model_name or eval_urls are given: give one of them')
     server = replace(server, path=with_home(server.path))
-    served_judge(arguments.get('judge'), server.name, 'http://127.0.0.1', server.settings())
-    return server.config()
+    judge = arguments.get('judge', {'type': 'llm'})
+    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
+    return {'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}
 
 
 def _read_urls(raw: Any) -> list[str]:
