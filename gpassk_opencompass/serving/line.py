@@ -60,6 +60,7 @@ PRESETS: Mapping[str, Preset] = {
 _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
 _VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
 _NAME = re.compile(r'[A-Za-z_]\w*')
+_OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
 _KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key'})
 
 
@@ -72,7 +73,7 @@ class Serve:
             no shell sees it. A word, or what follows its `=`, may be `$NAME`: that environment variable.
         ready: the path that answers 200 once it takes requests.
         timeout: seconds for that.
-        env: further environment variables; a value may be `$NAME`, for keys.
+        env: further environment variables; a value may be `$NAME`, and that of a key must be.
 
     Raises:
         InputError: a placeholder that there is none of, no `{port}`, a key, or values of other types.
@@ -98,6 +99,10 @@ class Serve:
             if not (isinstance(name, str) and _NAME.fullmatch(name) and isinstance(value, str)):
                 raise InputError(
                     f'serve.env has {name!r}: expected names of environment variables, and texts'
+                )
+            if _OF_KEYS.fullmatch(name) and not _VARIABLE.fullmatch(value):
+                raise InputError(  # not repeated: it may be the key itself
+                    f"serve.env.{name} would stand in files as it is: write {name}='$MY_KEY', and export MY_KEY"
                 )
 
     def config(self) -> dict[str, Any]:
