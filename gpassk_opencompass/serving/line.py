@@ -102,7 +102,7 @@ class Serve:
                 )
             if _OF_KEYS.fullmatch(name) and not _VARIABLE.fullmatch(value):
                 raise InputError(  # not repeated: it may be the key itself
-                    f"serve.env.{name} would stand in files as it is: write {name}='$MY_KEY', and export MY_KEY"
+                    f"serve.env.{name} would stand in files: write {name}='$MY_KEY', and export MY_KEY"
                 )
 
     def config(self) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +137,21 @@ def test_kills_of_the_run_lose_nothing_and_leave_no_server(
     forks.opencompass(config, tmp_path / 'out', '-r')
     assert predictions(tmp_path / 'out') == undisturbed
     assert len(script.replied) <= SAMPLES + kills * BATCH
+
+
+def test_a_stop_of_a_sweep_leaves_no_server(
+    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
+) -> None:
+    """Ctrl-C in the middle; the same command goes on."""
+    [config] = configs_of(tmp_path / 'template', template(script))
+    line = ('gpassk', 'run', config, '-w', tmp_path / 'out')
+    run = forks.start(*line, folder=config.parent)
+    until(lambda: len(script.replied) > BATCH or run.poll() is not None)
+    os.kill(run.pid, signal.SIGINT)
+    assert run.wait() == 130, run.said
+    assert not script.processes
+    assert forks.start(*line, folder=config.parent).wait() == 0
+    assert predictions(tmp_path / 'out' / config.stem) == undisturbed
 
 
 def test_one_server_judges_the_runs_of_a_sweep(forks: Forks, script: Script, tmp_path: Path) -> None:
