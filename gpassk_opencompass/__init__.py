@@ -35,6 +35,8 @@ _HOMES = {
     'SeededGenInferencer': 'plugin',
     'SeededHuggingFace': 'plugin',
     'SeededOpenAISDK': 'plugin',
+    'SeededServed': 'plugin',
+    'SeededServedCompletions': 'plugin',
     'SeededTurboMind': 'plugin',
     'SeededTurboMindAPI': 'plugin',
     'SeededVLLM': 'plugin',

@@ -19,7 +19,9 @@ from ..runs.gpus import gpus_for
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
+from ..runs.work_dir import NOTES
 from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
+from ..serving import SERVERS, run_in_progress
 from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
@@ -110,7 +112,11 @@ def run(arguments: Namespace) -> int:
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
-    with Stop() as stop, Pool(environment(Path.cwd(), os.environ)) as pool:
+    with (
+        Stop() as stop,
+        run_in_progress(request.outputs / NOTES / SERVERS),
+        Pool(environment(Path.cwd(), os.environ)) as pool,
+    ):
         driver = Driver(request.outputs, options, screen, stop, gpus, pool)
         findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)

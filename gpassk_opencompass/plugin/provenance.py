@@ -63,11 +63,12 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
         model: the model itself; its engine's versions count unless it is behind a server.
     """
     served = bool(getattr(model, 'is_api', False))
+    loads = bool(getattr(model, 'loads', not served))  # also where a server of its own does it
     settings = {} if task is None else task.model_settings
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
     return Provenance(
-        settings, {} if served else files_of(settings), {} if served else _engine_versions(), utc_now()
+        settings, files_of(settings) if loads else {}, {} if served else _engine_versions(), utc_now()
     )
 
 

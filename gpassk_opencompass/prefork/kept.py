@@ -64,6 +64,11 @@ def keep() -> None:
     atexit.register(forget)
 
 
+def keeps() -> bool:
+    """Return whether things are kept in this process."""
+    return _keeping
+
+
 def made() -> int:
     """Return how many things this process has made to be kept."""
     return _made

@@ -129,6 +129,7 @@ ENGINES: Registry[Engine] = Registry(
         'openai': f'{_SERVERS}:OPENAI',
         'completions': f'{_SERVERS}:COMPLETIONS',
         'lmdeploy_server': f'{_SERVERS}:LMDEPLOY_SERVER',
+        'serve': f'{__package__}.serve_engine:SERVE',
         'openai_batch': f'{_BATCHES}:OPENAI_BATCH',
         'anthropic_batch': f'{_BATCHES}:ANTHROPIC_BATCH',
     },
