@@ -10,6 +10,8 @@ from pathlib import Path
 
 from ..errors import GPassKError, InputError
 from ..sweep.expansion import Changes, apply, changes, estimate_table, expand_template
+from ..sweep.limits import NO_LIMITS, Limits
+from .limits import add_limits, limits_of
 from .options import path
 from .output import drop_output, prepare_output
 
@@ -33,6 +35,7 @@ class ExpandRequest:
     dry_run: bool = False
     prune: bool = False
     keep_built_in: bool = False
+    limits: Limits = NO_LIMITS
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -110,6 +113,7 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     add('--list', action='store_true', help='print the path of each config, write nothing')
     stale = 'remove the configs of an earlier expansion that the template no longer gives, unless edited'
     add('--prune', action='store_true', help=stale)
+    add_limits(parser)
     untouched = (
         'leave the configs of a template that computes models and datasets itself as they are, with the '
         'evaluator of OpenCompass that they name; by default they are translated'
@@ -126,6 +130,7 @@ def _request(template: Path, arguments: Namespace) -> ExpandRequest:
         dry_run=arguments.dry_run,
         prune=arguments.prune,
         keep_built_in=arguments.keep_built_in,
+        limits=limits_of(arguments),
     )
 
 
@@ -136,7 +141,9 @@ def expanded(request: ExpandRequest) -> list[str]:
         InputError: the template cannot be expanded, or the folder not be written to.
         MissingExtraError: the template needs an optional package.
     """
-    expansion = expand_template(request.template, request.overrides, keep_built_in=request.keep_built_in)
+    expansion = expand_template(
+        request.template, request.overrides, keep_built_in=request.keep_built_in, limits=request.limits
+    )
     if request.listing:
         return [str(request.folder / name) for name in expansion.texts]
     found = changes(request.folder, expansion, request.template.name)

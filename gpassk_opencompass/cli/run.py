@@ -13,11 +13,14 @@ from pathlib import Path
 
 from ..runs.command import read_options
 from ..runs.driver import Driver, Job, step_of
-from ..runs.plan import Plan, Planned, planned_runs
+from ..runs.limited import limited_plan
+from ..runs.plan import Plan, Planned
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
+from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
 from . import INTERRUPTED
+from .limits import add_limits, limits_of
 from .options import path, positive
 from .states import log_lines, states_table, summary
 
@@ -33,10 +36,12 @@ class RunRequest:
     jobs: int
     slurm: str | None
     passed_on: Sequence[str]
+    limits: Limits = NO_LIMITS
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
+        words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
         words += ['--slurm', self.slurm] if self.slurm else []
         words += ['--', *self.passed_on] if self.passed_on else []
@@ -70,6 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
         'own, so more than 1 is for clusters and APIs (default: 1)',
     )
+    add_limits(parser)
     parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
 
 
@@ -81,9 +87,11 @@ def run(arguments: Namespace) -> int:
         jobs=arguments.jobs,
         slurm=arguments.slurm,
         passed_on=arguments.rest,
+        limits=limits_of(arguments),
     )
     options = read_options(request.passed_on, request.slurm)
-    plan = planned_runs(request.configs)
+    plan, notes = limited_plan(request.configs, request.limits, request.outputs)
+    print(*map(printable, notes), sep='\n', end='\n' if notes else '')
     _print_left_out(plan)
     screen = Screen(plan.runs)
     with Stop() as stop:

@@ -169,8 +169,19 @@ def discovered_runs(outputs: Path) -> Discovered:
     return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
 
 
+_OF_SEVERAL = frozenset({'limited', 'samples'})
+"""What lies in the notes of a folder of several work directories."""
+
+
 def _is_work_dir(path: Path) -> bool:
-    return bool(time_dirs(path)) or os.path.isdir(path / NOTES)  # Path.is_dir raises where one may not look
+    """Whether it is one, also before OpenCompass began: in a folder of several the notes are others."""
+    if time_dirs(path):
+        return True
+    try:
+        notes = os.listdir(path / NOTES)
+    except OSError:
+        return False
+    return not notes or not _OF_SEVERAL.issuperset(notes)
 
 
 def _runs_of(work_dir: Path) -> Iterator[tuple[Planned, Path]]:
