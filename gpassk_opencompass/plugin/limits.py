@@ -46,7 +46,7 @@ def limited_rows(rows: Dataset, limit: int | None, samples: int | None, abbr: st
         marks |= {'limit': limit, 'of': len(rows)}
         if limit >= len(rows):
             get_logger().info(f'{abbr}: limit = {limit}, and there are {len(rows)} questions: all are asked')
-        rows = rows.select(places)
+        rows = Dataset.from_dict(rows[places], features=rows.features)
     if samples is not None:
         marks['samples'] = samples
     return rows.add_column(LIMITS, [json.dumps(marks)] * len(rows))
