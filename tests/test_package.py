@@ -226,7 +226,17 @@ ROOMS = {
     'question_sets': {'errors', 'registry'},
     'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
     'configs': {'configs'},
-    'sweep': {'errors', 'files', 'judges', 'naming', 'question_sets', 'registry', 'sweep', 'unseen'},
+    'sweep': {
+        'errors',
+        'files',
+        'judges',
+        'naming',
+        'question_sets',
+        'questions',
+        'registry',
+        'sweep',
+        'unseen',
+    },
     'plugin': {
         'answers',
         'batches',

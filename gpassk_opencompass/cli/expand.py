@@ -148,6 +148,8 @@ def _request(template: Path, arguments: Namespace) -> ExpandRequest:
 def expanded(request: ExpandRequest) -> list[str]:
     """Do with a template what is requested; return the lines to print.
 
+    What could not be looked at from here is said on standard error.
+
     Raises:
         InputError: the template cannot be expanded, or the folder not be written to.
         MissingExtraError: the template needs an optional package.
@@ -158,11 +160,12 @@ def expanded(request: ExpandRequest) -> list[str]:
     if request.listing:
         return [str(request.folder / name) for name in expansion.texts]
     data = check_data(expansion.runs, os.environ) if request.data_check else DataCheck([], [])
+    for line in data.unknown:
+        print(f'data not checked: {printable(line, LINE)}', file=sys.stderr)
     if data.problems and not request.dry_run:
         raise InputError(_cannot_be_read(data.problems))
     found = changes(request.folder, expansion, request.template.name)
-    unknown = [f'data not checked: {printable(line, LINE)}' for line in data.unknown]
-    said = [*_said(request, len(expansion.runs), found), *expansion.notes, *unknown]
+    said = [*_said(request, len(expansion.runs), found), *expansion.notes]
     if request.dry_run:
         refused = [f'would be refused: {_cannot_be_read(data.problems)}'] if data.problems else []
         return [estimate_table(expansion.runs), '', *said, *refused]

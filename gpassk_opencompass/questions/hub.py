@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Hub:
-    """The hub as the variables of an environment tell it; once it cannot be reached, it is not asked again."""
+    """The hub as an environment tells it; once it cannot be reached, it is not asked again."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables

@@ -99,8 +99,7 @@ class Result:
     def limits(self) -> Mapping[str, int]:
         """Return what made the run smaller: limit, of, samples, as far as they are known; {} of a whole run.
 
-        >>> Result('m', 'AIME2024-limit10-k4-r1', {'gpassk': {}}, Path('a.json')).limits
-        {'limit': 10}
+        The record tells it, and of one that was judged anew the name.
         """
         told = {name: value for name, value in mapping(self.block.get('limited')).items() if value}
         name = _parsed(DatasetName.parse, self.dataset_abbr)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..question_sets import BENCHMARKS, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
+from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH_HUB, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
 from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
 from ..questions.files import read_lines
 from ..questions.hub import Answer, Hub, missing_subsets, subsets_of_card
@@ -39,6 +39,8 @@ class DataCheck(NamedTuple):
 class _Questions(NamedTuple):
     """The questions of a data set: where they are, and how they are read."""
 
+    source: str
+    """Where they come from unless a path is given."""
     places: list[Place]
     read: Callable[[], Sequence[Any]]
 
@@ -86,7 +88,8 @@ def _answer(dataset: Mapping[str, Any], hub: Hub, variables: Mapping[str, str]) 
             return Answer()
     except InputError as error:
         return Answer(f'{str(error).splitlines()[0]}{_from_here(dataset)}')
-    return _on_hub([place for place in questions.places if isinstance(place, HubPart)], hub, variables)
+    parts = [place for place in questions.places if isinstance(place, HubPart)]
+    return _told(_on_hub(parts, hub, variables), parts[0], questions.source)
 
 
 def _questions_of(dataset: Mapping[str, Any]) -> _Questions | None:
@@ -104,16 +107,17 @@ def _questions_of(dataset: Mapping[str, Any]) -> _Questions | None:
             revision,
         )
         places = live_math_bench_places(*arguments)
-        return _Questions(list(places.values()), lambda: live_math_bench_rows(*arguments))
+        return _Questions(
+            LIVE_MATH_BENCH_HUB, list(places.values()), lambda: live_math_bench_rows(*arguments)
+        )
     name = dataset.get('benchmark')
     if not kind.endswith('.BenchmarkDataset') or not isinstance(name, str) or name not in BENCHMARKS:
         return None
     found = BENCHMARKS[name]
     if not isinstance(found, QuestionSet):
         return None
-    return _Questions(
-        list(benchmark_places(found, path, revision)), lambda: benchmark_rows(name, path, revision=revision)
-    )
+    there = list(benchmark_places(found, path, revision))
+    return _Questions(found.source, there, lambda: benchmark_rows(name, path, revision=revision))
 
 
 def _of_others(dataset: Mapping[str, Any]) -> Answer:
@@ -147,6 +151,14 @@ def _in_copy(folder: str, subsets: Sequence[str | None]) -> Answer:
     except OSError as error:
         return Answer(f'cannot read {folder}/README.md: {error.strerror}')
     return Answer(missing_subsets(folder, subsets, subsets_of_card(card)))
+
+
+def _told(answer: Answer, part: HubPart, source: str) -> Answer:
+    """Return an answer that says of another name than the usual one what it was taken for."""
+    if part.copied or part.path == source:
+        return answer
+    taken = f'{part.path} is no folder in {os.getcwd()}, so it is taken for a data set of the hub; '
+    return Answer(*(text and f'{taken}{text}' for text in answer))
 
 
 def _from_here(dataset: Mapping[str, Any]) -> str:
