@@ -81,9 +81,8 @@ def run(arguments: Namespace) -> int:
     full, limited = full_runs(found.results, arguments.with_limited)
     chosen, without = (full, []) if arguments.to == 'eee' else _with_samples(full)
     left_out = [*found.passed_over, *without]
-    for line in (*left_out, *found.older):
+    for line in (*left_out, *found.older, *limited):
         print(f'left out: {printable(line)}', file=sys.stderr)
-    print(*limited, sep='\n', end='\n' if limited else '', file=sys.stderr)
     if not chosen:
         raise InputError(_nothing(arguments.results, [*left_out, *limited]))
     _check_output(arguments.output, chosen)

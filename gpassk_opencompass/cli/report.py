@@ -139,9 +139,8 @@ def run(arguments: Namespace) -> int:
     chosen, limited = full_runs(found.results, request.with_limited)
     tables, left_out = boards(chosen, request.k, request.level, request.thresholds, request.with_limited)
     missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
-    for line in (*missing, *found.older):
+    for line in (*missing, *meant):
         print(f'left out: {printable(line)}', file=sys.stderr)
-    print(*limited, sep='\n', end='\n' if limited else '', file=sys.stderr)
     if not tables and request.published is None:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
     scored = [(board, scores_of(board)) for board in tables]

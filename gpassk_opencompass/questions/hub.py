@@ -25,6 +25,7 @@ SECONDS = 4.0
 
 _TRUE = frozenset({'1', 'ON', 'YES', 'TRUE'})
 _LONGEST_ANSWER = 1 << 24
+_BAD_TOKEN = 'BadToken'
 _ON_THE_HUB = 'https://huggingface.co/datasets/{name}'
 
 
@@ -77,7 +78,7 @@ class Hub:
         if error == 'RepoNotFound':
             private = '' if self._token() else ', or it is private and there is no token here (HF_TOKEN)'
             return Answer(f'the hub has no data set {name}{private}')
-        if code == http.client.UNAUTHORIZED:
+        if error == _BAD_TOKEN:
             return Answer(f'the hub does not take the token for {name}: mend HF_TOKEN, or `hf auth login`')
         return Answer(unknown=self._silent or ('' if code == http.client.OK else f'the hub answers {code}'))
 
@@ -106,7 +107,7 @@ class Hub:
                     told = json.loads(content)
                 return reply.status, '', told
         except urllib.error.HTTPError as error:
-            return error.code, str(error.headers.get('X-Error-Code', '')), None
+            return error.code, _word_for(error), None
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, 'reason', error)
             self._silent = f'{self._endpoint} cannot be reached ({reason})'
@@ -158,6 +159,14 @@ def subsets_of_card(text: str) -> list[str]:
     """
     head = text[3:].partition('\n---')[0]
     return re.findall(r'^[ \t-]*config_name:[ \t]*["\']?([^"\'\s#]+)', head, re.MULTILINE)
+
+
+def _word_for(error: urllib.error.HTTPError) -> str:
+    """Return the hub's word for an error; without one it denies who may not know that there is a data set."""
+    if error.code == http.client.UNAUTHORIZED and not error.headers.get('X-Error-Code'):
+        bad = error.headers.get('X-Error-Message') == 'Invalid credentials in Authorization header'
+        return _BAD_TOKEN if bad else 'RepoNotFound'
+    return str(error.headers.get('X-Error-Code', ''))
 
 
 def _quoted(name: str) -> str:

@@ -136,7 +136,7 @@ def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[li
     full = [result for result in results if with_limited or not result.limits]
     count = len(results) - len(full)
     runs = f'{count} run{"" if count == 1 else "s"}'
-    line = f'{runs} of --limit or --samples left out: they are for a look; --with-limited takes them, too'
+    line = f'{runs} made smaller with --limit or --samples: --with-limited takes them, too'
     return full, [line] if count else []
 
 

@@ -165,7 +165,7 @@ def discovered_runs(outputs: Path) -> Discovered:
             f'no work directory of OpenCompass in {outputs}: expected <work_dir>/<YYYYmmdd_HHMMSS>/configs; '
             'with --configs FOLDER, runs that were never started are listed'
         )
-    foreign = tuple(path.name for path in folders if path not in work_dirs)
+    foreign = tuple(path.name for path in folders if path not in work_dirs and path.name != NOTES)
     return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
 
 
