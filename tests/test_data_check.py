@@ -174,8 +174,8 @@ def test_a_gated_data_set_without_a_token_says_what_to_do(
     (line,) = refusal(capsys, '')
     assert line == (
         'LiveMathBench-v202412: opencompass/LiveMathBench is gated, and there is no token here: ask for '
-        'access at https://huggingface.co/datasets/opencompass/LiveMathBench, then run `hf auth login` or export '
-        'HF_TOKEN=…'
+        'access at https://huggingface.co/datasets/opencompass/LiveMathBench, then run `hf auth login` or '
+        'export HF_TOKEN=…'
     )
 
 

@@ -137,7 +137,7 @@ def test_a_foreign_record_is_marked() -> None:
         evaluator={'type': 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'}
     )
     told = {'predictions': ['0', '1', '2', '3', '0', 'x', 'x', 'x'], 'references': rows['answer']}
-    record = evaluator.evaluate(2, 2, rows, **told)
+    record = evaluator.evaluate(2, 2, rows, origin_prompt=[''] * 8, **told)
     assert record['gpassk']['limited'] == {'limit': 4, 'of': 9, 'samples': 2}
     assert record['gpassk']['counts']['c'] == [2, 1, 1, 1]
 
