@@ -208,6 +208,24 @@ def test_a_token_without_access_is_told_and_not_shown(
     assert 'hf_other' not in line
 
 
+@pytest.mark.parametrize('token', ['hf_secret\nx', 'hf_secret二'])
+def test_a_token_that_cannot_be_sent_is_not_shown(
+    hub: FakeHub, token: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python says of it has the token in it."""
+    monkeypatch.setenv('HF_TOKEN', token)
+    assert expand('') == 0
+    said = capsys.readouterr()
+    assert 'the token has characters that no token has' in said.err
+    assert 'hf_secret' not in said.out + said.err
+
+
+@pytest.mark.parametrize('path', ['~nobody-of-this-name/data', 'x' * 5000, 'a\\0b', '.'])
+def test_odd_paths_are_lines_too(hub: FakeHub, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A home of nobody, a name that is too long, a character that no path has, a folder without data."""
+    assert len(refusal(capsys, f"{SPLIT}dataset_path = '{path}'\n")) == 1
+
+
 def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
     """A data set, a subset of it, a revision; a folder that is missing may look like a name."""
     (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")

@@ -240,6 +240,16 @@ def test_a_data_set_of_opencompass_is_wrapped() -> None:
     assert limited_data(made.config, Limits(6), None).config is made.config
 
 
+def test_a_look_leaves_the_whole_sweep_what_it_is(tmp_path: Path) -> None:
+    """In one folder: a limited expansion makes no whole run stale, a whole one makes limited ones stale."""
+    entries = tmp_path / 'configs'
+    for options in ([], ['--limit', '5'], ['--limit', '6', '--prune']):
+        assert dump(tmp_path, BASE, *options) == 0
+    assert [(entry.limit, entry.stale) for entry in read_manifest(entries)] == [(6, False), (None, False)]
+    assert dump(tmp_path, BASE) == 0
+    assert [(entry.limit, entry.stale) for entry in read_manifest(entries)] == [(None, False), (6, True)]
+
+
 # gpassk run
 
 
@@ -294,6 +304,25 @@ def test_a_config_that_computes_its_values_is_refused(
     assert run('--limit', '3') == 2
     assert 'computes or imports its values, so --limit 3 cannot be written' in capsys.readouterr().err
     assert called(sweep) == []
+
+
+def test_a_config_of_two_data_sets_gets_marks_for_both(sweep: Path) -> None:
+    """It is one run, in one work directory."""
+    sets = [{'abbr': abbr, 'type': 'T', 'path': abbr, 'n': 4, 'k': [2, 4]} for abbr in ('a', 'b-k2_4-r1')]
+    text = f"models = [{{'abbr': 'm', 'path': 'org/m'}}]\ndatasets = {sets!r}\n"
+    (sweep / 'configs' / 'both.py').write_text(text)
+    run('--limit', '3', '--samples', '2')
+    assert limited_names(sweep) == ['both-limit3-samples2.py']
+    written = load(sweep / 'out' / '.gpassk' / 'limited' / 'both-limit3-samples2.py')['datasets']
+    assert [one['abbr'] for one in written] == ['a-limit3-samples2', 'b-limit3-samples2-k2-r1']
+    assert [one['of'] for one in written] == [{'type': 'T', 'path': 'a'}, {'type': 'T', 'path': 'b-k2_4-r1'}]
+
+
+def test_a_data_set_without_a_name_is_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing that could be marked."""
+    (sweep / 'configs' / 'x.py').write_text("models = [{'abbr': 'm'}]\ndatasets = [{'n': 4, 'k': 2}]\n")
+    assert run('--limit', '3') == 2
+    assert '--limit 3: a data set without abbr=' in capsys.readouterr().err
 
 
 def test_the_command_to_go_on_has_the_options() -> None:

@@ -86,6 +86,11 @@ class Entry:
     samples: int | None = field(default=None)
     """n, where `--samples` said it."""
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run was made smaller with --limit or --samples."""
+        return self.limit is not None or self.samples is not None
+
     def written(self) -> dict[str, Any]:
         """Return the fields of a line; marks of a smaller run only where there are some.
 
@@ -118,16 +123,25 @@ def manifest_text(entries: Iterable[Entry]) -> str:
     return ''.join(json.dumps(entry.written(), ensure_ascii=False) + '\n' for entry in entries)
 
 
-def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) -> list[Entry]:
+def merged(
+    earlier: Sequence[Entry], current: Sequence[Entry], template: str, limited: bool = False
+) -> list[Entry]:
     """Return the entries of a folder after a template was expanded into it.
 
     Those of other templates stay as they are, unless this one now writes their file; those of this
     template that it no longer gives become stale. Templates come in the order of their names.
+
+    Args:
+        limited: the runs were made smaller for a look, so whole ones stay what they are.
     """
     files = {entry.file for entry in current}
     left = [entry for entry in earlier if entry.file not in files]
-    stale = [replace(entry, stale=True) for entry in left if entry.template == template]
-    others = [entry for entry in left if entry.template != template]
+    stale, others = [], []
+    for entry in left:
+        if entry.template == template and (entry.is_limited or not limited):
+            stale.append(replace(entry, stale=True))
+        else:
+            others.append(entry)
     return sorted([*current, *stale, *others], key=lambda entry: entry.template)
 
 

@@ -95,11 +95,11 @@ class Hub:
 
     def _get(self, path: str) -> tuple[int, str, Any]:
         """Return the status, the hub's word for an error, and the JSON; 0 where it cannot be reached."""
-        request = urllib.request.Request(f'{self._endpoint}/api/datasets/{path}')
-        if token := self._token():
-            # Not sent on to where a reply may point.
-            request.add_unredirected_header('Authorization', f'Bearer {token}')
         try:
+            request = urllib.request.Request(f'{self._endpoint}/api/datasets/{path}')
+            if token := self._token():
+                # Not sent on to where a reply may point.
+                request.add_unredirected_header('Authorization', f'Bearer {token}')
             with urllib.request.urlopen(request, timeout=SECONDS) as reply:
                 content = reply.read(_LONGEST_ANSWER)
                 told = None
@@ -108,10 +108,11 @@ class Hub:
                 return reply.status, '', told
         except urllib.error.HTTPError as error:
             return error.code, _word_for(error), None
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            reason = getattr(error, 'reason', error)
-            self._silent = f'{self._endpoint} cannot be reached ({reason})'
-            return 0, '', None
+        except ValueError:  # whose text may have the token in it
+            self._silent = 'HF_ENDPOINT is no address, or the token has characters that no token has'
+        except (OSError, http.client.HTTPException) as error:
+            self._silent = f'{self._endpoint} cannot be reached ({getattr(error, "reason", error)})'
+        return 0, '', None
 
     def _token(self) -> str:
         """Return the token that `huggingface_hub` would send; '' for none."""

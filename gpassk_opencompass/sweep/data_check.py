@@ -88,6 +88,8 @@ def _answer(dataset: Mapping[str, Any], hub: Hub, variables: Mapping[str, str]) 
             return Answer()
     except InputError as error:
         return Answer(f'{str(error).splitlines()[0]}{_from_here(dataset)}')
+    except (OSError, RuntimeError) as error:  # where one may not look; `~` of nobody
+        return Answer(f'cannot look at path={dataset.get("path")!r}: {error}')
     parts = [place for place in questions.places if isinstance(place, HubPart)]
     return _told(_on_hub(parts, hub, variables), parts[0], questions.source)
 

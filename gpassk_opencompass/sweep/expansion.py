@@ -24,12 +24,14 @@ _HEADERS = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, 
 class Expansion(NamedTuple):
     """The runs of a template, and file name → text of the config of each.
 
-    `notes` say what was made another in a template of the older style.
+    `notes` say what was made another in a template of the older style or by limits; `limited` is whether
+    there were some.
     """
 
     runs: list[Run]
     texts: dict[str, str]
     notes: Sequence[str] = ()
+    limited: bool = False
 
 
 def expand_template(
@@ -59,7 +61,7 @@ def expand_template(
     found, smaller = limited_runs(found, limits)
     texts = part_sources()
     sources = {run.file: config_source(run.config, template.name, texts) for run in found}
-    return Expansion(found, sources, [*notes, *smaller])
+    return Expansion(found, sources, [*notes, *smaller], bool(limits))
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:
@@ -119,7 +121,7 @@ def changes(folder: Path, expansion: Expansion, template: str) -> Changes:
     written = [name for name, text in texts.items() if contents[name] != text.encode()]
     left = []
     stale: dict[bool, list[str]] = {False: [], True: []}
-    for entry in merged(list(earlier.values()), current, template):
+    for entry in merged(list(earlier.values()), current, template, expansion.limited):
         content = _content(folder / entry.file) if entry.stale else None
         if content is not None and entry.template == template:
             stale[digest(content) != entry.sha256].append(entry.file)

@@ -95,7 +95,12 @@ def limited_data(dataset: Mapping[str, Any], limits: Limits, questions: int | No
 
     Args:
         questions: how many it has; None where that is not known.
+
+    Raises:
+        TemplateError: it has no abbreviation.
     """
+    if not isinstance(dataset.get('abbr'), str):
+        raise TemplateError(f"{said(limits)}: a data set without abbr='…' cannot get a name that says so")
     n, ks = samples_of(dataset), ks_of(dataset)
     earlier = _known_limit(dataset), _count(dataset.get('samples'))
     limit, samples = earlier
