@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError
 from ..files import digest, parse_json
 
 Lines = list[tuple[str, Mapping[str, Any]]]
@@ -75,9 +75,12 @@ def read_hub(path: str, subset: str | None, alternative: str, revision: str | No
 
     Raises:
         InputError: it cannot be loaded.
+        MissingExtraError: `datasets` is not installed.
     """
-    from datasets import load_dataset  # slow to import, and not needed for files
-
+    try:
+        from datasets import load_dataset  # slow to import, and not needed for files
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('datasets', 'opencompass') from error
     part = f'subset {subset!r} of ' if subset else ''
     try:
         splits = load_dataset(path, subset, revision=revision)
