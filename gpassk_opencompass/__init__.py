@@ -25,6 +25,7 @@ _HOMES = {
     'Judge': 'judges',
     'Judgement': 'judges',
     'LLMJudge': 'judges.llm',
+    'LimitedDataset': 'plugin',
     'LiveMathBenchDataset': 'plugin',
     'MissingExtraError': 'errors',
     'OpenAIBatchModel': 'plugin',

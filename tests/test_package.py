@@ -236,6 +236,7 @@ ROOMS = {
         'judges',
         'naming',
         'question_sets',
+        'questions',
         'registry',
         'serving',
         'sweep',

@@ -16,14 +16,17 @@ from ..prefork import Pool
 from ..runs.command import environment, read_options
 from ..runs.driver import Driver, Job, step_of
 from ..runs.gpus import gpus_for
-from ..runs.plan import Plan, Planned, planned_runs
+from ..runs.limited import limited_plan
+from ..runs.plan import Plan, Planned
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
 from ..runs.work_dir import NOTES
 from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
 from ..serving import SERVERS, run_in_progress
+from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
 from . import INTERRUPTED
+from .limits import add_limits, limits_of
 from .options import path, positive
 from .states import log_lines, states_table, summary
 
@@ -41,10 +44,12 @@ class RunRequest:
     slurm: str | None
     passed_on: Sequence[str]
     reuse: str | None = None
+    limits: Limits = NO_LIMITS
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
+        words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--slurm', self.slurm] if self.slurm else []
@@ -90,6 +95,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='samples that earlier runs drew with the same settings: take those that would be drawn again '
         '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
     )
+    add_limits(parser)
     parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
 
 
@@ -103,13 +109,15 @@ def run(arguments: Namespace) -> int:
         slurm=arguments.slurm,
         passed_on=arguments.rest,
         reuse=arguments.reuse,
+        limits=limits_of(arguments),
     )
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
     options = read_options(request.passed_on, request.slurm)
     gpus = gpus_for(options, request.gpus, os.environ)
-    plan = planned_runs(request.configs)
+    plan, notes = limited_plan(request.configs, request.limits, request.outputs)
+    print(*map(printable, notes), sep='\n', end='\n' if notes else '')
     _print_left_out(plan)
     screen = Screen(plan.runs)
     with (

@@ -3,6 +3,7 @@
 from .dataset import BenchmarkDataset, LiveMathBenchDataset
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
+from .limits import LimitedDataset
 from .models import (
     AnthropicBatchModel,
     OpenAIBatchModel,
@@ -22,6 +23,7 @@ __all__ = [
     'BenchmarkDataset',
     'GPassKEvaluator',
     'GPassKSummarizer',
+    'LimitedDataset',
     'LiveMathBenchDataset',
     'OpenAIBatchModel',
     'SeededCompletions',

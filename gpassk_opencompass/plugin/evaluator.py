@@ -20,6 +20,7 @@ from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
 from ..serving import JudgeServer, read_judge_server
 from ..unseen import with_whole_characters
+from .limits import limits_of
 from .predictions import Predictions, read_predictions, told_in
 from .provenance import check_provenance
 from .rows import CHANGES, any_samples, samples_of, uids_of
@@ -130,6 +131,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         block |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
             block['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
+        if limits := limits_of(original_dataset):
+            block['limited'] = limits
         return scored
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
