@@ -34,6 +34,7 @@ COMMANDS = {
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
     'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
+    'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
 

@@ -1,0 +1,142 @@
+"""What `gpassk run` and `gpassk watch` show while a sweep is at work: a table, lines, or events."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+
+from ..runs.follow import Follower
+from ..runs.plan import Planned
+from ..runs.state import Finding, State
+from ..unseen import printable
+from .board import LOG_LINES, AtWork, Board, duration
+from .events import Events
+from .files import utf8_output
+from .states import log_lines, states_table, summary
+
+REDRAWN, LINE, EVENT = 1.0, 60.0, 10.0
+"""Seconds between two tables, two lines of the whole sweep, two events of one run."""
+
+TABLE, LINES, EVENTS = 'table', 'lines', 'events'
+
+
+class Screen:
+    """Says on standard output what happens, as `runs.driver.Watcher`.
+
+    A line when a run starts and when it ends; and beside them, on a terminal, a table of the runs at work
+    that is redrawn once a second, elsewhere a line of the whole sweep once a minute. As JSON it is events
+    alone. A context manager: at its end the table is gone.
+
+    Args:
+        runs: all that there are.
+        as_json: events.
+        follower: knows how far runs are; None: a new one.
+    """
+
+    def __init__(
+        self, runs: Sequence[Planned], *, as_json: bool = False, follower: Follower | None = None
+    ) -> None:
+        self._names = [run.name for run in runs]
+        self._mode = EVENTS if as_json else TABLE if draws_tables() else LINES
+        self._follower = follower or Follower()
+        self._board = Board(self._names, self._follower)
+        self._held = ExitStack()
+        self._drawn = -REDRAWN if self._mode == TABLE else time.monotonic()
+        if as_json:
+            self._events = Events(utf8_output())
+        elif self._mode == TABLE:
+            from .live_table import LiveTable
+
+            self._table = LiveTable()
+
+    def __enter__(self) -> Screen:
+        self._held.enter_context(self._follower)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._held.close()
+        if self._mode == TABLE:
+            self._table.clear()
+
+    def started(self, run: Planned, what: str) -> None:
+        """Say that somebody works on a run; `what` says how."""
+        self._board.begin(run.name)
+        if self._mode == EVENTS:
+            self._events.started(run.name, what)
+        else:
+            self.say(f'{self._board.label(run.name)}: {what}')
+
+    def ended(self, finding: Finding, seconds: float | None, *, quiet: bool = False) -> None:
+        """Say how a run ended, or that it was not begun.
+
+        Args:
+            seconds: that its command took; None if there was none.
+            quiet: without a line; events are always told.
+        """
+        told = self._board.end(finding, shown=seconds is not None or self._mode == EVENTS)
+        if self._mode == EVENTS:
+            self._events.ended(finding, seconds, told)
+        elif not quiet:
+            self.say(f'{self._board.label(finding.name)}: {_outcome(finding, seconds)}')
+        if finding.state is State.FAILED and seconds is not None:
+            print(*log_lines(finding, LOG_LINES), sep='\n', file=sys.stderr, flush=True)
+
+    def working(self, jobs: Iterable[AtWork], note: str = '') -> None:
+        """Say how far the runs at work are, when it is time to.
+
+        Args:
+            note: something to know of the table as a whole.
+        """
+        self._board.follow(jobs)
+        every = {TABLE: REDRAWN, LINES: LINE, EVENTS: EVENT}[self._mode]
+        if time.monotonic() - self._drawn >= every:
+            self._drawn = time.monotonic()
+            self.show(note)
+
+    def show(self, note: str = '') -> None:
+        """Say how far the runs at work are, now."""
+        if self._mode == EVENTS:
+            self._events.progress(self._board.at_work())
+        elif self._mode == TABLE:
+            self._table.draw(self._board, note)
+        else:
+            totals = self._board.totals()
+            print(' · '.join([totals.line, *totals.speed, *([note] if note else [])]), flush=True)
+
+    def say(self, line: str) -> None:
+        """Print a line, above the table if there is one."""
+        if self._mode == TABLE:
+            self._table.clear()
+            self._drawn = -REDRAWN
+        print(line, flush=True)
+
+    def sum_up(self, findings: Sequence[Finding], *, stopped: bool = False) -> None:
+        """Say at the end in which state each run is.
+
+        Args:
+            stopped: the user did not wait for the others.
+        """
+        if self._mode == EVENTS:
+            self._events.summary(len(self._names), findings, stopped=stopped)
+        else:
+            print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
+
+    def keep(self) -> None:
+        """Leave the table as it is now drawn where it stands."""
+        if self._mode == TABLE:
+            self._table.keep()
+
+
+def draws_tables() -> bool:
+    """Whether standard output is a terminal that can draw something in the place of something else."""
+    return sys.stdout.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
+
+
+def _outcome(finding: Finding, seconds: float | None) -> str:
+    taken = '' if seconds is None else f', {duration(seconds)}'
+    detail = f': {printable(finding.detail, 1000)}' if finding.detail else ''
+    already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
+    return f'{already}{finding.state.value}{taken}{detail}'

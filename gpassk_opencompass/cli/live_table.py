@@ -1,0 +1,142 @@
+"""The table of a sweep that is at work, redrawn in its place on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..runs.progress import Progress
+from ..unseen import printable
+from .board import Board, doing, number
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+NARROW = 100
+"""Columns below which there is no bar."""
+
+_LEAST_NAME = 12
+_AROUND = 6
+"""Lines of a terminal that no run may take: head, totals, and the line of the cursor."""
+
+
+class LiveTable:
+    """Draws the table at the end of what stands on a terminal, and takes it away again."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console: Console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+        self._widths: list[int] = []
+
+    def draw(self, board: Board, note: str = '') -> None:
+        """Draw the table in the place of the last one.
+
+        Args:
+            note: a line below the totals.
+        """
+        from rich.cells import cell_len
+
+        width, height = self._console.size
+        with self._console.capture() as captured:
+            self._console.print(render(board, width, height, note))
+        text = captured.get()
+        sys.stdout.write(self._away() + text)
+        sys.stdout.flush()
+        self._widths = [cell_len(line.rstrip()) for line in _without_styles(text).splitlines()]
+
+    def keep(self) -> None:
+        """Leave the table where it stands."""
+        self._widths = []
+
+    def clear(self) -> None:
+        """Take the table away."""
+        sys.stdout.write(self._away())
+        sys.stdout.flush()
+        self._widths = []
+
+    def _away(self) -> str:
+        """Return what takes the last table away, also on a terminal that has become narrower since."""
+        width = max(1, self._console.size.width)
+        lines = sum(max(1, -(-line // width)) for line in self._widths)
+        return f'\r\x1b[{lines}A\x1b[J' if lines else ''
+
+
+def _without_styles(text: str) -> str:
+    from rich.text import Text
+
+    return Text.from_ansi(text).plain
+
+
+def render(board: Board, width: int, height: int, note: str = '') -> RenderableType:
+    """Return the table for a terminal of that size."""
+    from rich.console import Group
+    from rich.text import Text
+
+    totals = board.totals()
+    room = max(1, height - _AROUND - bool(note))
+    last = board.last[-max(0, room - totals.at_work) :] if room > totals.at_work else []
+    shown = board.at_work(room if totals.at_work <= room else max(1, room - 1))
+    more = totals.at_work - len(shown)
+    lines: list[RenderableType] = [_table([*last, *shown], width)]
+    if more:
+        lines.append(Text(f' … and {more:,} more at work', style='dim'))
+    lines.append(Text(f' {totals.line}', style='bold', no_wrap=True, overflow='ellipsis'))
+    if totals.speed:
+        lines.append(Text(f' {" · ".join(totals.speed)}', no_wrap=True, overflow='ellipsis'))
+    if note:
+        lines.append(Text(f' {note}', style='dim', no_wrap=True, overflow='ellipsis'))
+    return Group(*lines)
+
+
+def _table(rows: Sequence[Progress], width: int) -> Table:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [_cells(row) for row in rows]
+    heads = ['samples', 'tokens/s', 'cut off', 'correct', 'time left']
+    widths = [max([len(head), *(len(row[place]) for row in cells)]) for place, head in enumerate(heads)]
+    bar = min(30, (width - sum(widths)) // 5) if width >= NARROW else 0
+    around = 2 * (len(widths) + 1) + (bar + 2 if bar else 0)
+    names = max(_LEAST_NAME, width - sum(widths) - around)
+    table = Table(box=None, padding=(0, 1), pad_edge=True, header_style='dim', width=width)
+    table.add_column('run', width=names, no_wrap=True)
+    if bar:
+        table.add_column('', width=bar)
+    for head, wide in zip(heads, widths, strict=True):
+        table.add_column(head, width=wide, justify='right', no_wrap=True)
+    for row, told in zip(rows, cells, strict=True):
+        style = '' if row.at_work else 'green' if row.state == 'complete' else 'red'
+        drawn = [ProgressBar(total=row.total or 1, completed=row.samples, width=bar)] if bar else []
+        name = Text(_shortened(printable(row.name), names), style=style)
+        table.add_row(name, *drawn, *told[:-1], Text(told[-1], style=style))
+    return table
+
+
+def _cells(row: Progress) -> list[str]:
+    total = '?' if row.total is None else f'{row.total:,}'
+    share = row.cut_off_share
+    about = '~' if row.accuracy_by == 'rule' else ''
+    return [
+        f'{row.samples:,}/{total}',
+        '–' if row.tokens_per_second is None else number(row.tokens_per_second),
+        '–' if share is None else f'{100 * share:.1f} %',
+        '–' if row.accuracy is None else f'{about}{row.accuracy:.1f} %',
+        doing(row),
+    ]
+
+
+def _shortened(name: str, cells: int) -> str:
+    """Return a name without its middle where it is too wide: those of a sweep differ at both ends."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(name) <= cells:
+        return name
+    end, used = len(name), 0
+    while end and used + cell_len(name[end - 1]) <= cells // 2:
+        end -= 1
+        used += cell_len(name[end])
+    return f'{set_cell_size(name, cells - used - 1).rstrip()}…{name[end:]}'
