@@ -16,7 +16,7 @@ from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 Json = dict[str, Any]
 SCHEMAS = {
     name: json.loads((files('gpassk_opencompass') / 'schemas' / f'{name}.schema.json').read_text('utf-8'))
-    for name in ('result', 'verdict', 'manifest')
+    for name in ('result', 'verdict', 'manifest', 'event')
 }
 PAGE = page('results-format')
 

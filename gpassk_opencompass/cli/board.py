@@ -68,13 +68,11 @@ class Totals:
     def speed(self) -> list[str]:
         """Return how fast the runs at work are, in words."""
         total = '?' if self.total is None else f'{self.total:,}'
-        parts = [f'{self.samples:,} of {total} samples of those at work'] if self.at_work else []
+        parts = [f'{self.samples:,} of {total} samples'] if self.at_work else []
         for rate, what in ((self.samples_per_second, 'samples/s'), (self.tokens_per_second, 'tokens/s')):
             parts += [] if rate is None else [f'{number(rate)} {what}']
         parts += [] if self.cut_off is None else [f'cut off {100 * self.cut_off:.1f} %']
-        parts += (
-            [] if self.seconds_left is None else [f'about {duration(self.seconds_left)} for those at work']
-        )
+        parts += [] if self.seconds_left is None else [f'{duration(self.seconds_left)} left']
         parts += [] if self.gpus is None else [f'{self.gpus} GPU{"" if self.gpus == 1 else "s"} in use']
         return parts
 

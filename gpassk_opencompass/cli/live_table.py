@@ -18,8 +18,11 @@ NARROW = 100
 """Columns below which there is no bar."""
 
 _LEAST_NAME = 12
-_AROUND = 6
-"""Lines of a terminal that no run may take: head, totals, and the line of the cursor."""
+_AROUND = 8
+"""Lines of a terminal that no run may take: an empty one, head, totals, and the line of the cursor."""
+
+_ABOUT = '~'
+"""Stands before what is not the score of a result."""
 
 
 class LiveTable:
@@ -80,12 +83,14 @@ def render(board: Board, width: int, height: int, note: str = '') -> RenderableT
     last = board.last[-max(0, room - totals.at_work) :] if room > totals.at_work else []
     shown = board.at_work(room if totals.at_work <= room else max(1, room - 1))
     more = totals.at_work - len(shown)
-    lines: list[RenderableType] = [_table([*last, *shown], width)]
+    lines: list[RenderableType] = [Text(''), _table([*last, *shown], width)]
     if more:
         lines.append(Text(f' … and {more:,} more at work', style='dim'))
     lines.append(Text(f' {totals.line}', style='bold', no_wrap=True, overflow='ellipsis'))
     if totals.speed:
-        lines.append(Text(f' {" · ".join(totals.speed)}', no_wrap=True, overflow='ellipsis'))
+        lines.append(Text(f' {" · ".join(totals.speed)}'))
+    if any(one.accuracy_by == 'rule' for one in shown):
+        lines.append(Text(f' {_ABOUT} so far, by rule', style='dim'))
     if note:
         lines.append(Text(f' {note}', style='dim', no_wrap=True, overflow='ellipsis'))
     return Group(*lines)
@@ -119,7 +124,7 @@ def _table(rows: Sequence[Progress], width: int) -> Table:
 def _cells(row: Progress) -> list[str]:
     total = '?' if row.total is None else f'{row.total:,}'
     share = row.cut_off_share
-    about = '~' if row.accuracy_by == 'rule' else ''
+    about = _ABOUT if row.accuracy_by == 'rule' else ''
     return [
         f'{row.samples:,}/{total}',
         '–' if row.tokens_per_second is None else number(row.tokens_per_second),

@@ -134,10 +134,11 @@ class Growing:
                 self._file, self._at, self._tail, self._size = (status.st_dev, status.st_ino), 0, b'', -1
             if status.st_size in (self._at, self._size):  # nothing, or the same half of a line as before
                 return Added([], anew, False)
-            data = self._whole_lines(file, limit)
+            read = self._read(file, limit)
+        data = read[: read.rfind(b'\n') + 1]
+        more = self._at + len(read) < status.st_size and bool(data)
         self._at += len(data)
         self._tail = (self._tail + data)[-_TAIL:]
-        more = status.st_size > self._at and bool(data)
         self._size = -1 if more else status.st_size
         return Added(data.split(b'\n')[:-1], anew, more)
 
@@ -150,8 +151,8 @@ class Growing:
         file.seek(self._at - len(self._tail))
         return bool(file.read(len(self._tail)) != self._tail)
 
-    def _whole_lines(self, file: Any, limit: int) -> bytes:
-        """Return what is there up to a line break; more than the limit where a line is longer."""
+    def _read(self, file: Any, limit: int) -> bytes:
+        """Return what is new, up to the limit, or up to the first line break where a line is longer."""
         file.seek(self._at)
         data: bytes = file.read(limit)
         size = limit
@@ -159,7 +160,7 @@ class Growing:
             data += file.read(size)
             size *= 2
         self.bytes_read += len(data)
-        return data[: data.rfind(b'\n') + 1]
+        return data
 
 
 class Shard:
