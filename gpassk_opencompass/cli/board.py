@@ -107,6 +107,10 @@ class Board:
         if (before := self._states.pop(name, None)) is not None:
             self._counts[before] -= 1
 
+    def is_at_work(self, name: str) -> bool:
+        """Whether somebody works on a run, as far as was told."""
+        return name in self._at_work
+
     def end(self, finding: Finding, *, shown: bool) -> Progress:
         """Take note of the state of a run at which nobody works; return how far it came.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -61,12 +62,12 @@ class Screen:
         if self._mode == TABLE:
             self._table.clear()
 
-    def started(self, run: Planned, what: str) -> None:
-        """Say that somebody works on a run; `what` says how."""
+    def started(self, run: Planned, what: str, *, quiet: bool = False) -> None:
+        """Say that somebody works on a run; `what` says how; `quiet` as in `ended`."""
         self._board.begin(run.name)
         if self._mode == EVENTS:
             self._events.started(run.name, what)
-        else:
+        elif not quiet:
             self.say(f'{self._board.label(run.name)}: {what}')
 
     def ended(self, finding: Finding, seconds: float | None, *, quiet: bool = False) -> None:
@@ -76,12 +77,13 @@ class Screen:
             seconds: that its command took; None if there was none.
             quiet: without a line; events are always told.
         """
-        told = self._board.end(finding, shown=seconds is not None or self._mode == EVENTS)
+        seen = seconds is not None or self._board.is_at_work(finding.name)
+        told = self._board.end(finding, shown=seen or self._mode == EVENTS)
         if self._mode == EVENTS:
             self._events.ended(finding, seconds, told)
         elif not quiet:
-            self.say(f'{self._board.label(finding.name)}: {_outcome(finding, seconds)}')
-        if finding.state is State.FAILED and seconds is not None:
+            self.say(f'{self._board.label(finding.name)}: {_outcome(finding, seconds, seen=seen)}')
+        if finding.state is State.FAILED and seen:
             print(*log_lines(finding, LOG_LINES), sep='\n', file=sys.stderr, flush=True)
 
     def working(self, jobs: Iterable[AtWork], note: str = '') -> None:
@@ -105,6 +107,18 @@ class Screen:
         else:
             totals = self._board.totals()
             print(' · '.join([totals.line, *totals.speed, *([note] if note else [])]), flush=True)
+
+    def show_once(self) -> None:
+        """Print the table as it is now, with all runs at work, also where nothing can be drawn."""
+        if self._mode == EVENTS:
+            self.show()
+            return
+        from rich.console import Console
+
+        from .live_table import render
+
+        width = shutil.get_terminal_size((120, 24)).columns
+        Console(file=sys.stdout, width=width, highlight=False).print(render(self._board, width))
 
     def say(self, line: str) -> None:
         """Print a line, above the table if there is one."""
@@ -135,8 +149,8 @@ def draws_tables() -> bool:
     return sys.stdout.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
 
 
-def _outcome(finding: Finding, seconds: float | None) -> str:
+def _outcome(finding: Finding, seconds: float | None, *, seen: bool) -> str:
     taken = '' if seconds is None else f', {duration(seconds)}'
     detail = f': {printable(finding.detail, 1000)}' if finding.detail else ''
-    already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
+    already = 'already ' if not seen and finding.state is State.COMPLETE else ''
     return f'{already}{finding.state.value}{taken}{detail}'

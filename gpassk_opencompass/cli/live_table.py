@@ -73,7 +73,7 @@ def _without_styles(text: str) -> str:
     return Text.from_ansi(text).plain
 
 
-def render(board: Board, width: int, height: int, note: str = '') -> RenderableType:
+def render(board: Board, width: int, height: int = 1_000_000, note: str = '') -> RenderableType:
     """Return the table for a terminal of that size."""
     from rich.console import Group
     from rich.text import Text
@@ -83,7 +83,8 @@ def render(board: Board, width: int, height: int, note: str = '') -> RenderableT
     last = board.last[-max(0, room - totals.at_work) :] if room > totals.at_work else []
     shown = board.at_work(room if totals.at_work <= room else max(1, room - 1))
     more = totals.at_work - len(shown)
-    lines: list[RenderableType] = [Text(''), _table([*last, *shown], width)]
+    rows = [*last, *shown]
+    lines: list[RenderableType] = [Text(''), *([_table(rows, width)] if rows else [])]
     if more:
         lines.append(Text(f' … and {more:,} more at work', style='dim'))
     lines.append(Text(f' {totals.line}', style='bold', no_wrap=True, overflow='ellipsis'))

@@ -78,8 +78,11 @@ def run(arguments: Namespace) -> int:
             if request.json:
                 screen.sum_up(list(sweep.findings.values()), stopped=True)
             raise
-        screen.show()
-        screen.keep()
+        if request.once:
+            screen.show_once()
+        else:
+            screen.show()
+            screen.keep()
         findings = list(sweep.findings.values())
         if request.json:
             screen.sum_up(findings)
@@ -90,13 +93,15 @@ def _watch(sweep: Sweep, screen: Screen, follower: Follower, *, once: bool) -> N
     """Look, and tell, until all is over."""
     while True:
         complete_look = not sweep.unknown
-        _tell(sweep, screen)
+        _tell(sweep, screen, once=once)
         if once and not sweep.unknown:
             while follower.look():
                 pass
             follower.judge_all()
             follower.look()
             return
+        if once:
+            continue
         note = f'looked at {len(sweep.findings) + len(sweep.at_work):,} runs so far' if sweep.unknown else ''
         screen.working(sweep.at_work.values(), note)
         if complete_look and sweep.is_over:
@@ -104,11 +109,11 @@ def _watch(sweep: Sweep, screen: Screen, follower: Follower, *, once: bool) -> N
         time.sleep(INTERVAL / 20 if sweep.unknown else INTERVAL)
 
 
-def _tell(sweep: Sweep, screen: Screen) -> None:
+def _tell(sweep: Sweep, screen: Screen, *, once: bool) -> None:
     """Look once, and tell what has changed; without a line for each run that had ended before."""
     for change in sweep.look():
         if change.finding is None:
-            screen.started(change.seen.run, 'at work')
+            screen.started(change.seen.run, 'at work', quiet=once)
         elif change.finding.state is not State.MISSING or not change.first:
             screen.ended(change.finding, None, quiet=change.first)
 
