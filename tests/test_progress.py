@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fake_opencompass import QUESTIONS, config_text, drawn, record, write
 
+from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.runs.answers_so_far import QuickJudge, judged_by_rule
 from gpassk_opencompass.runs.drawn import Growing, Row, Shard
 from gpassk_opencompass.runs.plan import Planned, planned_runs
@@ -362,3 +363,32 @@ def test_a_finished_run_tells_what_its_result_says(tmp_path: Path) -> None:
     told = progress_of_result('run', 'complete', (good, bad))
     assert (told.samples, told.accuracy, told.accuracy_by) == (TOTAL, 50.0, 'result')
     assert progress_of_result('run', 'complete', (bad,)) == Progress('run', 'complete')
+
+
+def test_samples_that_break_a_rule_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error in a verdict ends nothing."""
+    from gpassk_opencompass.runs import answers_so_far
+    from gpassk_opencompass.runs.answers_so_far import Counts
+
+    def fail(*arguments: Any) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(answers_so_far, 'read_response', fail)
+    quick, counts = QuickJudge(), Counts()
+    quick.put(Row('7', '7', '', Generation()), counts)
+    quick.work(1.0)
+    assert (counts.left_out, len(quick)) == (1, 0)
+
+
+def test_what_waits_for_a_verdict_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that goes on with 100,000 long responses fills no memory; those beyond are left out."""
+    from gpassk_opencompass.runs import answers_so_far
+    from gpassk_opencompass.runs.answers_so_far import Counts
+
+    monkeypatch.setattr(answers_so_far, 'MOST_WAITING', 1000)
+    quick, counts = QuickJudge(), Counts()
+    for _ in range(50):
+        quick.put(Row(100 * 'x', '7', '', Generation()), counts)
+    assert (len(quick), counts.left_out) == (10, 40)
+    quick.work(float('inf'))
+    assert (counts.incorrect, counts.left_out) == (10, 40)

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from loguru import logger
+
 from ..answers import letters_of, options_of
 from ..files import mapping
 from ..judges.build import own_name
@@ -91,7 +93,11 @@ class QuickJudge:
         while self._waiting and time.thread_time() < end:
             row, counts, size = self._waiting.popleft()
             self._size -= size
-            counts.add(self._verdict(row))
+            try:
+                counts.add(self._verdict(row))
+            except Exception as error:  # a response that no rule foresaw must not end a look
+                logger.debug(f'cannot judge a sample at once: {type(error).__name__}: {error}')
+                counts.add(None)
 
     def _verdict(self, row: Row) -> bool | None:
         response = read_response(row.prediction, row.generation)

@@ -41,7 +41,7 @@ class Follower:
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
         self._quick = QuickJudge()
-        self._lock = threading.Lock()
+        self._lock, self._looking = threading.Lock(), threading.RLock()
         self._readers: dict[str, RunReader] = {}
         self._progress: dict[str, Progress] = {}
         self._ended = threading.Event()
@@ -77,6 +77,10 @@ class Follower:
 
     def look(self) -> bool:
         """Look at all runs once; return whether there is more to read at once."""
+        with self._looking:
+            return self._look()
+
+    def _look(self) -> bool:
         more = False
         with self._lock:
             readers = dict(self._readers)
@@ -94,16 +98,17 @@ class Follower:
 
     def judge_all(self) -> None:
         """Judge whatever waits, however long it takes."""
-        self._quick.work(float('inf'))
+        self._judge(float('inf'))
+
+    def _judge(self, seconds: float) -> None:
+        with self._looking:
+            self._quick.work(seconds)
 
     def _work(self) -> None:
         wait = 0.0
         while not self._ended.wait(wait):
             wait = self._interval / 20 if self.look() else self._interval
-            try:
-                self._quick.work(SHARE * self._interval)
-            except Exception as error:  # a response that no rule foresaw
-                logger.debug(f'cannot judge what is drawn: {type(error).__name__}: {error}')
+            self._judge(SHARE * self._interval)
 
 
 @dataclass(frozen=True)
