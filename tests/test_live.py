@@ -279,11 +279,37 @@ def test_a_table_on_a_narrowed_terminal_is_taken_away_whole(monkeypatch: pytest.
     wide.feed(out.getvalue().replace('\n', '\r\n'))
     monkeypatch.setenv('COLUMNS', '60')
     out.truncate(0)
-    table._console = LiveTable()._console
     table.clear()
     wrapped = sum(max(1, -(-len(line) // 60)) for line in wide.lines[:-1])
     assert wrapped > len(wide.lines)
     assert f'\x1b[{wrapped}A' in out.getvalue()
+
+
+@pytest.mark.parametrize('height', [2, 5, 9, 30])
+def test_a_table_is_never_higher_than_its_terminal(monkeypatch: pytest.MonkeyPatch, height: int) -> None:
+    """What has scrolled away cannot be taken away."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, 'stdout', out)
+    monkeypatch.setenv('COLUMNS', '80')
+    monkeypatch.setenv('LINES', str(height))
+    names = [f'run-{number}' for number in range(40)]
+    board, table = Board(names, Told()), LiveTable()
+    for name in names:
+        board.begin(name)
+    table.draw(board, 'a note')
+    first = out.getvalue()
+    assert 1 <= first.count('\n') < height
+    table.draw(board, 'a note')
+    assert out.getvalue() == first + f'\r\x1b[{first.count(chr(10))}A\x1b[J' + first
+
+
+def test_unusual_samples_have_a_column_where_there_are_some() -> None:
+    """An engine that answers nothing is to be seen while it does so."""
+    for unusual in (0, 17):
+        board = Board(['a'], Told(Progress('a', 'sampling', samples=20, total=30, unusual=unusual)))
+        board.begin('a')
+        text = '\n'.join(shown(board, 100))
+        assert ('unusual' in text, ' 17 ' in text) == (unusual > 0, unusual > 0)
 
 
 def test_a_run_that_comes_back_is_counted_once() -> None:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from ..runs.follow import Follower
 from ..runs.plan import Planned
@@ -60,7 +60,8 @@ class Screen:
     def __exit__(self, *error: object) -> None:
         self._held.close()
         if self._mode == TABLE:
-            self._table.clear()
+            with suppress(OSError):  # the terminal is gone
+                self._table.clear()
 
     def started(self, run: Planned, what: str, *, quiet: bool = False) -> None:
         """Say that somebody works on a run; `what` says how; `quiet` as in `ended`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -41,14 +43,18 @@ class LiveTable:
             note: a line below the totals.
         """
         from rich.cells import cell_len
+        from rich.text import Text
 
-        width, height = self._console.size
+        width, height = self._size()
+        self._console.size = width, height
         with self._console.capture() as captured:
             self._console.print(render(board, width, height, note))
-        text = captured.get()
-        sys.stdout.write(self._away() + text)
+        lines = captured.get().splitlines()[
+            -max(1, height - 1) :
+        ]  # above the first line none can be taken away
+        sys.stdout.write(self._away() + ''.join(f'{line}\n' for line in lines))
         sys.stdout.flush()
-        self._widths = [cell_len(line.rstrip()) for line in _without_styles(text).splitlines()]
+        self._widths = [cell_len(Text.from_ansi(line).plain.rstrip()) for line in lines]
 
     def keep(self) -> None:
         """Leave the table where it stands."""
@@ -62,15 +68,17 @@ class LiveTable:
 
     def _away(self) -> str:
         """Return what takes the last table away, also on a terminal that has become narrower since."""
-        width = max(1, self._console.size.width)
+        width, _ = self._size()
         lines = sum(max(1, -(-line // width)) for line in self._widths)
         return f'\r\x1b[{lines}A\x1b[J' if lines else ''
 
-
-def _without_styles(text: str) -> str:
-    from rich.text import Text
-
-    return Text.from_ansi(text).plain
+    def _size(self) -> tuple[int, int]:
+        """Return columns and lines of the terminal: its own word, which a $COLUMNS of before is not."""
+        try:
+            width, height = os.get_terminal_size(sys.stdout.fileno())
+        except (OSError, ValueError):  # not even a file
+            width = height = 0
+        return (width, height) if width and height else shutil.get_terminal_size()
 
 
 def render(board: Board, width: int, height: int = 1_000_000, note: str = '') -> RenderableType:
@@ -102,9 +110,12 @@ def _table(rows: Sequence[Progress], width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    heads = ['samples', 'tokens/s', 'cut off', 'unusual', 'correct', 'time left']
     cells = [_cells(row) for row in rows]
-    heads = ['samples', 'tokens/s', 'cut off', 'correct', 'time left']
-    widths = [max([len(head), *(len(row[place]) for row in cells)]) for place, head in enumerate(heads)]
+    if not any(row.unusual for row in rows):
+        heads.remove('unusual')
+        cells = [[*told[:3], *told[4:]] for told in cells]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     bar = min(30, (width - sum(widths)) // 5) if width >= NARROW else 0
     around = 2 * (len(widths) + 1) + (bar + 2 if bar else 0)
     names = max(_LEAST_NAME, width - sum(widths) - around)
@@ -130,6 +141,7 @@ def _cells(row: Progress) -> list[str]:
         f'{row.samples:,}/{total}',
         '–' if row.tokens_per_second is None else number(row.tokens_per_second),
         '–' if share is None else f'{100 * share:.1f} %',
+        f'{row.unusual:,}',
         '–' if row.accuracy is None else f'{about}{row.accuracy:.1f} %',
         doing(row),
     ]
