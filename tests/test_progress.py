@@ -48,7 +48,13 @@ def random_row(number: int, chance: random.Random) -> dict[str, Any]:
         told['finish_reason'] = chance.choice(['stop', 'length', 'eos'])
     if chance.random() < 0.2:
         told['state'] = chance.choice(['empty', 'failed', 'refusal', 'aborted'])
-    row = {'idx': number, 'prediction': '二 \\boxed{7}' + chance.randrange(40) * 'x\\n', 'gold': '7'}
+    origin = {'origin': {'run': 'x'}} if chance.random() < 0.3 else {}
+    row = {
+        **origin,
+        'idx': number,
+        'prediction': '二 \\boxed{7}' + chance.randrange(40) * 'x\\n',
+        'gold': '7',
+    }
     return {**row, 'generation': told} if told else row
 
 
@@ -66,6 +72,12 @@ def counted(text: str) -> dict[str, int]:
             one.get('finish_reason') == 'length' and one.get('state') not in not_drawn for one in known
         ),
         'unusual': sum('state' in one for one in told),
+        'taken': text.count('"origin":'),
+        'tokens_taken': sum(
+            row.get('generation', {}).get('output_tokens', 0)
+            for row in map(json.loads, text.splitlines())
+            if 'origin' in row
+        ),
         'damaged': 0,
     }
 
@@ -322,6 +334,19 @@ def test_a_resumed_run_is_starting_until_it_draws_and_its_rate_is_its_own(tmp_pa
     told = looked(reader, now=10.0)
     assert (told.state, told.samples, told.samples_per_second) == ('sampling', 20, 0.4)
     assert (told.tokens_per_second, told.seconds_left) == (40.0, 30.0)
+
+
+def test_samples_that_were_kept_have_no_part_in_the_rate(tmp_path: Path) -> None:
+    """They are there at once; the time left is that of those still to draw."""
+    run = Planned('run', (Wanted('m-run', 'd-run', 4, (2, 4), QUESTIONS),))
+    path = begun(tmp_path, range(0))
+    reader = RunReader(run, tmp_path / 'out')
+    looked(reader, now=0.0)
+    kept = [{**drawn(row), 'origin': {'run': 'earlier'}} for row in range(16)]
+    path.write_text(''.join(f'{json.dumps(row)}\n' for row in kept) + lines(range(16, 20)))
+    told = looked(reader, now=10.0)
+    assert (told.samples, told.taken, told.tokens) == (20, 16, 2000)
+    assert (told.samples_per_second, told.tokens_per_second, told.seconds_left) == (0.4, 40.0, 30.0)
 
 
 def test_a_new_start_is_not_the_old_one(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ class Tally:
     known: those of which it is known how they ended.
     cut_off: of those, the ones cut off before their end.
     unusual: in one of the states of `results.health`.
+    taken: those that an earlier run has drawn, and that were kept.
+    tokens_taken: of those.
     damaged: lines that are no row.
     """
 
@@ -43,14 +45,19 @@ class Tally:
     known: int = 0
     cut_off: int = 0
     unusual: int = 0
+    taken: int = 0
+    tokens_taken: int = 0
     damaged: int = 0
 
-    def add(self, generation: Generation) -> None:
+    def add(self, row: Row) -> None:
         """Count a sample."""
+        generation = row.generation
         self.samples += 1
+        self.taken += row.taken
         if generation.output_tokens is not None:
             self.told += 1
             self.tokens += generation.output_tokens
+            self.tokens_taken += generation.output_tokens * row.taken
         if generation.finish_reason or generation.state in NOT_DRAWN:
             self.known += 1
             self.cut_off += generation.finish_reason == CUT_OFF and generation.state not in NOT_DRAWN
@@ -69,6 +76,8 @@ class Row(NamedTuple):
     gold: Any
     prompt: Any
     generation: Generation
+    taken: bool = False
+    """Whether an earlier run has drawn it."""
 
 
 class Seen(Protocol):
@@ -87,7 +96,8 @@ def row_of(fields_of_row: Any) -> Row | None:
     if 'prediction' not in told and 'idx' not in told:
         return None
     generation = Generation.from_json(told.get('generation'))
-    return Row(told.get('prediction'), told.get('gold'), told.get('origin_prompt'), generation)
+    taken = bool(told.get('origin') or mapping(told.get('sample')).get('origin'))
+    return Row(told.get('prediction'), told.get('gold'), told.get('origin_prompt'), generation, taken)
 
 
 class Added(NamedTuple):
@@ -233,7 +243,7 @@ class Shard:
         if row is None:
             self.tally.damaged += 1
             return
-        self.tally.add(row.generation)
+        self.tally.add(row)
         self._given += 1
         self._seen.row(row)
 
@@ -290,5 +300,5 @@ class _Whole:
                 self.tally.damaged += 1
                 continue
             read += 200 + (len(row.prediction) if isinstance(row.prediction, str) else 0)
-            self.tally.add(row.generation)
+            self.tally.add(row)
             yield row

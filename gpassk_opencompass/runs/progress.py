@@ -41,6 +41,7 @@ class Progress:
     tokens_per_second, samples_per_second: over the last minute, of what was drawn since one looks.
     cut_off, ended_known: samples that were cut off, and those of which it is known how they ended.
     unusual: samples that are no usual response.
+    taken: samples that an earlier run has drawn, and that were kept.
     judged: samples that have a verdict; of an LLM judge, the verdicts that it has kept for this run.
     left_out: samples that the rule judge says nothing of yet, or cannot judge without a proof.
     accuracy: in percent, of what is judged.
@@ -59,6 +60,7 @@ class Progress:
     cut_off: int | None = None
     ended_known: int = 0
     unusual: int = 0
+    taken: int = 0
     judged: int | None = None
     left_out: int = 0
     accuracy: float | None = None
@@ -241,13 +243,14 @@ class RunReader:
 
     def _note_rate(self, now: float, more: bool) -> None:
         tally = self.tally
+        drawn = tally.samples - tally.taken, tally.tokens - tally.tokens_taken
         if not self._caught_up:  # of what was there before nobody knows when it came
             self._caught_up = not more
-            self._rate.begin(now, tally.samples, tally.tokens)
+            self._rate.begin(now, *drawn)
         elif not tally.samples and not self._has_begun():  # the model is still being loaded
             self._rate.begin(now, 0, 0)
         elif not more:
-            self._rate.note(now, tally.samples, tally.tokens)
+            self._rate.note(now, *drawn)
 
     def _has_begun(self) -> bool:
         return self._time_dir is not None and any(
@@ -283,6 +286,7 @@ class RunReader:
             cut_off=tally.cut_off if tally.known else None,
             ended_known=tally.known,
             unusual=tally.unusual,
+            taken=tally.taken,
             since=self._began,
             seconds_left=left,
             **self._judged(),
