@@ -20,8 +20,8 @@ NARROW = 100
 """Columns below which there is no bar."""
 
 _LEAST_NAME = 12
-_AROUND = 8
-"""Lines of a terminal that no run may take: an empty one, head, totals, and the line of the cursor."""
+_AROUND = 9
+"""Lines of a terminal that no run may take: empty ones, head, totals, and the line of the cursor."""
 
 _ABOUT = '~'
 """Stands before what is not the score of a result."""
@@ -92,7 +92,9 @@ def render(board: Board, width: int, height: int = 1_000_000, note: str = '') ->
     shown = board.at_work(room if totals.at_work <= room else max(1, room - 1))
     more = totals.at_work - len(shown)
     rows = [*last, *shown]
-    lines: list[RenderableType] = [Text(''), *([_table(rows, width)] if rows else [])]
+    lines: list[RenderableType] = [Text('')]
+    if rows:
+        lines += [_table(rows, width), Text('')]
     if more:
         lines.append(Text(f' … and {more:,} more at work', style='dim'))
     lines.append(Text(f' {totals.line}', style='bold', no_wrap=True, overflow='ellipsis'))
@@ -127,7 +129,7 @@ def _table(rows: Sequence[Progress], width: int) -> Table:
         table.add_column(head, width=wide, justify='right', no_wrap=True)
     for row, told in zip(rows, cells, strict=True):
         style = '' if row.at_work else 'green' if row.state == 'complete' else 'red'
-        drawn = [ProgressBar(total=row.total or 1, completed=row.samples, width=bar)] if bar else []
+        drawn = [ProgressBar(row.total or 1, row.samples, bar, complete_style='cyan')] if bar else []
         name = Text(_shortened(printable(row.name), names), style=style)
         table.add_row(name, *drawn, *told[:-1], Text(told[-1], style=style))
     return table
