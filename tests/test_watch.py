@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_opencompass import drawn, record, run, write, write_configs
+from fake_opencompass import config_text, drawn, record, run, write, write_configs
 from formats import complaints
 from terminal import Terminal
 
 from gpassk_opencompass.cli import main, watch
-from gpassk_opencompass.runs import follow
+from gpassk_opencompass.naming.manifest import Entry
+from gpassk_opencompass.runs import follow, plan
 from gpassk_opencompass.runs.follow import Follower, Sweep
 from gpassk_opencompass.runs.lock import WorkDirLock
-from gpassk_opencompass.runs.plan import Planned, planned_runs
+from gpassk_opencompass.runs.plan import Planned, discovered_runs, planned_runs
 from gpassk_opencompass.runs.state import State
 from gpassk_opencompass.runs.work_dir import Start, Starts, Wanted
 
@@ -212,6 +213,30 @@ def test_an_opencompass_started_by_hand_is_seen_at_work(
     assert '1 run: 1 partial' in capsys.readouterr().out
 
 
+def test_runs_that_begin_later_are_taken_in(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the configs they are known by their work directories alone; the end waits for them."""
+    write_configs(sweep, 'ok')
+    assert run() == 0
+    capsys.readouterr()
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            write_configs(sweep, 'broken')
+            run('--json')
+            capsys.readouterr()
+
+    monkeypatch.setattr(watch.time, 'sleep', pause)
+    assert main(['watch', 'out', '--json']) == 1
+    *_, broken, summary = events(capsys)
+    assert (broken['run'], broken['state']) == ('broken', 'failed')
+    assert summary['states'] == {'complete': 1, 'failed': 1}
+    assert len(pauses) < 10
+
+
 def many(folder: Path, count: int) -> list[tuple[Planned, Path]]:
     wanted = (Wanted('m', 'd', 4, (2, 4), 8),)
     return [(Planned(f'run-{number:04}', wanted), folder / f'run-{number:04}') for number in range(count)]
@@ -259,6 +284,27 @@ def test_a_look_at_2500_runs_does_a_bounded_amount_of_work(
         changes = [change for _ in range(2) for change in sweep.look()]
     assert [change.seen.run.name for change in changes] == ['run-2000']
     assert sweep.findings['run-2000'].state is State.MISSING
+
+
+def test_the_manifest_of_a_sweep_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each work directory; a changed one is read again."""
+    read: list[Path] = []
+    own = plan.read_manifest
+
+    def read_manifest(folder: Path) -> tuple[Entry, ...]:
+        read.append(folder)
+        return own(folder)
+
+    monkeypatch.setattr(plan, 'read_manifest', read_manifest)
+    for number in range(20):
+        config = write(tmp_path / 'configs' / f'run-{number}.py', config_text())
+        Starts(tmp_path / 'out' / config.stem).begin(Start(TIME, None, None, str(config), '', utc=True))
+    manifest = write(tmp_path / 'configs' / 'manifest.jsonl', '')
+    assert len(discovered_runs(tmp_path / 'out').runs) == 20
+    assert len(read) == 1
+    os.utime(manifest, (1, 1))
+    assert len(discovered_runs(tmp_path / 'out').runs) == 20
+    assert len(read) == 2
 
 
 def test_a_lock_of_another_machine_counts_as_at_work(tmp_path: Path) -> None:

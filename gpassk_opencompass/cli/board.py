@@ -87,9 +87,8 @@ class Board:
     """
 
     def __init__(self, names: Sequence[str], follower: Follower) -> None:
-        self._labels = {
-            name: f'[{place}/{len(names)}] {printable(name)}' for place, name in enumerate(names, 1)
-        }
+        self._places: dict[str, int] = {}
+        self.add(names)
         self._follower = follower
         self._states: dict[str, State] = {}
         self._counts: Counter[State] = Counter()
@@ -97,9 +96,17 @@ class Board:
         self._at_work: dict[str, None] = {}
         self._gpus: int | None = None
 
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Take more runs in."""
+        for name in names:
+            self._places.setdefault(name, len(self._places) + 1)
+
     def label(self, name: str) -> str:
         """Return how a line calls a run."""
-        return self._labels.get(name, printable(name))
+        return f'[{self._places.get(name, "?")}/{len(self._places)}] {printable(name)}'
 
     def begin(self, name: str) -> None:
         """Take note that somebody works on a run."""
@@ -154,10 +161,10 @@ class Board:
         ended = self._counts.total()
         left = [one.seconds_left for one in told if one.state != JUDGING]
         return Totals(
-            runs=len(self._labels),
+            runs=len(self._places),
             states=+self._counts,
             at_work=len(told),
-            waiting=len(self._labels) - len(told) - ended,
+            waiting=len(self._places) - len(told) - ended,
             samples=sum(one.samples for one in told),
             total=None if any(one.total is None for one in told) else sum(one.total or 0 for one in told),
             samples_per_second=_sum(one.samples_per_second for one in told),

@@ -40,10 +40,9 @@ class Screen:
     def __init__(
         self, runs: Sequence[Planned], *, as_json: bool = False, follower: Follower | None = None
     ) -> None:
-        self._names = [run.name for run in runs]
         self._mode = EVENTS if as_json else TABLE if draws_tables() else LINES
         self._follower = follower or Follower()
-        self._board = Board(self._names, self._follower)
+        self._board = Board([run.name for run in runs], self._follower)
         self._held = ExitStack()
         self._drawn = -REDRAWN if self._mode == TABLE else time.monotonic()
         if as_json:
@@ -62,6 +61,10 @@ class Screen:
         if self._mode == TABLE:
             with suppress(OSError):  # the terminal is gone
                 self._table.clear()
+
+    def add(self, runs: Iterable[Planned]) -> None:
+        """Take more runs in, which came to be since."""
+        self._board.add(run.name for run in runs)
 
     def started(self, run: Planned, what: str, *, quiet: bool = False) -> None:
         """Say that somebody works on a run; `what` says how; `quiet` as in `ended`."""
@@ -135,7 +138,7 @@ class Screen:
             stopped: the user did not wait for the others.
         """
         if self._mode == EVENTS:
-            self._events.summary(len(self._names), findings, stopped=stopped)
+            self._events.summary(len(self._board), findings, stopped=stopped)
         else:
             print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
 

@@ -6,16 +6,19 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import InputError
 from ..runs.follow import INTERVAL, Follower, Sweep
-from ..runs.plan import Planned, discovered_runs, planned_runs
-from ..runs.state import State
+from ..runs.plan import Planned, discovered_runs, further_runs, planned_runs
+from ..runs.state import Finding, State
 from .live import Screen
 from .options import Several, path, requested
+
+LOOK_FOR_MORE = 10.0
+"""Seconds after which the folders are looked through for work directories that were made since."""
 
 
 @dataclass(frozen=True)
@@ -70,52 +73,89 @@ def run(arguments: Namespace) -> int:
         Follower() as follower,
         Screen([run for run, _ in runs], as_json=request.json, follower=follower) as screen,
     ):
-        sweep = Sweep(runs, follower)
+        watched = Watched(request, runs, Sweep(runs, follower), screen)
         try:
-            _watch(sweep, screen, follower, once=request.once)
+            watched.once(follower) if request.once else watched.to_the_end()
         except KeyboardInterrupt:
             screen.keep()
             if request.json:
-                screen.sum_up(list(sweep.findings.values()), stopped=True)
+                screen.sum_up(watched.findings, stopped=True)
             raise
         if request.once:
             screen.show_once()
         else:
             screen.show()
             screen.keep()
-        findings = list(sweep.findings.values())
         if request.json:
-            screen.sum_up(findings)
-    return 0 if len(findings) == len(runs) and all(one.state is State.COMPLETE for one in findings) else 1
+            screen.sum_up(watched.findings)
+    return 0 if watched.all_complete else 1
 
 
-def _watch(sweep: Sweep, screen: Screen, follower: Follower, *, once: bool) -> None:
-    """Look, and tell, until all is over."""
-    while True:
-        complete_look = not sweep.unknown
-        _tell(sweep, screen, once=once)
-        if once and not sweep.unknown:
-            while follower.look():
-                pass
-            follower.judge_all()
-            follower.look()
-            return
-        if once:
-            continue
-        note = f'looked at {len(sweep.findings) + len(sweep.at_work):,} runs so far' if sweep.unknown else ''
-        screen.working(sweep.at_work.values(), note)
-        if complete_look and sweep.is_over:
-            return
-        time.sleep(INTERVAL / 20 if sweep.unknown else INTERVAL)
+class Watched:
+    """The runs that are watched, and the screen that tells of them."""
 
+    def __init__(
+        self, request: WatchRequest, runs: Sequence[tuple[Planned, Path]], sweep: Sweep, screen: Screen
+    ) -> None:
+        self._request, self._sweep, self._screen = request, sweep, screen
+        self._names = {run.name for run, _ in runs}
+        self._work_dirs = {work_dir for _, work_dir in runs}
+        self._looked_for_more = time.monotonic()
 
-def _tell(sweep: Sweep, screen: Screen, *, once: bool) -> None:
-    """Look once, and tell what has changed; without a line for each run that had ended before."""
-    for change in sweep.look():
-        if change.finding is None:
-            screen.started(change.seen.run, 'at work', quiet=once)
-        elif change.finding.state is not State.MISSING or not change.first:
-            screen.ended(change.finding, None, quiet=change.first)
+    @property
+    def findings(self) -> list[Finding]:
+        """Return the states of the runs at which nobody works."""
+        return list(self._sweep.findings.values())
+
+    @property
+    def all_complete(self) -> bool:
+        """Whether all runs are."""
+        complete = [one for one in self.findings if one.state is State.COMPLETE]
+        return len(complete) == len(self._names)
+
+    def once(self, follower: Follower) -> None:
+        """Look at all runs once."""
+        while self._sweep.unknown:
+            self._tell(quiet=True)
+        while follower.look():
+            pass
+        follower.judge_all()
+        follower.look()
+
+    def to_the_end(self) -> None:
+        """Look, and tell, until all is over: seen twice, as between two runs of a sweep nobody works."""
+        over = 0
+        while over < 2:
+            self._tell()
+            unknown = self._sweep.unknown
+            looked_at = len(self._sweep.findings) + len(self._sweep.at_work)
+            note = f'looked at {looked_at:,} runs so far' if unknown else ''
+            self._screen.working(self._sweep.at_work.values(), note)
+            over = over + 1 if self._sweep.is_over and not self._more() else 0
+            time.sleep(INTERVAL / 20 if unknown else INTERVAL)
+            if time.monotonic() - self._looked_for_more > LOOK_FOR_MORE:
+                self._more()
+
+    def _more(self) -> bool:
+        """Take in runs that came to be since; return whether there are some."""
+        self._looked_for_more = time.monotonic()
+        if self._request.configs is not None:
+            return False
+        new = [one for folder in self._request.outputs for one in further_runs(folder, self._work_dirs)]
+        told = _told_apart(new, self._names)
+        self._names |= {run.name for run, _ in told}
+        self._work_dirs |= {work_dir for _, work_dir in told}
+        self._sweep.add(told)
+        self._screen.add(run for run, _ in told)
+        return bool(told)
+
+    def _tell(self, *, quiet: bool = False) -> None:
+        """Look once, and tell what has changed; without a line for each run that had ended before."""
+        for change in self._sweep.look():
+            if change.finding is None:
+                self._screen.started(change.seen.run, 'at work', quiet=quiet)
+            elif change.finding.state is not State.MISSING or not change.first:
+                self._screen.ended(change.finding, None, quiet=change.first)
 
 
 def _runs(request: WatchRequest) -> list[tuple[Planned, Path]]:
@@ -137,7 +177,12 @@ def _runs(request: WatchRequest) -> list[tuple[Planned, Path]]:
         runs += found.runs
         if found.foreign:
             print(f'not a work directory: {", ".join(found.foreign)}', file=sys.stderr)
-    counts = Counter(run.name for run, _ in runs)
+    return _told_apart(runs, ())
+
+
+def _told_apart(runs: Sequence[tuple[Planned, Path]], known: Collection[str]) -> list[tuple[Planned, Path]]:
+    """Return runs with the names of their folders where several of them have one name, or it is known."""
+    counts = Counter([*(run.name for run, _ in runs), *known])
     return [
         (run if counts[run.name] == 1 else replace(run, name=f'{work_dir.parent}/{run.name}'), work_dir)
         for run, work_dir in runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,14 +139,22 @@ class Sweep:
     """
 
     def __init__(self, runs: Sequence[tuple[Planned, Path]], follower: Follower) -> None:
-        self._runs = {run.name: Seen(run, work_dir) for run, work_dir in runs}
+        self._runs: dict[str, Seen] = {}
         self._follower = follower
-        self._turn = deque(self._runs)
+        self._turn: deque[str] = deque()
         self._to_examine: dict[str, None] = {}
         self._known: dict[str, tuple[float, ...]] = {}
         self.at_work: dict[str, Seen] = {}
         self.findings: dict[str, Finding] = {}
         """The last known state of each run at which nobody works."""
+        self.add(runs)
+
+    def add(self, runs: Iterable[tuple[Planned, Path]]) -> None:
+        """Look at more runs; those that are known stay as they are."""
+        for run, work_dir in runs:
+            if run.name not in self._runs:
+                self._runs[run.name] = Seen(run, work_dir)
+                self._turn.append(run.name)
 
     @property
     def unknown(self) -> int:
