@@ -44,7 +44,7 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'run'})
 """Subcommands that take what follows `--` as options of another program, in `arguments.rest`."""
 
-LISTS = frozenset({'verdicts'})
+LISTS = frozenset({'verdicts', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
