@@ -327,11 +327,15 @@ def test_a_run_that_comes_back_is_counted_once() -> None:
 def test_gpus_are_told_where_the_jobs_say_them() -> None:
     """Those that two share count once."""
 
+    class Turn:
+        def __init__(self, *gpus: str) -> None:
+            self.gpus = gpus
+
     class Job:
         run, work_dir = Planned('a'), Path()
 
         def __init__(self, *gpus: str) -> None:
-            self.gpus = gpus
+            self.turn = Turn(*gpus)
 
     board = Board(['a'], Told())
     board.begin('a')

@@ -140,7 +140,7 @@ class Board:
         used: set[object] = set()
         for job in jobs:
             self._follower.follow(job.run, job.work_dir)
-            gpus = getattr(job, 'gpus', None)
+            gpus = getattr(getattr(job, 'turn', job), 'gpus', None)
             used |= set(gpus) if isinstance(gpus, Collection) else set()
         self._gpus = len(used) or None
 
