@@ -36,6 +36,7 @@ COMMANDS = {
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
     'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
+    'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
 
@@ -45,7 +46,7 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'judge-serve', 'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'samples', 'verdicts'})
+LISTS = frozenset({'samples', 'verdicts', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
