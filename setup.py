@@ -111,6 +111,7 @@ setup(
         'pebble>=5.1',
         'pyarrow>=14',
         'pydantic>=2.7',
+        'rich>=13',
         'scipy>=1.10',
         'tabulate>=0.9',
         'tqdm>=4.60',
