@@ -6,17 +6,18 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from gpassk_opencompass.prefork import Pool
+from gpassk_opencompass.prefork import Pool, client
 from gpassk_opencompass.prefork.client import with_real_gpus
 from gpassk_opencompass.prefork.kept import kept
 from gpassk_opencompass.prefork.tasks import held_by, script_of
@@ -520,6 +521,40 @@ def test_release_returns_when_the_processes_are_gone(models: Models) -> None:
     assert models.loads() == [str(mine), str(other), f'closed {mine}']
     models.pool.release('unknown')
     assert models.said('a')['pid'] != mine
+
+
+def test_what_is_sent_whole_is_not_sent_again() -> None:
+    """A server that is done before its client goes on has gone: else the client would do it once more."""
+
+    class Quick:
+        def sendmsg(self, parts: list[bytes], rights: object) -> int:
+            return sum(map(len, parts))
+
+        def sendall(self, data: bytes) -> None:
+            raise BrokenPipeError
+
+    client.send(cast(socket.socket, Quick()), {'words': ['x']})
+
+
+def test_a_copy_is_released_by_its_gpus(models: Models) -> None:
+    """The other one of the session stays."""
+    first, other = (models.said(gpu, CUDA_VISIBLE_DEVICES=gpu)['pid'] for gpu in ('GPU-a', 'GPU-b'))
+    models.pool.release('s', ['GPU-a'])
+    assert not is_alive(first)
+    assert is_alive(other)
+    models.pool.release('s')
+    assert not is_alive(other)
+
+
+def test_models_that_share_a_gpu_stay_on_it_together(models: Models) -> None:
+    """Each takes a part of it; one that needs all of it makes the idle ones go."""
+    part = {'CUDA_VISIBLE_DEVICES': 'GPU-a', 'GPASSK_GPU_MEMORY': '20'}
+    first = models.said('a', session='s', **part)['pid']
+    second = models.said('b', session='t', **part)['pid']
+    assert (is_alive(first), is_alive(second)) == (True, True)
+    assert models.said('c', session='s', **part)['pid'] == first
+    whole = models.said('d', session='u', CUDA_VISIBLE_DEVICES='GPU-a')['pid']
+    assert (is_alive(first), is_alive(second), is_alive(whole)) == (False, False, True)
 
 
 def test_a_task_that_fails_ends_its_process_and_no_other(models: Models) -> None:

@@ -43,7 +43,8 @@ def send(connection: socket.socket, message: Mapping[str, Any], fds: Sequence[in
     data = _LENGTH.pack(len(text)) + text
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))] if fds else []
     sent = connection.sendmsg([data], rights)
-    connection.sendall(data[sent:])
+    if sent < len(data):  # sending nothing is an error, too, where the other side is done and gone
+        connection.sendall(data[sent:])
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:

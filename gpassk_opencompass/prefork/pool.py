@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from ..runs.command import check_unquoted
 from ..runs.processes import GRACE
 from . import client
 from .preload import MODULES
-from .tasks import SESSION
+from .tasks import PART, SESSION
 
 STARTS = 3
 """How often the warm process is started in all: one that dies is replaced, one that cannot live is not."""
@@ -52,7 +52,7 @@ class Pool:
     def __init__(
         self, environment: Mapping[str, str], log: Path | None = None, modules: Sequence[str] = MODULES
     ) -> None:
-        own = (SESSION, client.GPUS)
+        own = (SESSION, PART, client.GPUS)
         self._environment = {name: value for name, value in environment.items() if name not in own}
         self._log, self._modules = log, modules
         self._process: subprocess.Popen[bytes] | None = None
@@ -91,17 +91,18 @@ class Pool:
             return list(line)
         return [sys.executable, '-IS', client.__file__, self._address, *line]
 
-    def release(self, session: str) -> None:
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
         """End the processes that keep a model for a session, and wait until they are gone, and its GPUs free.
 
         Args:
             session: GPASSK_SESSION of its commands. That of none is no error.
+            gpus: real ids: only those that keep it on these; none: all.
         """
         if self._process is None or self._process.poll() is not None:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self._address)
-            client.send(connection, {'release': session})
+            client.send(connection, {'release': session, 'gpus': list(gpus)})
             client.receive(connection)
 
     @property

@@ -29,7 +29,7 @@ from .groups import Group, Job, Model
 from .model_process import do_tasks
 from .preload import differs, has_touched_a_gpu, preload
 from .scripts import Order, become, end, freeze, run, settle_in
-from .tasks import Held, held_by, script_of
+from .tasks import Held, Release, held_by, script_of
 
 POLL = 0.02
 """Seconds between two looks at what comes to its end."""
@@ -55,7 +55,7 @@ class Server:
         self._touched = has_touched_a_gpu()
         self._jobs: list[Job] = []
         self._models: list[Model] = []
-        self._releases: list[tuple[socket.socket, str]] = []
+        self._releases: list[tuple[socket.socket, Release]] = []
         self._closing = False
         self._selector = selectors.DefaultSelector()
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -70,7 +70,7 @@ class Server:
         self._note('ready', touched=self._touched)
         while not self._closing or self._jobs or self._models:
             for key, _ in self._selector.select(POLL if self._is_restless() else None):
-                if key.fileobj in self._selector.get_map():  # not closed meanwhile
+                if key in self._selector.get_map().values():  # not closed meanwhile
                     key.data()
             self._reap()
             self._settle()
@@ -99,7 +99,7 @@ class Server:
         if received is None:
             connection.close()
         elif 'release' in received[0]:
-            self._release(connection, received[0]['release'])
+            self._release(connection, Release(received[0]['release'], frozenset(received[0]['gpus'])))
         else:
             self._take(connection, Order.of(received[0]), received[1])
 
@@ -145,11 +145,11 @@ class Server:
             else:
                 job.group.signal(signal.SIGKILL)
 
-    def _release(self, connection: socket.socket, session: str) -> None:
+    def _release(self, connection: socket.socket, release: Release) -> None:
         for model in self._models:
-            if model.held.session == session:
+            if release.is_of(model.held):
                 model.end() if model.job else model.retire()
-        self._releases.append((connection, session))
+        self._releases.append((connection, release))
 
     def _told(self, model: Model) -> None:
         """Take the exit code of the task of a model process."""
@@ -196,12 +196,12 @@ class Server:
                 self._begin(job)
             elif not isinstance(job.group, Model) and job.group.look() and self._is_alone(job.group):
                 self._answer(job, job.group.code)
-        for release in list(self._releases):
-            connection, session = release
-            if not any(model.held.session == session for model in self._models):
-                self._releases.remove(release)
+        for waiting in list(self._releases):
+            connection, release = waiting
+            if not any(release.is_of(model.held) for model in self._models):
+                self._releases.remove(waiting)
                 with suppress(OSError):
-                    send(connection, {'released': session})
+                    send(connection, {'released': release.session})
                 connection.close()
 
     def _is_alone(self, group: Group) -> bool:

@@ -15,6 +15,9 @@ from .client import VISIBLE
 SESSION = 'GPASSK_SESSION'
 """Environment variable: the runs that share a loaded model."""
 
+PART = 'GPASSK_GPU_MEMORY'
+"""Environment variable: GiB that a model takes of its GPU, which it shares with others."""
+
 KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 """Models that keep what they load, see `kept`; and all whose entry has `serve`."""
 
@@ -30,6 +33,20 @@ class Held(NamedTuple):
     """Their real ids; none: it is loaded into the memory of the machine."""
     model: str
     """See `runs.sessions.loading_key`."""
+    is_part: bool = False
+    """Whether it takes only a part of its GPU, and who starts commands sees to it that all parts fit."""
+
+
+class Release(NamedTuple):
+    """What is not needed any more."""
+
+    session: str
+    gpus: frozenset[str]
+    """Only where it is on these; none: wherever it is."""
+
+    def is_of(self, held: Held) -> bool:
+        """Whether it is this."""
+        return held.session == self.session and (not self.gpus or held.gpus <= self.gpus)
 
 
 def script_of(
@@ -86,7 +103,7 @@ def held_by(words: Sequence[str], folder: str, environment: Mapping[str, str]) -
     if len(models) != 1 or not _keeps(models[0]):
         return None
     gpus = frozenset(one for one in environment.get(VISIBLE, '').split(',') if one)
-    return Held(session, gpus, loading_key(models[0]))
+    return Held(session, gpus, loading_key(models[0]), bool(environment.get(PART)))
 
 
 def _keeps(model: Mapping[str, Any]) -> bool:
