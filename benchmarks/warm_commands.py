@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[Size, Case] = {
-    'tiny': Case((1.0,), 4, 1, 1),
+    'tiny': Case((0.0,), 4, 1, 1),
     'quick': Case((0.0, 0.3, 1.0), 16, 20, 2),
     'full': Case((0.0, 0.3, 1.0), 48, 200, 5),
 }
