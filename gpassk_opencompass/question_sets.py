@@ -33,7 +33,7 @@ _LIVE_MATH_BENCH_SIZES: Mapping[tuple[str, str, str], int] = {
 """Questions by version, split and language: Table 4 and section F.1.5 of arXiv 2412.13147."""
 
 _LABEL = re.compile(
-    r'(?!LiveMathBench)(?!.*-nocot$)(?!.*-k[0-9_]+-[rn][0-9]+$)[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
+    r'(?!LiveMathBench)(?!.*-(?:nocot|limit[0-9]+|samples[0-9]+)$)(?!.*-k[0-9_]+-[rn][0-9]+$)[A-Za-z0-9][A-Za-z0-9_+-]{0,63}'
 )
 
 

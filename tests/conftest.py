@@ -47,6 +47,14 @@ def _samples() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope='session', autouse=True)
+def _no_hub() -> Iterator[None]:
+    """No test asks the hub of data sets, also where there is a network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('HF_HUB_OFFLINE', '1')
+        yield
+
+
 @pytest.fixture(scope='session')
 def forks() -> Iterator[Forks]:
     """One process for all tests: its imports take most of the time."""

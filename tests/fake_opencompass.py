@@ -21,14 +21,20 @@ import pytest
 
 FOLDER = 'FAKE_OPENCOMPASS'
 QUESTIONS = 8
+GPU_VARIABLES = (
+    *('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER'),
+    *('GPASSK_GPUS', 'GPASSK_GPU_MEMORY', 'GPASSK_SESSION'),
+)
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
-    of the predictions), meet (waits for another one), unjudged (the evaluation fails), killed (a task leaves
-    no traceback, exit code 0; killed-late: but the table does), usage (a wrong option, exit code 2).
+    of the predictions), draw (half of its samples before the file `go` is there), meet (waits for another
+    one), judge (waits for another one when all is sampled, and its evaluation has begun), unjudged (the
+    evaluation fails), killed (a task leaves no traceback, exit code 0; killed-late: but the table does),
+    usage (a wrong option, exit code 2).
     """
     control = folder / 'control'
     control.mkdir()
@@ -132,6 +138,7 @@ def main() -> None:
     name, folder = arguments.config.stem, Path(os.environ[FOLDER])
     with (folder / 'calls').open('a') as file:
         call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
+        call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
         file.write(json.dumps(call) + '\n')
     control = folder / name
     behaviour = control.read_text() if control.exists() else name
@@ -166,9 +173,14 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
         child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])
         write(folder / 'hanging', str(child.pid))
         child.wait()
+    if behaviour == 'draw':
+        _draw(predicted.with_name(f'tmp_{dataset["abbr"]}.jsonl'), total, folder / 'go')
     if behaviour == 'meet':
         _meet(folder, arguments.config.stem)
     write(predicted, predictions(total))
+    if behaviour == 'judge':
+        write(place / 'logs/eval' / part.with_suffix('.out'), 'judging\n')
+        _meet(folder, arguments.config.stem)
     if behaviour == 'unjudged':
         write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
     elif arguments.m != 'infer':
@@ -194,6 +206,27 @@ def _time_dir(work_dir: Path, resumed: str | None) -> Path:
     while (work_dir / moment.strftime('%Y%m%d_%H%M%S')).exists():
         moment += timedelta(seconds=1)
     return work_dir / moment.strftime('%Y%m%d_%H%M%S')
+
+
+def drawn(row: int) -> dict[str, Any]:
+    """A row of a resume file: every third is wrong, every fourth cut off, each has 100 tokens."""
+    return {
+        'idx': row,
+        'origin_prompt': [{'role': 'HUMAN', 'prompt': '3 + 4 = ?'}],
+        'prediction': f'It is \\boxed{{{8 if row % 3 == 0 else 7}}}.',
+        'gold': '7',
+        'generation': {'finish_reason': 'length' if row % 4 == 0 else 'stop', 'output_tokens': 100},
+    }
+
+
+def _draw(file: Path, total: int, go: Path) -> None:
+    write(file, ''.join(f'{json.dumps(drawn(row))}\n' for row in range(total // 2)))
+    deadline = time.monotonic() + 60
+    while not go.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with file.open('a') as more:
+        more.writelines(f'{json.dumps(drawn(row))}\n' for row in range(total // 2, total))
+    file.unlink()
 
 
 def _meet(folder: Path, name: str) -> None:

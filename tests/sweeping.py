@@ -30,10 +30,11 @@ Configs = dict[str, dict[str, Any]]
 
 
 def dump(folder: Path, text: str, *options: str) -> int:
-    """Expand a template given as text into folder/configs, as on the command line."""
+    """Expand a template given as text into folder/configs, as on the command line; its data need not be."""
     template = folder / 'template.py'
     template.write_text(text, encoding='utf-8')
-    return main(['-tc', str(template), '--output_dir', str(folder / 'configs'), *options])
+    where = ['--output_dir', str(folder / 'configs'), '--no-data-check']
+    return main(['-tc', str(template), *where, *options])
 
 
 def expanded(folder: Path, text: str) -> Configs:

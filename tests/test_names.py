@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.naming import names
+from gpassk_opencompass.naming.file_names import check_file_name
 from gpassk_opencompass.naming.names import (
     DatasetName,
     LiveMathBenchName,
     ModelName,
     RunName,
     Settings,
-    check_file_name,
 )
 from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 

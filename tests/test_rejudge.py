@@ -15,6 +15,7 @@ from result_files import block
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
+from gpassk_opencompass.questions.limits import limited
 from gpassk_opencompass.results.read import collect
 
 
@@ -404,3 +405,22 @@ def test_too_many_unjudged_samples_give_no_result(tmp_path: Path, capsys: pytest
         assert not list(tmp_path.rglob('new/*/results/*/*.json'))
         assert main([*command, '--unjudged-tolerance', '1']) == 0
     assert old.record_in(tmp_path / 'new')['gpassk']['unjudged'] == 16
+
+
+def test_a_run_of_some_questions_is_judged_as_that(tmp_path: Path) -> None:
+    """Their places say nothing of their problems, the data does; and the new result is marked."""
+    places = limited([(ask.split, ask.language) for ask in old.ASKS], 5)
+    asks = [old.ASKS[place] for place in places]
+    name = 'LiveMathBench-v202412-AMC_CNMO-cn_en-limit5-k2_4-r1'
+    rows = old.rows(asks, old.responses(asks, [2] * 5))
+    work_dir = old.write(tmp_path / 'old', rows, old.dataset(abbr=name, limit=5))
+    assert old.rejudge(work_dir)[0] == 0
+    counts = old.record_in(tmp_path / 'new', name)['gpassk']['counts']
+    assert len(set(counts['problem'])) == 5
+    data = write_bench(tmp_path / 'data', old.files())
+    assert old.rejudge(work_dir, '--questions', str(data))[0] == 0
+    record = old.record_in(tmp_path / 'new', name)
+    whole = live_math_bench_rows(str(data), '202412', ['AMC', 'CNMO'], ['cn', 'en'])
+    assert record['gpassk']['counts']['problem'] == [whole[place]['problem'] for place in places]
+    (result,) = collect([tmp_path / 'new']).results
+    assert result.limits == {'limit': 5}

@@ -380,16 +380,6 @@ def test_where_nothing_can_be_written_the_run_says_so(
     assert 'cannot be started' in capsys.readouterr().out
 
 
-def test_a_terminal_shows_what_is_at_work(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line, rewritten; a log file gets only the start and the end of each run."""
-    write_configs(sweep, 'ok')
-    monkeypatch.setattr(sys.stdout, 'isatty', lambda: True)
-    assert run() == 0
-    assert '[1/1] ok: starting OpenCompass, 0 s' in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ('logs', 'step'),
     [

@@ -75,6 +75,7 @@ class Traffic:
         texts: HTTP status → the text that stands for the reply of a request that fails with it.
         advice: ends the error that a server refuses all.
         kept: what there is of earlier replies when no server answers.
+        check: called when a server gave no reply; what it raises ends the run.
     """
 
     def __init__(
@@ -93,7 +94,9 @@ class Traffic:
         texts: Mapping[int, str] | None = None,
         advice: Advice = check_settings,
         kept: str = KEPT,
+        check: Callable[[], None] | None = None,
     ) -> None:
+        self._check = check
         self._greet, self._probe, self._advice, self._kept = greet, probe, advice, kept
         self._access = access or Access()
         keys = self._access.keys
@@ -334,6 +337,8 @@ class Traffic:
 
     def _no_reply(self, route: Route, trouble: Trouble, refused: bool = False) -> None:
         """Raises what ends the run; `refused`: what every server should take."""
+        if self._check is not None:
+            self._check()
         now = self._clock.now()
         route.failed(trouble, now)
         if trouble.kind in _REFUSES:

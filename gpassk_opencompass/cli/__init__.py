@@ -23,6 +23,7 @@ COMMANDS = {
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
+    'judge-serve': ('judge_serve', 'start the server of a judge, say where it is, and end it at Ctrl-C'),
     'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
     'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
@@ -35,16 +36,17 @@ COMMANDS = {
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
     'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
+    'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
 
 A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 """
 
-PASSES_ON = frozenset({'run'})
-"""Subcommands that take what follows `--` as options of another program, in `arguments.rest`."""
+PASSES_ON = frozenset({'judge-serve', 'run'})
+"""Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'samples', 'verdicts'})
+LISTS = frozenset({'samples', 'verdicts', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import write_file
-from .options import leaderboard, path, requested
+from .options import WITH_LIMITED, leaderboard, path, requested
 
 if TYPE_CHECKING:
     from ..report.compare import Pairing
@@ -53,6 +53,7 @@ class CompareRequest:
         every_pair: list all neighbouring pairs.
         output: where the comparison goes as CSV.
         strict: a score outside our interval is a failure.
+        with_limited: also runs that were made smaller with --limit or --samples.
     """
 
     ours: Sequence[Path]
@@ -63,6 +64,7 @@ class CompareRequest:
     every_pair: bool
     output: Path | None
     strict: bool
+    with_limited: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -98,6 +100,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--audit', action='store_true', help=wrong)
     what = 'write the comparison, or the findings, there (CSV)'
     parser.add_argument('-o', '--output', type=path, metavar='FILE', help=what)
+    parser.add_argument('--with-limited', action='store_true', help=WITH_LIMITED)
     strict = 'exit with 1 where a score is outside, or something was found'
     parser.add_argument('--strict', action='store_true', help=strict)
 
@@ -196,7 +199,8 @@ def _print_runs(request: CompareRequest) -> None:
     from ..results.read import collect
 
     found = collect(request.ours, details=False)
-    tables, left_out = boards(found.results, level=request.assumptions.level)
+    level, limited = request.assumptions.level, request.with_limited
+    tables, left_out = boards(found.results, level=level, with_limited=limited)
     for line in (*found.passed_over, *left_out):
         print(f'left out: {printable(line)}')
     pairs = [board for board in tables if len(board.entries) > 1]
@@ -242,7 +246,8 @@ def _scores(path: Path, published: Published, request: CompareRequest) -> list[S
     if not isinstance(published.leading, Metric):
         raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
     results = collect([path], details=False).results
-    found, left_out = boards(results, published.leading.k, request.assumptions.level)
+    k, level = published.leading.k, request.assumptions.level
+    found, left_out = boards(results, k, level, with_limited=request.with_limited)
     for line in left_out:
         print(f'left out: {printable(line)}')
     return [score for board in found for row in scores_of(board) for score in row.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -9,9 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import GPassKError, InputError
+from ..sweep.data_check import DataCheck, check_data
 from ..sweep.expansion import Changes, apply, changes, estimate_table, expand_template
+from ..sweep.limits import NO_LIMITS, Limits
+from ..unseen import printable
+from .limits import add_limits, limits_of
 from .options import path
 from .output import drop_output, prepare_output
+
+LINE = 1000
+"""Characters of a line on a data set."""
 
 NAMED = 20
 """Files that a message names before it only counts them."""
@@ -23,7 +31,8 @@ class ExpandRequest:
 
     `listing` only returns the paths of the configs, `dry_run` says what would be written and what it costs;
     neither writes anything. `prune` removes stale configs that nobody has edited. `keep_built_in` leaves the
-    configs of a template of the older style as it computed them.
+    configs of a template of the older style as it computed them. `limits` make runs smaller. `data_check`
+    refuses to write configs of questions that cannot be read.
     """
 
     template: Path
@@ -33,6 +42,8 @@ class ExpandRequest:
     dry_run: bool = False
     prune: bool = False
     keep_built_in: bool = False
+    limits: Limits = NO_LIMITS
+    data_check: bool = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -110,6 +121,9 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     add('--list', action='store_true', help='print the path of each config, write nothing')
     stale = 'remove the configs of an earlier expansion that the template no longer gives, unless edited'
     add('--prune', action='store_true', help=stale)
+    add_limits(parser)
+    elsewhere = 'do not look whether the questions can be read: the configs are run on another machine'
+    add('--no-data-check', action='store_true', help=elsewhere)
     untouched = (
         'leave the configs of a template that computes models and datasets itself as they are, with the '
         'evaluator of OpenCompass that they name; by default they are translated'
@@ -126,25 +140,45 @@ def _request(template: Path, arguments: Namespace) -> ExpandRequest:
         dry_run=arguments.dry_run,
         prune=arguments.prune,
         keep_built_in=arguments.keep_built_in,
+        limits=limits_of(arguments),
+        data_check=not arguments.no_data_check,
     )
 
 
 def expanded(request: ExpandRequest) -> list[str]:
     """Do with a template what is requested; return the lines to print.
 
+    What could not be looked at from here is said on standard error.
+
     Raises:
         InputError: the template cannot be expanded, or the folder not be written to.
         MissingExtraError: the template needs an optional package.
     """
-    expansion = expand_template(request.template, request.overrides, keep_built_in=request.keep_built_in)
+    expansion = expand_template(
+        request.template, request.overrides, keep_built_in=request.keep_built_in, limits=request.limits
+    )
     if request.listing:
         return [str(request.folder / name) for name in expansion.texts]
+    data = check_data(expansion.runs, os.environ) if request.data_check else DataCheck([], [])
+    for line in data.unknown:
+        print(f'data not checked: {printable(line, LINE)}', file=sys.stderr)
+    if data.problems and not request.dry_run:
+        raise InputError(_cannot_be_read(data.problems))
     found = changes(request.folder, expansion, request.template.name)
     said = [*_said(request, len(expansion.runs), found), *expansion.notes]
     if request.dry_run:
-        return [estimate_table(expansion.runs), '', *said]
+        refused = [f'would be refused: {_cannot_be_read(data.problems)}'] if data.problems else []
+        return [estimate_table(expansion.runs), '', *said, *refused]
     apply(request.folder, expansion.texts, found, request.prune)
     return said
+
+
+def _cannot_be_read(problems: Sequence[str]) -> str:
+    lines = ''.join(f'\n  {printable(line, LINE)}' for line in problems)
+    return (
+        'questions cannot be read here, so no config is written; --no-data-check writes those for another '
+        f'machine:{lines}'
+    )
 
 
 def _said(request: ExpandRequest, count: int, found: Changes) -> list[str]:

@@ -14,7 +14,7 @@ from ..exports.formats import RUN_FORMATS
 from ..files import SAMPLES
 from ..unseen import printable
 from .files import opened, opened_bytes
-from .options import Several, path
+from .options import WITH_LIMITED, Several, path
 
 if TYPE_CHECKING:
     from ..exports.formats import WriteRun
@@ -51,6 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--responses', action='store_true', help='with the whole responses, read from where the record says')
     manifests = "folders with a sweep's manifest"
     add('--configs', action=Several, type=path, default=[], metavar='FOLDER', help=manifests)
+    add('--with-limited', action='store_true', help=WITH_LIMITED)
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     eee = parser.add_argument_group('Every Eval Ever')
     add = eee.add_argument
@@ -68,21 +69,22 @@ def run(arguments: Namespace) -> int:
 
     Returns:
         The exit code: 0; 1 with --strict where something was left out (an older result of a run that has
-        a newer one is not).
+        a newer one, or one of --limit, is not).
     """
-    from ..results.read import collect
+    from ..results.read import collect, full_runs
 
     _check(arguments)
     write = None if arguments.to in TABLES else _writer(arguments)
     folders = [one for one in arguments.results if one.is_dir()]
     files = [one for one in arguments.results if one not in folders]
     found = collect(folders, files, arguments.configs)
-    chosen, without = (found.results, []) if arguments.to == 'eee' else _with_samples(found.results)
+    full, limited = full_runs(found.results, arguments.with_limited)
+    chosen, without = (full, []) if arguments.to == 'eee' else _with_samples(full)
     left_out = [*found.passed_over, *without]
-    for line in (*left_out, *found.older):
+    for line in (*left_out, *found.older, *limited):
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not chosen:
-        raise InputError(_nothing(arguments.results, left_out))
+        raise InputError(_nothing(arguments.results, [*left_out, *limited]))
     _check_output(arguments.output, chosen)
     _check_models(arguments.model_id, chosen)
     if write is None:

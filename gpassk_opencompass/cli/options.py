@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 Number = TypeVar('Number', int, float)
 Request = TypeVar('Request')
 
+WITH_LIMITED = 'also runs that were made smaller with --limit or --samples, which are left out else'
+
 
 def positive(text: str) -> int:
     """Read a whole number of at least 1, in plain digits.

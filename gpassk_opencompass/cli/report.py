@@ -13,7 +13,7 @@ from ..errors import IncompleteError, InputError, MissingExtraError
 from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
-from .options import Several, add_several, leaderboard, listed, path, requested
+from .options import WITH_LIMITED, Several, add_several, leaderboard, listed, path, requested
 from .report_sources import RECORDS
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class ReportRequest:
         figures: names of figures; None: all.
         gates: the shares of samples above which a run is refused.
         strict: what is left out is a failure.
+        with_limited: also of runs that were made smaller with --limit or --samples.
     """
 
     paths: Sequence[Path]
@@ -80,6 +81,7 @@ class ReportRequest:
     figures: Sequence[str] | None
     gates: Sequence[Gate]
     strict: bool
+    with_limited: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -112,6 +114,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--only', choices=PARTS, help='write only these')
     names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
     add('--figures', action=Several, metavar='NAME', help=names)
+    add('--with-limited', action='store_true', help=WITH_LIMITED)
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     gate = "exit with 3 if a run is above this share: 'truncated>5%%' (or unanswered, unjudged, copies)"
     add('--fail-on', action=Several, default=[], metavar='NAME>SHARE%%', help=gate)
@@ -122,25 +125,27 @@ def run(arguments: Namespace) -> int:
 
     Returns:
         The exit code: 0; 1 with --strict where something was left out (an older result of a run that has
-        a newer one is not); 3 with --fail-on where a run is above a share.
+        a newer one, or one of --limit, is not); 3 with --fail-on where a run is above a share.
 
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
     from ..report.leaderboard import boards
     from ..report.scores import scores_of
+    from ..results.read import full_runs
 
     request = _request(arguments)
     found, records = _found(request)
-    tables, left_out = boards(found.results, request.k, request.level, request.thresholds)
-    missing = [*found.passed_over, *left_out]
-    for line in (*missing, *found.older):
+    chosen, limited = full_runs(found.results, request.with_limited)
+    tables, left_out = boards(chosen, request.k, request.level, request.thresholds, request.with_limited)
+    missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
+    for line in (*missing, *meant):
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not tables and request.published is None:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
     scored = [(board, scores_of(board)) for board in tables]
     _print(scored)
-    paths, lacking = _write(request, scored, [*missing, *found.older], records)
+    paths, lacking = _write(request, scored, [*missing, *meant], records)
     _say(request.output, paths)
     if lacking:
         why = '; '.join(dict.fromkeys(map(str, lacking.values())))

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..runs.command import read_options
-from ..runs.driver import Driver, Job, step_of
-from ..runs.plan import Plan, Planned, planned_runs
+from ..prefork import Pool
+from ..runs.command import environment, read_options
+from ..runs.driver import Driver
+from ..runs.gpus import gpus_for
+from ..runs.limited import limited_plan
+from ..runs.plan import Plan
 from ..runs.processes import Stop
-from ..runs.state import Finding, State
+from ..runs.work_dir import NOTES
 from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
+from ..serving import SERVERS, run_in_progress
+from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
 from . import INTERRUPTED
+from .limits import add_limits, limits_of
+from .live import Screen
 from .options import path, positive
-from .states import log_lines, states_table, summary
-
-LOG_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,19 @@ class RunRequest:
 
     configs: Sequence[Path]
     outputs: Path
-    jobs: int
+    jobs: int | None
+    gpus: str | None
     slurm: str | None
     passed_on: Sequence[str]
     reuse: str | None = None
+    limits: Limits = NO_LIMITS
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
-        words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
+        words += said(self.limits).split()
+        words += ['--jobs', str(self.jobs)] if self.jobs else []
+        words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--slurm', self.slurm] if self.slurm else []
         words += ['--reuse', self.reuse] if self.reuse else []
         words += ['--', *self.passed_on] if self.passed_on else []
@@ -49,8 +55,7 @@ class RunRequest:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    options = '[-w OUTPUTS] [--jobs N] [--reuse HOW] [--slurm PARTITION]'
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] {options} [-- OPTIONS]'
+    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [options] [-- OPTIONS OF OPENCOMPASS]'
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
         'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
@@ -70,10 +75,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs',
         type=positive,
-        default=1,
         metavar='N',
-        help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
-        'own, so more than 1 is for clusters and APIs (default: 1)',
+        help='opencompass commands at a time (default: as many as fit on the GPUs, and 1 that needs none)',
+    )
+    parser.add_argument(
+        '--gpus',
+        metavar='IDS',
+        help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
+        'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
     )
     parser.add_argument(
         '--reuse',
@@ -81,7 +90,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='samples that earlier runs drew with the same settings: take those that would be drawn again '
         '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
     )
+    add_limits(parser)
     parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
+    parser.add_argument(
+        '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -90,82 +103,33 @@ def run(arguments: Namespace) -> int:
         configs=arguments.configs,
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
+        gpus=arguments.gpus,
         slurm=arguments.slurm,
         passed_on=arguments.rest,
         reuse=arguments.reuse,
+        limits=limits_of(arguments),
     )
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
     options = read_options(request.passed_on, request.slurm)
-    plan = planned_runs(request.configs)
+    gpus = gpus_for(options, request.gpus, os.environ)
+    plan, notes = limited_plan(request.configs, request.limits, request.outputs)
+    print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
-    screen = Screen(plan.runs)
-    with Stop() as stop:
-        driver = Driver(request.outputs, options, screen, stop)
+    with (
+        Stop() as stop,
+        Screen(plan.runs, as_json=arguments.json) as screen,
+        run_in_progress(request.outputs / NOTES / SERVERS),
+        Pool(environment(Path.cwd(), os.environ)) as pool,
+    ):
+        driver = Driver(request.outputs, options, screen, stop, gpus, pool)
         findings = driver.drive(plan.runs, request.jobs)
-    print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
+    screen.sum_up(findings, stopped=bool(stop))
     if stop:
         _print_stopped(request, len(plan.runs) - len(findings))
         return INTERRUPTED
     return 0 if all(map(driver.is_done, findings)) else 1
-
-
-class Screen:
-    """Says on standard output what happens: a line when a run starts and when it ends.
-
-    On a terminal, one more line, rewritten, says what is at work.
-    """
-
-    def __init__(self, runs: Sequence[Planned]) -> None:
-        self._labels = {
-            run.name: f'[{number}/{len(runs)}] {printable(run.name)}' for number, run in enumerate(runs, 1)
-        }
-        self._terminal = sys.stdout.isatty()
-        self._drawn = 0.0
-
-    def started(self, run: Planned, what: str) -> None:
-        """Say that a command was started."""
-        self._say(f'{self._labels[run.name]}: {what}')
-
-    def ended(self, finding: Finding, seconds: float | None) -> None:
-        """Say how a run ended, or that it was not begun."""
-        taken = '' if seconds is None else f', {_duration(seconds)}'
-        detail = f': {printable(finding.detail, 1000)}' if finding.detail else ''
-        already = 'already ' if seconds is None and finding.state is State.COMPLETE else ''
-        self._say(f'{self._labels[finding.name]}: {already}{finding.state.value}{taken}{detail}')
-        if finding.state is State.FAILED and seconds is not None:
-            print(*log_lines(finding, LOG_LINES), sep='\n', file=sys.stderr, flush=True)
-
-    def working(self, jobs: Sequence[Job]) -> None:
-        """Draw the line of the terminal, once a second."""
-        if not self._terminal or time.monotonic() - self._drawn < 1:
-            return
-        self._drawn = time.monotonic()
-        steps = [
-            f'{self._labels[job.run.name]}: {step_of(job.work_dir, job.started)}, '
-            f'{_duration(time.time() - job.started)}'
-            for job in jobs
-        ]
-        width = shutil.get_terminal_size().columns - 1
-        print(f'\r\033[K{printable(" · ".join(steps), width)}', end='', flush=True)
-
-    def _say(self, line: str) -> None:
-        print(f'\r\033[K{line}' if self._terminal else line, flush=True)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> _duration(42.4), _duration(185), _duration(7500)
-    ('42 s', '3:05 min', '2:05 h')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f'{whole} s'
-    return (
-        f'{whole // 60}:{whole % 60:02} min' if whole < 3600 else f'{whole // 3600}:{whole % 3600 // 60:02} h'
-    )
 
 
 def _print_left_out(plan: Plan) -> None:

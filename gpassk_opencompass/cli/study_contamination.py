@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..unseen import printable
 from .files import write_file
-from .options import path, requested
+from .options import WITH_LIMITED, path, requested
 from .study_options import results_of
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--rounds', action='append', type=_series, metavar='NAME=MODEL,…', help=rounds)
     add('--k', type=int, help='of mG-Pass@k (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    add('--with-limited', action='store_true', help=WITH_LIMITED)
     output = 'default: contamination'
     add('-o', '--output', type=path, default=Path('contamination'), metavar='FOLDER', help=output)
 
@@ -57,6 +58,7 @@ class ContaminationRequest:
     k: int | None
     level: float
     output: Path
+    with_limited: bool
 
 
 def run(arguments: Namespace) -> int:
@@ -76,7 +78,8 @@ def run(arguments: Namespace) -> int:
             f'--rounds: there are {names.count(twice[0])} series {twice[0]!r}; '
             'expected a name of its own for each'
         )
-    found, left_out = boards(results_of(request.runs), request.k, request.level)
+    results = results_of(request.runs)
+    found, left_out = boards(results, request.k, request.level, with_limited=request.with_limited)
     for line in left_out:
         print(f'left out: {printable(line)}', file=sys.stderr)
     drawn = [_study(request, board, name) for board, name in zip(found, board_names(found), strict=True)]

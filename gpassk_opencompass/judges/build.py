@@ -65,6 +65,23 @@ def judge_config(
     return config
 
 
+def served_judge(
+    judge: Mapping[str, Any] | None, model: str, url: str, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the config of the judge at the server that is started for it, checked.
+
+    Args:
+        judge: what is said of it; None is an LLM judge.
+        model, url, settings: see `with_server`.
+
+    Raises:
+        InputError: see `with_server` and `build_judge`.
+    """
+    config = with_server({'type': 'llm'} if judge is None else judge, model, url, **settings)
+    check_judge(config)
+    return config
+
+
 def llm_or_cascade(name: str, llm: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config of an LLM judge with these arguments, or of a cascade of the rule and then that LLM.
 
@@ -88,6 +105,50 @@ def with_store(config: Mapping[str, Any], folder: str) -> dict[str, Any]:
         return dict(config)
     parts = {key: with_store(part, folder) for key, part in config.items() if isinstance(part, Mapping)}
     return {**config, **parts}
+
+
+def with_server(config: Mapping[str, Any], model: str, url: str, **more: Any) -> dict[str, Any]:
+    """Return the config with its LLM judges at a server, under this name of the model.
+
+    Args:
+        url: '' for one that has no address yet.
+        more: arguments of theirs, where the config has no others.
+
+    Raises:
+        InputError: the config says where they are, or has none.
+
+    >>> with_server({'type': 'llm'}, 'm', 'http://j', patience=9.0)
+    {'patience': 9.0, 'type': 'llm', 'model': 'm', 'urls': ['http://j']}
+    """
+    _check_dict(config)
+    filled = _at_server(config, model, url, more)
+    if filled is None:
+        raise InputError(
+            f'judge = {dict(config)!r} asks no LLM, for which judge_serve would start a server: write '
+            "judge=dict(type='llm') or leave it out"
+        )
+    return filled
+
+
+def _at_server(
+    config: Mapping[str, Any], model: str, url: str, more: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the config filled in; None if nothing in it asks an LLM."""
+    name = _own_name_of_alias(config.get('type'))
+    if name == 'llm':
+        if 'urls' in config:
+            raise InputError(
+                f'judge has urls = {config["urls"]!r}, and judge_serve starts a server: give one'
+            )
+        if config.get('model', model) != model:
+            raise InputError(f'judge has model = {config["model"]!r}, and judge_serve starts {model!r}')
+        return {**more, **config, 'model': model, **({'urls': [url]} if url else {})}
+    if name != 'cascade':
+        return None
+    given = {key: part for key, part in config.items() if isinstance(part, Mapping)}
+    parts = {key: _at_server(part, model, url, more) for key, part in given.items()}
+    filled = {key: part for key, part in parts.items() if part is not None}
+    return {**config, **filled} if filled else None
 
 
 def own_name(kind: Any) -> str:

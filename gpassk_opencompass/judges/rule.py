@@ -170,8 +170,13 @@ class RuleJudge:
 
         For a trial of the judge itself: no process is started, and nothing is counted.
         """
+        said = self.at_once(pair)
+        return None if said is None else said.verdict is Verdict.CORRECT
+
+    def at_once(self, pair: Pair) -> Judgement | None:
+        """Return what `judge` says where that needs no proof, else None; no process, nothing counted."""
         said = self._at_once((pair.reference, pair.answer, _options(pair)))
-        return said.verdict is Verdict.CORRECT if isinstance(said, Judgement) else None
+        return said if isinstance(said, Judgement) else None
 
     def statistics(self) -> Mapping[str, int | float]:
         """Count so far: pairs, distinct ones, each origin, each reason, worker processes started."""

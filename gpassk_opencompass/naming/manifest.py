@@ -81,6 +81,24 @@ class Entry:
     """The template no longer gives it, and the file is still there."""
     facts: ModelFacts = field(default=ModelFacts())
     """What the template says of the model."""
+    limit: int | None = field(default=None)
+    """How many of the questions were asked for with `--limit`; None: all are."""
+    samples: int | None = field(default=None)
+    """n, where `--samples` said it."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run was made smaller with --limit or --samples."""
+        return self.limit is not None or self.samples is not None
+
+    def written(self) -> dict[str, Any]:
+        """Return the fields of a line; marks of a smaller run only where there are some.
+
+        Earlier versions, which do not know them, read the manifests of other runs.
+        """
+        marks = {name for name in ('limit', 'samples') if getattr(self, name) is None}
+        fields = {name: value for name, value in vars(self).items() if name not in marks}
+        return {**fields, 'facts': self.facts.known()}
 
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
@@ -102,20 +120,28 @@ def read_manifest(folder: Path) -> tuple[Entry, ...]:
 
 def manifest_text(entries: Iterable[Entry]) -> str:
     """Return the text of a manifest, as `read_manifest` reads it."""
-    lines = ({**vars(entry), 'facts': entry.facts.known()} for entry in entries)
-    return ''.join(json.dumps(line, ensure_ascii=False) + '\n' for line in lines)
+    return ''.join(json.dumps(entry.written(), ensure_ascii=False) + '\n' for entry in entries)
 
 
-def merged(earlier: Sequence[Entry], current: Sequence[Entry], template: str) -> list[Entry]:
+def merged(
+    earlier: Sequence[Entry], current: Sequence[Entry], template: str, limited: bool = False
+) -> list[Entry]:
     """Return the entries of a folder after a template was expanded into it.
 
     Those of other templates stay as they are, unless this one now writes their file; those of this
     template that it no longer gives become stale. Templates come in the order of their names.
+
+    Args:
+        limited: the runs were made smaller for a look, so whole ones stay what they are.
     """
     files = {entry.file for entry in current}
     left = [entry for entry in earlier if entry.file not in files]
-    stale = [replace(entry, stale=True) for entry in left if entry.template == template]
-    others = [entry for entry in left if entry.template != template]
+    stale, others = [], []
+    for entry in left:
+        if entry.template == template and (entry.is_limited or not limited):
+            stale.append(replace(entry, stale=True))
+        else:
+            others.append(entry)
     return sorted([*current, *stale, *others], key=lambda entry: entry.template)
 
 
@@ -140,7 +166,7 @@ def _entry(line: str, where: str) -> Entry:
 def _check_types(entry: Entry) -> None:
     """Raise TypeError for a value of another kind than is written: anybody may have edited a manifest."""
     fields = dict(vars(entry))
-    for name in ('file', 'k', 'n', 'questions', 'settings', 'stale', 'facts'):
+    for name in ('file', 'k', 'n', 'questions', 'settings', 'stale', 'facts', 'limit', 'samples'):
         del fields[name]
     if wrong := [name for name, value in fields.items() if not isinstance(value, str)]:
         raise TypeError(f'{wrong[0]} is no text')
@@ -149,7 +175,7 @@ def _check_types(entry: Entry) -> None:
             raise TypeError(f'{name} of facts is {value!r:.40}')
     if not isinstance(entry.settings, dict):
         raise TypeError('settings is no object')
-    counts = [value for value in (entry.n, entry.questions) if value is not None]
+    counts = [value for value in (entry.n, entry.questions, entry.limit, entry.samples) if value is not None]
     for value in (*entry.k, *counts, *entry.settings.values()):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > LARGEST:
             raise TypeError(f'{value!r:.40} is no number that a config has')

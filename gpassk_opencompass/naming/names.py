@@ -11,6 +11,9 @@ Earlier versions wrote the abbreviation so, too, and both are read. Lists are jo
 languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the
 size of a data set by its abbreviation alone, so other rows need another name).
 
+A run that was made smaller for a trial is marked: `LiveMathBench-v202412-limit10-k4-r1` has the first 10
+questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`.
+
 A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
 8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
 else, so a model has one name in all its runs, and file, abbreviations and folders agree.
@@ -27,15 +30,10 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
+from .limits import limit_marks, sizes
 
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
-
-MAX_FILE_NAME = 255
-"""Bytes that usual file systems allow for one name."""
-
-AROUND_DATASET = len('_99999.json.20260101_000000.aside')
-"""Bytes that the names of a run's own files have at most beside the data set abbreviation."""
 
 _CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""
@@ -60,10 +58,17 @@ _MODEL = re.compile(
 _Name = TypeVar('_Name')
 
 _WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
-_ROWS = rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)(?:-(?P<splits>{_WORDS})-(?P<languages>{_WORDS}))?'
+_NO_MARK = r'(?!(?:limit|samples)[0-9]+(?:-|$))'
+"""Splits and languages are not called as marks are, which may stand in their place."""
+
+_ROWS = (
+    rf'{LIVE_MATH_BENCH}-v(?P<version>\w+)'
+    rf'(?:-{_NO_MARK}(?P<splits>{_WORDS})-{_NO_MARK}(?P<languages>{_WORDS}))?'
+)
 _DATASET = re.compile(
     rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
-    r'(?P<direct>-nocot)?-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
+    r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?(?:-samples(?P<samples>[1-9][0-9]{0,17}))?'
+    r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
 
@@ -195,17 +200,27 @@ class DatasetName:
     'LiveMathBench-v202412-k4_8_16-r3'
     >>> str(DatasetName('MATH500-L5', (4, 8, 16), n=50, cot=False))
     'MATH500-L5-nocot-k4_8_16-n50'
+    >>> str(DatasetName('AIME2024', (4,), n=4, limit=10, samples=True))
+    'AIME2024-limit10-samples4-k4-r1'
+
+    Args:
+        limit: how many of the questions were asked for with `--limit`; None: all are.
+        samples: whether n is what `--samples` says.
 
     Raises:
-        InputError: a k that is not in 1 … n, or a label that is no benchmark's.
+        InputError: a k that is not in 1 … n, a limit below 1, or a label that is no benchmark's.
     """
 
     label: str
     ks: tuple[int, ...]
     n: int
     cot: bool = True
+    limit: int | None = None
+    samples: bool = False
 
     def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise InputError(f'limit = {self.limit}: expected at least 1 question')
         if not self.ks or not 1 <= min(self.ks) <= max(self.ks) <= self.n:
             raise InputError(f'k = {list(self.ks)} of n = {self.n} samples: every k must be in 1 … n')
         fields = {**vars(self), 'label': cut(self.label, MAX_LABEL)}
@@ -217,9 +232,8 @@ class DatasetName:
 
     def __str__(self) -> str:
         direct = '' if self.cot else '-nocot'
-        replication, rest = divmod(self.n, max(self.ks))
-        count = f'n{self.n}' if rest else f'r{replication}'
-        return f'{cut(self.label, MAX_LABEL)}{direct}-k{"_".join(map(str, self.ks))}-{count}'
+        marks = limit_marks(self.limit, self.n if self.samples else None)
+        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}-{sizes(self.ks, self.n)}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
@@ -355,7 +369,14 @@ def _dataset_fields(text: str) -> dict[str, Any] | None:
     ks = tuple(map(int, match['ks'].split('_')))
     count = int(match['count'])
     n = count * max(ks) if match['unit'] == 'r' else count
-    return {'label': match['label'], 'ks': ks, 'n': n, 'cot': match['direct'] is None}
+    return {
+        'label': match['label'],
+        'ks': ks,
+        'n': n,
+        'cot': match['direct'] is None,
+        'limit': None if match['limit'] is None else int(match['limit']),
+        'samples': match['samples'] is not None,
+    }
 
 
 def cut(name: str, limit: int) -> str:
@@ -375,20 +396,3 @@ def _is_cut(name: str, limit: int) -> bool:
     """Return whether `cut` may have written it; a character that was split misses up to three bytes."""
     whole = re.fullmatch(rf'[\w.+-]+{_CUT}', name)
     return whole is not None and limit - 3 <= len(name.encode()) <= limit
-
-
-def check_file_name(name: str) -> str:
-    """Return the name; raise InputError if a file or a folder of OpenCompass cannot be called so."""
-    size = len(name.encode())
-    if '/' in name or '\0' in name or size > MAX_FILE_NAME:
-        raise InputError(
-            f'{name!r} ({size} bytes) cannot be a file name: those have no "/" and at most {MAX_FILE_NAME} '
-            "bytes; give the model a shorter one: name='…', or leave out some k"
-        )
-    dataset = len(name.removesuffix('.py').rpartition('@')[2].encode())
-    if dataset > MAX_FILE_NAME - AROUND_DATASET:
-        raise InputError(
-            f'{name!r}: the data set abbreviation has {dataset} bytes; with more than '
-            f'{MAX_FILE_NAME - AROUND_DATASET} OpenCompass cannot write its files; leave out some k'
-        )
-    return name

@@ -3,12 +3,15 @@
 from .dataset import BenchmarkDataset, LiveMathBenchDataset
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
+from .limits import LimitedDataset
 from .models import (
     AnthropicBatchModel,
     OpenAIBatchModel,
     SeededCompletions,
     SeededHuggingFace,
     SeededOpenAISDK,
+    SeededServed,
+    SeededServedCompletions,
     SeededTurboMind,
     SeededTurboMindAPI,
     SeededVLLM,
@@ -20,12 +23,15 @@ __all__ = [
     'BenchmarkDataset',
     'GPassKEvaluator',
     'GPassKSummarizer',
+    'LimitedDataset',
     'LiveMathBenchDataset',
     'OpenAIBatchModel',
     'SeededCompletions',
     'SeededGenInferencer',
     'SeededHuggingFace',
     'SeededOpenAISDK',
+    'SeededServed',
+    'SeededServedCompletions',
     'SeededTurboMind',
     'SeededTurboMindAPI',
     'SeededVLLM',

@@ -21,6 +21,7 @@ from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
 from ..questions.files import HUB_ERRORS, Listing, rows_of
 from ..scoring import name_failing_references
+from .limits import check_samples, limited_rows
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
     'opencompass/aime2024': lambda path, subset: Aime2024Dataset.load(path),
@@ -34,7 +35,13 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
     """A data set with n rows a question, each row knowing which sample it is.
 
     Rows lie replica by replica (row = replica × Q + question). To the columns of `load` come `replica`, and
-    OpenCompass's subdivision and idx.
+    OpenCompass's subdivision and idx, and `gpassk_limits` in a run that was made smaller.
+
+    Args:
+        limit: ask only so many of the questions: of each contest and language in turn the next one, in the
+            order of the data (`questions.limits`); all where there are not more. They keep their uids, so
+            their samples have the seeds that they have in a whole run.
+        samples: n, where `--samples` said it; the result is marked as that.
     """
 
     def __init__(
@@ -43,10 +50,13 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         k: int | Sequence[int] = 1,
         n: int = 1,
         abbr: str = 'dataset',
+        limit: int | None = None,
+        samples: int | None = None,
         **kwargs: Any,
     ) -> None:
         _check_k_and_n(k, n)
-        rows = self.load(**kwargs)
+        check_samples(samples, n)
+        rows = limited_rows(self.load(**kwargs), limit, samples, abbr)
         name_failing_references(rows['uid'], rows['question'], rows['answer'])
         rows = rows.add_column('subdivision', [abbr] * len(rows))
         rows = rows.add_column('idx', list(range(len(rows))))
@@ -77,6 +87,7 @@ class LiveMathBenchDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of the hub data set; the default is its main branch.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
+        limit, samples: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:
@@ -115,6 +126,7 @@ class BenchmarkDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
+        limit, samples: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:

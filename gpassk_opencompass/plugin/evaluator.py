@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from opencompass.openicl.icl_evaluator import BaseEvaluator
 from opencompass.registry import ICL_EVALUATORS
+from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
-from ..judges.build import build_judge, judge_config, refuse_extraction, with_store
+from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
 from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
+from ..serving import JudgeServer, read_judge_server
 from ..unseen import with_whole_characters
+from .limits import limits_of
 from .predictions import Predictions, read_predictions, told_in
 from .provenance import check_provenance
 from .rows import CHANGES, any_samples, samples_of, uids_of
@@ -40,6 +44,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         thresholds: the τ of G-Pass@k_τ.
         judge: `dict(type='rule' | 'llm' | 'cascade', …)`, or the dotted path of any class with the methods
             of `judges.Judge`; default: the rule judge.
+        judge_serve: how a server is started for the LLM judge, see `serving.read_judge_server`; the judge
+            then says neither model nor urls, and is `dict(type='llm')` by default. Evaluations share it.
         evaluator: `dict(type=…)` of another evaluator of OpenCompass whose details carry `correct`,
             `is_correct` or `cascade_correct`, for any data set that it can score; instead of a judge.
         unjudged_tolerance: the largest share of samples that may stay unjudged.
@@ -70,6 +76,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         use_extract_model: bool = False,
         extract_url: str | Sequence[str] = (),
         extract_model_name: str = '',
+        judge_serve: Mapping[str, Any] | None = None,
     ) -> None:
         refuse_extraction(use_extract_model)
         super().__init__(pred_postprocessor=pred_postprocessor)
@@ -80,11 +87,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             'unjudged_tolerance': unjudged_tolerance,
         }
         self._wrapped = None if evaluator is None else WrappedEvaluator(evaluator)
+        self._server = None if judge_serve is None else read_judge_server(judge_serve)
         if self._wrapped is None:
-            self._judge_config = judge_config(model_name, url, judge)
-        elif judge is not None or model_name or url:
+            self._judge = _checked_judge(model_name, url, judge, self._server)
+        elif judge is not None or model_name or url or self._server:
             raise InputError(
-                'both evaluator and a judge (judge, model_name, url) are given: give one of them'
+                'both evaluator and a judge (judge, judge_serve, model_name, url) are given: give one of them'
             )
         else:
             self.score = self._wrapped.score  # type: ignore[method-assign] # OpenCompass asks for its parameters
@@ -123,6 +131,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         block |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
             block['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
+        if limits := limits_of(original_dataset):
+            block['limited'] = limits
         return scored
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
@@ -139,11 +149,23 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> Scored:
         told = told_in(found, self._out())
         samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
-        judge = build_judge(self._with_store(self._judge_config))
-        try:
-            return score_samples(samples, judge, **settings)
-        finally:
-            judge.close()
+        with self._served_judge() as config:
+            judge = build_judge(self._with_store(config))
+            try:
+                return score_samples(samples, judge, **settings)
+            finally:
+                judge.close()
+
+    @contextmanager
+    def _served_judge(self) -> Iterator[Mapping[str, Any]]:
+        """Give the config of the judge, whose server lives as long as the block if it is started here."""
+        if self._server is None:
+            yield self._judge
+            return
+        out = self._out()
+        outputs = Path.cwd() if out is None else _results_above(out).parents[2]
+        with self._server.started(outputs / '.gpassk', get_logger().info) as url:
+            yield served_judge(self._judge or None, self._server.name, url, self._server.settings())
 
     def _score_wrapped(
         self,
@@ -191,6 +213,18 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
 def _results_above(out: Path) -> Path:
     """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
+
+
+def _checked_judge(
+    model_name: str, url: str | Sequence[str], judge: Mapping[str, Any] | None, server: JudgeServer | None
+) -> dict[str, Any]:
+    """Return the config of the judge; {} for the default one of a server that is started for it."""
+    if server is None:
+        return judge_config(model_name, url, judge)
+    if model_name or url:
+        raise InputError('both judge_serve and model_name or url are given: give one of them')
+    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
+    return dict(judge or {})
 
 
 def _check_settings(thresholds: Any, tolerance: Any) -> None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,12 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
         model: the model itself; its engine's versions count unless it is behind a server.
     """
     served = bool(getattr(model, 'is_api', False))
+    loads = bool(getattr(model, 'loads', not served))  # also where a server of its own does it
     settings = {} if task is None else task.model_settings
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
     return Provenance(
-        settings, {} if served else files_of(settings), {} if served else _engine_versions(), utc_now()
+        settings, files_of(settings) if loads else {}, {} if served else _engine_versions(), utc_now()
     )
 
 
@@ -192,6 +194,7 @@ def _commit(name: str, revision: str) -> str:
     return ''
 
 
+@cache  # asking takes seconds, and what is imported stays as it is
 def _engine_versions() -> dict[str, str]:
     versions: dict[str, str] = {}
     for package in filter(sys.modules.__contains__, ENGINES):

@@ -18,11 +18,12 @@ from ..questions.wording import language_of
 from ..results.record import digest_of
 from ..scoring import Samples
 from .handover import Sample
+from .limits import LIMITS
 
 QUESTION_COLUMNS = ('question', 'problem', 'prompt')
 """Where a data set keeps its question; the first that it has counts."""
 
-BOOKKEEPING = ('subdivision', 'idx', 'replica')
+BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
 
 
 def samples_of(

@@ -34,6 +34,11 @@ class ServerNotes:
         self._path = folder / SERVERS
         self._roots = [root for note in read_servers(folder) if (root := note.get('root'))]
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the predictions; None before it is known."""
+        return None if self._path is None else self._path.parent
+
     def knows(self, url: str) -> bool:
         """Whether a server was met."""
         return url in self._about

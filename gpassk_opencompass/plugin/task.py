@@ -14,6 +14,7 @@ from mmengine.config import Config
 from opencompass.utils import dataset_abbr_from_cfg, get_logger, model_abbr_from_cfg
 
 from ..errors import InputError
+from ..serving import choosing
 
 LENGTHS = ('max_out_len', 'min_out_len')
 """Fields of a model that a data set may overrule; they count with the data set."""
@@ -21,7 +22,7 @@ LENGTHS = ('max_out_len', 'min_out_len')
 OPERATIONAL = frozenset(
     {
         # what OpenCompass keeps for itself
-        *('abbr', 'summarizer_abbr', 'run_cfg', 'batch_size', 'pred_postprocessor'),
+        *('abbr', 'summarizer_abbr', 'served_name', 'run_cfg', 'batch_size', 'pred_postprocessor'),
         # where and how fast a server is asked
         *(
             'openai_api_base',
@@ -40,6 +41,7 @@ OPERATIONAL = frozenset(
         # over which devices a model is spread
         *(
             'tp',
+            'pp',
             'tensor_parallel_size',
             'pipeline_parallel_size',
             'data_parallel_size',
@@ -195,7 +197,11 @@ def _only(tasks: Sequence[Task]) -> Task | None:
 def _plain(value: Any) -> Any:
     """Turn an entry of a config into JSON values: types by name, without secrets and operational fields."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items() if not _is_left_out(str(name))}
+        return {
+            str(name): _plain(choosing(part) if name == 'serve' and isinstance(part, Mapping) else part)
+            for name, part in value.items()
+            if not _is_left_out(str(name))
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     if isinstance(value, type) or callable(value):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import InputError
 from ..question_sets import BENCHMARKS, QuestionFile, QuestionSet, content_uids, live_math_bench_names
-from .files import HUB_NAME, Lines, Listing, check_revision, is_hub_copy, read_hub, read_lines, text_of
+from .files import Lines, Listing, read_hub, read_lines, text_of
+from .places import Place, benchmark_places, live_math_bench_places
 
 QUESTION_FIELDS = ('question', 'problem', 'prompt', 'origin_prompt')
 ANSWER_FIELDS = ('answer', 'gold_answer')
@@ -51,8 +51,8 @@ def benchmark_rows(
     questions = BENCHMARKS[benchmark]
     if not isinstance(questions, QuestionSet):
         raise InputError(f'benchmark = {benchmark!r}: part of LiveMathBench, which has a class of its own')
-    place = _Place(path or questions.source, known or {}, revision)
-    rows = [row for file in questions.files for row in _rows(questions, file, place)]
+    places = zip(questions.files, benchmark_places(questions, path, revision), strict=True)
+    rows = [row for file, place in places for row in _rows(questions, file, _listing(place, known or {}))]
     _check_distinct(rows)
     if len(rows) != questions.questions:
         raise InputError(
@@ -62,16 +62,8 @@ def benchmark_rows(
     return [{name: row[name] for name in row if name not in ('where', 'own')} for row in rows]
 
 
-class _Place(NamedTuple):
-    """Where to read the questions of a benchmark; see `benchmark_rows`."""
-
-    path: str
-    known: Mapping[str, Loader]
-    revision: str | None
-
-
-def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dict[str, Any]]:
-    lines, source = _listing(questions, file, place)
+def _rows(questions: QuestionSet, file: QuestionFile, listing: Listing) -> list[dict[str, Any]]:
+    lines, source = listing
     _check_length(questions, file, lines)
     rows = []
     for index, (where, row) in enumerate(lines[: questions.first]):
@@ -99,29 +91,12 @@ def _rows(questions: QuestionSet, file: QuestionFile, place: _Place) -> list[dic
     return [{**row, 'uid': next(uids[row['uid']])} for row in rows]
 
 
-def _listing(questions: QuestionSet, file: QuestionFile, place: _Place) -> Listing:
-    path, known, revision = place
-    check_revision(path, revision)
-    local = Path(path).expanduser()
-    alternative = f'give path= a folder that holds {file.names[0]}.'
-    if local.is_dir():
-        there = [local / name for name in file.names if (local / name).is_file()]
-        if not there and is_hub_copy(local):
-            return read_hub(str(local), file.subset, alternative)
-        return read_lines(there[0] if there else local / file.names[0])
-    if local.suffix == '.jsonl':
-        if len(questions.files) > 1:
-            names = ', '.join(part.names[0] for part in questions.files)
-            raise InputError(f'{path}: {questions.label} has several files; give path= a folder with {names}')
-        return read_lines(local)
-    if path in known and revision is None:
-        return known[path](path, file.subset, alternative)
-    if not HUB_NAME.fullmatch(path):
-        raise InputError(
-            f'no data at path={path!r}: expected a folder that holds {file.names[0]}, such a file, or a hub '
-            f'name such as {questions.source}'
-        )
-    return read_hub(path, file.subset, alternative, revision)
+def _listing(place: Place, known: Mapping[str, Loader]) -> Listing:
+    if isinstance(place, Path):
+        return read_lines(place)
+    if place.path in known and place.revision is None:
+        return known[place.path](place.path, place.subset, place.alternative)
+    return read_hub(place.path, place.subset, place.alternative, place.revision)
 
 
 def _check_length(questions: QuestionSet, file: QuestionFile, lines: Lines) -> None:
@@ -201,10 +176,8 @@ def live_math_bench_rows(
         InputError: naming the file, line or field, and what was expected.
     """
     _check_lists(splits, languages)
-    files = {
-        (split, language): _live_math_bench_listing(path, version, split, language, revision)
-        for split, language in product(splits, languages)
-    }
+    places = live_math_bench_places(path, version, splits, languages, revision)
+    files = {which: _listing(place, {}) for which, place in places.items()}
     rows = []
     for (split, language), (lines, source) in files.items():
         examples = [_example(row, where) for where, row in lines]
@@ -217,29 +190,6 @@ def live_math_bench_rows(
             for example, (uid, problem) in zip(examples, names, strict=True)
         ]
     return rows
-
-
-def _live_math_bench_listing(
-    path: str, version: str, split: str, language: str, revision: str | None
-) -> Listing:
-    root = Path(path).expanduser()
-    file = root / version / f'{split}_{language}.jsonl'
-    check_revision(path, revision)
-    if path and (root / version).is_dir():
-        return read_lines(file)
-    if not path or (not root.is_dir() and not HUB_NAME.fullmatch(path)):
-        raise InputError(
-            f'no data at path={path!r}: expected a folder that holds {version}/{split}_{language}.jsonl, '
-            'or a hub name such as opencompass/LiveMathBench'
-        )
-    if root.is_dir() and not is_hub_copy(root):
-        raise InputError(f'{file} does not exist: expected one question a line, as JSON')
-    return read_hub(
-        str(root) if root.is_dir() else path,
-        f'v{version}_{split}_{language}',
-        'give path= a folder that holds <version>/<SPLIT>_<lang>.jsonl.',
-        revision,
-    )
 
 
 def _example(row: Mapping[str, Any], where: str) -> dict[str, Any]:

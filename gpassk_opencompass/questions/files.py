@@ -9,13 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from datasets import DatasetDict, load_dataset
-from datasets.exceptions import DatasetNotFoundError
-
-from ..errors import InputError
+from ..errors import InputError, MissingExtraError
 from ..files import digest, parse_json
-
-HUB_NAME = re.compile(r'[\w.-]+/[\w.-]+')
 
 Lines = list[tuple[str, Mapping[str, Any]]]
 """(where, object): the first part is for messages."""
@@ -32,7 +27,8 @@ class Listing(NamedTuple):
     """`<file name>@sha256:<of its bytes>`, `<hub name>@<commit>`, or `<name>@sha256:<of the rows>`."""
 
 
-HUB_ERRORS = (DatasetNotFoundError, ValueError, OSError)
+HUB_ERRORS = (ValueError, OSError)
+"""What `datasets` raises for what it cannot load; its own errors are among them."""
 
 
 def read_lines(file: Path) -> Listing:
@@ -70,21 +66,6 @@ def _objects(file: Path, content: bytes) -> Iterator[tuple[str, Mapping[str, Any
         yield where, row
 
 
-def check_revision(path: str, revision: str | None) -> None:
-    """Raise InputError where a revision is given for data that lie on this machine."""
-    if revision is not None and Path(path).expanduser().exists():
-        raise InputError(
-            f'revision = {revision!r} with path = {path!r}, which is a file or folder here: only data of '
-            'the hub have revisions; leave one of the two out'
-        )
-
-
-def is_hub_copy(folder: Path) -> bool:
-    """Whether a folder has the card of a data set on the hub: a README that begins with its metadata."""
-    card = folder / 'README.md'
-    return card.is_file() and card.read_bytes()[:3] == b'---'
-
-
 def read_hub(path: str, subset: str | None, alternative: str, revision: str | None = None) -> Listing:
     """Read a data set of the hub, or a folder laid out as there: its split test, or its only one.
 
@@ -94,7 +75,12 @@ def read_hub(path: str, subset: str | None, alternative: str, revision: str | No
 
     Raises:
         InputError: it cannot be loaded.
+        MissingExtraError: `datasets` is not installed.
     """
+    try:
+        from datasets import load_dataset  # slow to import, and not needed for files
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('datasets', 'opencompass') from error
     part = f'subset {subset!r} of ' if subset else ''
     try:
         splits = load_dataset(path, subset, revision=revision)
@@ -115,6 +101,8 @@ def rows_of(splits: Any, path: str, subset: str | None) -> Listing:
         splits: what `datasets.load_dataset` returned.
         path, subset: its name, for messages and as the source.
     """
+    from datasets import DatasetDict
+
     where = f'{path}, {subset}' if subset else path
     if isinstance(splits, DatasetDict):
         name = 'test' if 'test' in splits or len(splits) != 1 else next(iter(splits))

@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
+from ..results.read import full_runs
 from ..results.result import Result
 from ..uncertainty import Interval, rank_intervals, rerun_interval
 from ..uncertainty.intervals import check_level
@@ -38,8 +39,11 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The model with its settings, the host's mark, and what tells it from other runs of this name."""
-        marks = ', '.join(filter(None, (self.mark, self.apart)))
+        """The model with its settings, the host's mark, and what tells it from other runs of this name.
+
+        Of a run that was made smaller also how.
+        """
+        marks = ', '.join(filter(None, (self.mark, self.apart, self.result.limits_line)))
         return f'{self.result.model_abbr} ({marks})' if marks else self.result.model_abbr
 
     @property
@@ -170,6 +174,7 @@ def boards(
     k: int | None = None,
     level: float = 0.95,
     thresholds: Sequence[float] = SHOWN_THRESHOLDS,
+    with_limited: bool = False,
 ) -> tuple[list[Board], list[str]]:
     """Return the tables of all sampled results, best mG-Pass@k first.
 
@@ -183,9 +188,10 @@ def boards(
         k: of the metrics, at least 2; None: the largest k that every result of the table was evaluated for.
         level: of confidence, between 0 and 1.
         thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
+        with_limited: also runs that were made smaller with --limit or --samples.
 
     Returns:
-        Boards, and a line for each result that stands in none.
+        Boards, and a line for each result that stands in none, one for all that were made smaller.
 
     Raises:
         InputError: k is less than 2, or the level or a threshold is none.
@@ -197,6 +203,7 @@ def boards(
     kinds: defaultdict[str, defaultdict[tuple[str, str], list[Result]]] = defaultdict(
         lambda: defaultdict(list)
     )
+    results, limited = full_runs(results, with_limited)
     for result in results:
         kinds[result.benchmark][result.data, result.judge_digest].append(result)
     marked = len({result.host for result in results}) > 1
@@ -210,7 +217,7 @@ def boards(
             )
             left_out += leftover
             found += [board] if board else []
-    return found, left_out
+    return found, [*limited, *left_out]
 
 
 def judge_line(result: Result) -> str:

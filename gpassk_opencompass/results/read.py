@@ -125,6 +125,21 @@ def collect(
     return Collected(newest, passed_over, older)
 
 
+def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
+    """Return the runs that may stand beside each other in a leaderboard, and a line on those that may not.
+
+    Runs that were made smaller with --limit or --samples are no runs of the benchmark.
+
+    Args:
+        with_limited: keep them.
+    """
+    full = [result for result in results if with_limited or not result.limits]
+    count = len(results) - len(full)
+    runs = f'{count} run{"" if count == 1 else "s"}'
+    line = f'{runs} made smaller with --limit or --samples: --with-limited takes them, too'
+    return full, [line] if count else []
+
+
 def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record of any schema in the layout of this version.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric
+from ..naming.limits import limit_marks, without_sizes
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, ModelName, Settings
@@ -89,14 +89,38 @@ class Result:
 
     @cached_property
     def benchmark(self) -> str:
-        """Return the benchmark's name without k and n."""
+        """Return the benchmark's name without k and n; which of its questions were asked, belongs to it."""
         name = _parsed(DatasetName.parse, self.dataset_abbr)
-        return name.label if name else re.sub(r'-k[0-9_]+-[rn][0-9]+$', '', self.dataset_abbr)
+        label = name.label if name else without_sizes(self.dataset_abbr)
+        mark = limit_marks(self.limits.get('limit'), None)
+        return label if label.endswith(mark) else f'{label}{mark}'
+
+    @cached_property
+    def limits(self) -> Mapping[str, int]:
+        """Return what made the run smaller: limit, of, samples, as far as they are known; {} of a whole run.
+
+        The record tells it, and of one that was judged anew the name.
+        """
+        told = {name: value for name, value in mapping(self.block.get('limited')).items() if value}
+        name = _parsed(DatasetName.parse, self.dataset_abbr)
+        if name is None or told:
+            return told
+        limit = {} if name.limit is None else {'limit': name.limit}
+        return {**limit, **({'samples': name.n} if name.samples else {})}
+
+    @property
+    def limits_line(self) -> str:
+        """Return for a reader what made the run smaller: '10 of 238 questions, n = 4 by --samples'; or ''."""
+        limit, of, samples = (self.limits.get(name) for name in ('limit', 'of', 'samples'))
+        questions = f'{min(limit, of or limit)}{f" of {of}" if of else ""} questions' if limit else ''
+        return ', '.join(filter(None, [questions, f'n = {samples} by --samples' if samples else '']))
 
     @property
     def sizes_name(self) -> str:
         """Return what the data set's abbreviation says of k and n: 'k4_8-r3'."""
-        return self.dataset_abbr.removeprefix(self.benchmark).lstrip('-')
+        mark = limit_marks(self.limits.get('limit'), None)
+        behind = self.dataset_abbr.removeprefix(self.benchmark.removesuffix(mark))
+        return behind.replace(mark, '', 1).lstrip('-')
 
     @property
     def n(self) -> int:

@@ -124,6 +124,16 @@ class Data(BaseModel):
     )
 
 
+class Limited(BaseModel):
+    """What made a run smaller than the sweep that it belongs to: --limit, --samples or both."""
+
+    model_config = _written()
+
+    limit: Size = _about('How many questions were asked for with --limit.')
+    of: Size = _about('How many questions there were, all of which are asked where the limit is above that.')
+    samples: Size = _about('n, where --samples said it.')
+
+
 class Counts(BaseModel):
     """Columns, one entry a question: all that the scores are computed from."""
 
@@ -266,6 +276,9 @@ class Block(BaseModel):
     thresholds: Annotated[list[Share], Field(json_schema_extra={'uniqueItems': True})]
     samples: Annotated[int, Field(ge=1)] = _about('n times the questions.')
     data: Data
+    limited: Limited = _about(
+        'In runs that were made smaller: they stand in no leaderboard unless they are asked for.'
+    )
     counts: Counts
     sample_file: SampleFile = _about('The Parquet file beside this one, with a row a sample.')
     unjudged: Whole = _about('The sum of counts.unjudged.')

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import digest, mapping
-from ..naming.manifest import Entry, read_manifest
+from ..naming.manifest import MANIFEST, Entry, read_manifest
 from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
@@ -76,6 +77,16 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
 
 
 def _entries(folder: Path) -> dict[str, Entry]:
+    """Return what the manifest of a folder says, read once: each of many work directories asks for it."""
+    try:
+        status = (folder / MANIFEST).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return _entries_of(folder, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _entries_of(folder: Path, version: tuple[int, int, int]) -> dict[str, Entry]:
     return {entry.file: entry for entry in read_manifest(folder)}
 
 
@@ -168,6 +179,15 @@ def discovered_runs(outputs: Path) -> Discovered:
         )
     foreign = tuple(path.name for path in folders if path not in work_dirs and path.name != NOTES)
     return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
+
+
+def further_runs(outputs: Path, known: Collection[Path]) -> list[tuple[Planned, Path]]:
+    """Return the runs of the work directories in a folder that are not known; none if it cannot be read."""
+    try:
+        folders = sorted(path for path in outputs.iterdir() if path not in known and path.is_dir())
+    except OSError:
+        return []
+    return [run for path in folders if _is_work_dir(path) for run in _runs_of(path)]
 
 
 def _is_work_dir(path: Path) -> bool:

@@ -69,10 +69,21 @@ def end_groups(processes: Sequence[subprocess.Popen[bytes]], in_a_hurry: Callabl
             time.sleep(POLL)
 
 
+def is_group_alive(group: int) -> bool:
+    """Whether anything of a process group still runs."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return any(map(_state_in(group), Path('/proc').glob('[0-9]*/stat')))  # a zombie counts for the signal
+
+
 def _is_alive(process: subprocess.Popen[bytes]) -> bool:
     """Whether anything of its group still runs; the process was started as the leader of a session."""
     process.poll()
-    return any(map(_state_in(process.pid), Path('/proc').glob('[0-9]*/stat')))
+    return is_group_alive(process.pid)
 
 
 def _state_in(group: int) -> Callable[[Path], bool]:

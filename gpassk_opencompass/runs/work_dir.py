@@ -214,6 +214,14 @@ class Predictions(NamedTuple):
     damaged: tuple[Path, ...]
 
 
+class Shards(NamedTuple):
+    """The files of one result's samples: name of the shard, `<abbr>` or `<abbr>_<number>` → file."""
+
+    whole: dict[str, Path]
+    begun: dict[str, Path]
+    """Resume files of shards that are not whole."""
+
+
 class TimeDir:
     """One `<work_dir>/<time>`."""
 
@@ -262,13 +270,7 @@ class TimeDir:
 
     def predictions(self, wanted: Wanted) -> Predictions:
         """Count what is there."""
-        folder = self.path / 'predictions' / wanted.model
-        whole = {path.stem: path for path in _shards(folder, wanted.dataset, '.json')}
-        begun = {
-            path.stem.removeprefix('tmp_'): path
-            for path in _shards(folder, f'tmp_{wanted.dataset}', '.jsonl')
-            if path.stem.removeprefix('tmp_') not in whole
-        }
+        whole, begun = self.shards(wanted)
         logged = {path.stem for path in self.logs('infer', wanted)} - set(whole)
         counts = {path: _count(path) for path in whole.values()}
         return Predictions(
@@ -276,6 +278,17 @@ class TimeDir:
             unfinished=tuple(sorted(logged | set(begun))),
             damaged=tuple(path for path, count in counts.items() if count is None),
         )
+
+    def shards(self, wanted: Wanted) -> Shards:
+        """Return the files of the samples, those that are whole and those that are still drawn."""
+        folder = self.path / 'predictions' / wanted.model
+        whole = {path.stem: path for path in _shards(folder, wanted.dataset, '.json')}
+        begun = {
+            name: path
+            for path in _shards(folder, f'tmp_{wanted.dataset}', '.jsonl')
+            if (name := path.stem.removeprefix('tmp_')) not in whole
+        }
+        return Shards(whole, begun)
 
     def logs(self, stage: str, wanted: Wanted) -> list[Path]:
         """Return the logs of the tasks of a stage, 'infer' or 'eval', for one result."""

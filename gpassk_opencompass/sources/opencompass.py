@@ -133,7 +133,8 @@ class OldRun:
     @property
     def part_of_rows(self) -> bool:
         """Whether only some rows of the data set were asked."""
-        return bool(mapping(self.config.get('reader_cfg')).get('test_range'))
+        limit = self.config.get('limit')
+        return limit is not None or bool(mapping(self.config.get('reader_cfg')).get('test_range'))
 
     @property
     def in_parts(self) -> bool:

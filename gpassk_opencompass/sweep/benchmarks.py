@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import InputError, TemplateError
-from ..judges.build import judge_config
+from ..judges.build import judge_config, served_judge, with_server
 from ..naming.names import DatasetName, LiveMathBenchName
 from ..question_sets import (
     BENCHMARKS,
@@ -18,14 +18,16 @@ from ..question_sets import (
     QuestionSet,
     live_math_bench_questions,
 )
+from ..serving import read_judge_server
 from .axes import Number, read_axis, read_words, unknown, words
+from .engines import with_home
 
 ANY_VERSION = LIVE_MATH_BENCH.lower()
 """The benchmark whose rows a template's version, dataset_splits and dataset_languages say."""
 
 BENCHMARK_LINES = words("""
     benchmarks version dataset_path dataset_revision dataset_splits dataset_languages cot
-    eval_urls eval_model_name thresholds judge unjudged_tolerance most_failed
+    eval_urls eval_model_name thresholds judge judge_serve unjudged_tolerance most_failed
 """)
 """Lines of a template that this module reads."""
 
@@ -252,10 +254,22 @@ def _read_evaluator(variables: Mapping[str, Any]) -> dict[str, Any]:
             raise TemplateError(f"judge is {variables['judge']!r}; expected a dict, e.g. dict(type='rule')")
         arguments['judge'] = variables['judge']
     try:
+        if 'judge_serve' in variables:
+            return {**arguments, **_read_judge_server(variables, arguments)}
         judge_config(model_name, arguments['url'], arguments.get('judge'))
     except InputError as error:
         raise TemplateError(str(error)) from error
     return arguments
+
+
+def _read_judge_server(variables: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    server = read_judge_server(variables['judge_serve'])
+    if arguments['model_name'] or arguments['url']:
+        raise TemplateError('both judge_serve and eval_model_name or eval_urls are given: give one of them')
+    server = replace(server, path=with_home(server.path))
+    judge = arguments.get('judge', {'type': 'llm'})
+    served_judge(judge, server.name, 'http://127.0.0.1', server.settings())
+    return {'judge': with_server(judge, server.name, ''), 'judge_serve': server.config()}
 
 
 def _read_urls(raw: Any) -> list[str]:

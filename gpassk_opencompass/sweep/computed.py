@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from ..errors import TemplateError
-from ..naming.names import check_file_name, in_file_name
+from ..naming.file_names import check_file_name
+from ..naming.names import in_file_name
 from .grid import PARTS, Run, distinct
 from .older_datasets import is_built_in, ks_of, samples_of
 

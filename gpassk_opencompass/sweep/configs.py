@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import TemplateError
 from ..files import digest
 from ..naming.manifest import LARGEST
+from ..serving.line import choosing
 from .axes import words
 
 WIDTH = 100
@@ -124,9 +125,9 @@ _LENGTH = 16
 """Hexadecimal digits: two of a million signatures are equal with a chance of 3 in 10⁸."""
 
 NOT_MODEL = words("""
-    abbr api_addr base_url key key_env openai_api_base
+    abbr api_addr base_url key key_env openai_api_base served_name
     batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
-    patience poll query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
+    patience poll pp query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
 """)
 """Fields of a model, at any depth, that do not change what is sampled.
 
@@ -135,7 +136,7 @@ First names and places, then how many requests at a time, on how many GPUs.
 
 NOT_DATASET = words("""
     abbr api_key_env store url urls
-    attempts concurrency most_failed patience progress rate tokens_per_minute total_time
+    attempts concurrency gpus most_failed patience pp progress rate tokens_per_minute total_time tp
     unjudged_tolerance workers
 """)
 """Fields of a data set and its judge, at any depth, that do not change a verdict.
@@ -179,9 +180,17 @@ def canonical_parts() -> PartTexts:
     )
 
 
+def _chosen(key: Any, item: Any) -> Any:
+    return choosing(item) if key == 'serve' and isinstance(item, dict) else item
+
+
 def _without(value: Any, left_out: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return {str(key): _without(item, left_out) for key, item in value.items() if key not in left_out}
+        return {
+            str(key): _without(_chosen(key, item), left_out)
+            for key, item in value.items()
+            if key not in left_out
+        }
     if isinstance(value, list):
         return [_without(item, left_out) for item in value]
     return value

@@ -14,6 +14,7 @@ from ..naming.manifest import MANIFEST, Entry, manifest_text, merged, read_manif
 from .computed import check_overrides, computed_runs, is_computed
 from .configs import canonical_parts, config_source, part_sources, signature
 from .grid import Run, runs
+from .limits import NO_LIMITS, Limits, limited_runs
 from .template import read_overrides, read_template
 from .translation import translated_runs
 
@@ -23,21 +24,27 @@ _HEADERS = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, 
 class Expansion(NamedTuple):
     """The runs of a template, and file name → text of the config of each.
 
-    `notes` say what was made another in a template of the older style.
+    `notes` say what was made another in a template of the older style or by limits; `limited` is whether
+    there were some.
     """
 
     runs: list[Run]
     texts: dict[str, str]
     notes: Sequence[str] = ()
+    limited: bool = False
 
 
 def expand_template(
-    template: Path, overrides: Sequence[str] = (), *, keep_built_in: bool = False
+    template: Path,
+    overrides: Sequence[str] = (),
+    *,
+    keep_built_in: bool = False,
+    limits: Limits = NO_LIMITS,
 ) -> Expansion:
     """Run a template, with lines of `--override` in place of its own; nothing is written.
 
     One of the older style, which computes models and datasets itself, is translated (`translation`), or with
-    `keep_built_in` left as it computed them.
+    `keep_built_in` left as it computed them. With `limits` runs have fewer questions or another n.
 
     Raises:
         InputError: the template cannot be expanded.
@@ -51,10 +58,10 @@ def expand_template(
     else:
         check_overrides(lines)
         found, notes = (computed_runs(variables), ()) if keep_built_in else translated_runs(variables)
+    found, smaller = limited_runs(found, limits)
     texts = part_sources()
-    return Expansion(
-        found, {run.file: config_source(run.config, template.name, texts) for run in found}, notes
-    )
+    sources = {run.file: config_source(run.config, template.name, texts) for run in found}
+    return Expansion(found, sources, [*notes, *smaller], bool(limits))
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:
@@ -76,6 +83,8 @@ def entries(expansion: Expansion, template: str) -> list[Entry]:
             signature=signature(run.config, texts),
             sha256=digest(expansion.texts[run.file].encode()),
             facts=run.facts,
+            limit=run.limit,
+            samples=run.samples,
         )
         for run in expansion.runs
     ]
@@ -112,7 +121,7 @@ def changes(folder: Path, expansion: Expansion, template: str) -> Changes:
     written = [name for name, text in texts.items() if contents[name] != text.encode()]
     left = []
     stale: dict[bool, list[str]] = {False: [], True: []}
-    for entry in merged(list(earlier.values()), current, template):
+    for entry in merged(list(earlier.values()), current, template, expansion.limited):
         content = _content(folder / entry.file) if entry.stale else None
         if content is not None and entry.template == template:
             stale[digest(content) != entry.sha256].append(entry.file)
@@ -178,7 +187,7 @@ def estimate_table(runs: Sequence[Run]) -> str:
 
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.model, run.benchmark), []).append(run)
+        groups.setdefault((run.model, f'{run.benchmark}{_limit(run)}'), []).append(run)
     rows = [[*names, *_cells(group)] for names, group in groups.items()]
     total = ['total', '', *_cells(runs)]
     total[3] = ''
@@ -191,8 +200,18 @@ def estimate_table(runs: Sequence[Run]) -> str:
     )
 
 
+def _limit(run: Run) -> str:
+    return '' if run.limit is None else f', {run.limit} questions'
+
+
+def _questions(run: Run) -> int | None:
+    """Return how many there are, or where that is not known, how many at most."""
+    return run.limit if run.questions is None else run.questions
+
+
 def _samples(run: Run) -> int | None:
-    return None if run.n is None or run.questions is None else run.n * run.questions
+    questions = _questions(run)
+    return None if run.n is None or questions is None else run.n * questions
 
 
 def _tokens(run: Run) -> int | None:
@@ -202,7 +221,8 @@ def _tokens(run: Run) -> int | None:
 
 def _cells(runs: Sequence[Run]) -> list[str]:
     drawn = _sum(_samples, runs)
-    questions = '?' if runs[0].questions is None else f'{runs[0].questions:,}'
+    asked = _questions(runs[0])
+    questions = '?' if asked is None else f'{asked:,}'
     return [f'{len(runs):,}', questions, drawn, drawn, _sum(_tokens, runs)]
 
 

@@ -9,8 +9,9 @@ from functools import cache, partial
 from typing import Any
 
 from ..errors import InputError, TemplateError
+from ..naming.file_names import check_file_name
 from ..naming.manifest import ModelFacts
-from ..naming.names import DatasetName, ModelName, RunName, Settings, check_file_name, in_file_name, last_part
+from ..naming.names import DatasetName, ModelName, RunName, Settings, in_file_name, last_part
 from .axes import (
     MODEL_LINES,
     POSITIVE,
@@ -43,7 +44,8 @@ class Run:
     """One config of a sweep, and what it says in short.
 
     `model` and `benchmark` are their names in the template, `settings` what is passed, `questions` the
-    size of the benchmark where it is known, `facts` what the template says of the model.
+    size of the benchmark where it is known, `facts` what the template says of the model. `limit` is how many
+    of the questions are asked (None: all), `samples` is n where `--samples` said it.
     """
 
     file: str
@@ -56,6 +58,8 @@ class Run:
     n: int | None
     questions: int | None = None
     facts: ModelFacts = field(default=ModelFacts())
+    limit: int | None = None
+    samples: int | None = None
 
 
 def runs(variables: Mapping[str, Any]) -> list[Run]:

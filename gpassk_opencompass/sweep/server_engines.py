@@ -54,7 +54,7 @@ AXES_OF_BODY = frozenset({'temperature', 'top_p', 'top_k', 'repetition_penalty'}
 OWN = words('max_tokens max_completion_tokens messages model stream input_ids session_id')
 
 
-_LIMITS: dict[str, OptionKind] = {
+LIMITS: dict[str, OptionKind] = {
     'max_workers': POSITIVE,
     'patience': Number(above=0),
     'query_per_second': Number(above=0),
@@ -65,7 +65,8 @@ _LIMITS: dict[str, OptionKind] = {
 """How a server is asked, and how hard; see `Limits` of `chat.limits`."""
 
 
-def _openai(llm: Llm, settings: Settings) -> dict[str, Any]:
+def openai_arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `SeededOpenAISDK` for a model and its settings."""
     roles = [{'role': 'HUMAN', 'api_role': 'HUMAN'}, {'role': 'BOT', 'api_role': 'BOT', 'generate': True}]
     # Fields that the OpenAI client does not know reach a server in the body alone.
     body = {**llm.options.get('extra_body', {}), **passed(settings, 'top_k', 'repetition_penalty')}
@@ -139,7 +140,7 @@ def _addresses(llm: Llm, option: str) -> list[Any]:
 
 def _lmdeploy_server(llm: Llm, settings: Settings) -> dict[str, Any]:
     return {
-        **chosen(llm, 'api_addr', 'key_env', *_LIMITS),
+        **chosen(llm, 'api_addr', 'key_env', *LIMITS),
         **_server_sampling(llm, settings),
         **passed(settings, 'random_seed'),
     }
@@ -228,9 +229,9 @@ OPENAI = Engine(
         'max_seq_len': POSITIVE,
         'openai_api_base': (str, list),
         'tokenizer_path': str,
-        **_LIMITS,
+        **LIMITS,
     },
-    arguments=_openai,
+    arguments=openai_arguments,
     check=_check_openai,
     starter=Starter(
         about="An API, or a server of yours, that speaks OpenAI's protocol.",
@@ -252,7 +253,7 @@ several servers, all of which are asked. batch_size: requests at a time.""",
 COMPLETIONS = Engine(
     type='gpassk_opencompass.SeededCompletions',
     options={**OPENAI.options, 'chat_template_kwargs': dict, **LINKS},
-    arguments=_openai,
+    arguments=openai_arguments,
     check=_check_completions,
     starter=Starter(
         about='A server of yours that completes texts at /v1/completions, such as vLLM or llama.cpp.',
@@ -273,7 +274,7 @@ LMDEPLOY_SERVER = Engine(
         'api_addr': (str, list),
         'extra_body': dict,
         'key_env': str,
-        **_LIMITS,
+        **LIMITS,
     },
     arguments=_lmdeploy_server,
     check=_check_lmdeploy_server,

@@ -22,7 +22,7 @@ KEY_FIELDS = words("""
     token hf_token api_token access_token auth_token authorization
 """)
 """Names of fields that hold keys; headers have `-` for `_`. Not every token: pad_token='<pad>' is none."""
-ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+')
+ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})')
 
 TEXTS = frozenset({'dataset_path', 'eval_model_name', 'version'})
 """Variables that take no number, so that `--override version=202505` needs no quotes."""

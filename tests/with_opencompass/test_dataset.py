@@ -102,7 +102,7 @@ def test_a_revision_is_for_data_of_the_hub(tmp_path: Path, monkeypatch: pytest.M
         rows.info.download_checksums = {f'hf://datasets/{path}@{commit}/AMC_en.jsonl': {}}
         return rows
 
-    monkeypatch.setattr('gpassk_opencompass.questions.files.load_dataset', load_dataset)
+    monkeypatch.setattr('datasets.load_dataset', load_dataset)
     rows = build(Path('org/bench'), dataset_languages=['en'], revision='v2')
     assert asked == [('org/bench', 'v202412_AMC_en', 'v2')]
     assert rows['source'] == [f'org/bench@{commit}:v202412_AMC_en']

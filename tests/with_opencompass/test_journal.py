@@ -13,7 +13,7 @@ from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError
 from gpassk_opencompass.files import digest, put_aside
-from gpassk_opencompass.naming.names import AROUND_DATASET, MAX_FILE_NAME
+from gpassk_opencompass.naming.file_names import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
 journal = import_plugin('.predictions')

@@ -5,6 +5,7 @@ from .completions import SeededCompletions
 from .huggingface import SeededHuggingFace
 from .lmdeploy_server import SeededTurboMindAPI
 from .openai_api import SeededOpenAISDK
+from .served_model import SeededServed, SeededServedCompletions
 from .turbomind import SeededTurboMind
 from .vllm import SeededVLLM
 
@@ -14,6 +15,8 @@ __all__ = [
     'SeededCompletions',
     'SeededHuggingFace',
     'SeededOpenAISDK',
+    'SeededServed',
+    'SeededServedCompletions',
     'SeededTurboMind',
     'SeededTurboMindAPI',
     'SeededVLLM',

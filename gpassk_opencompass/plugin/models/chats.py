@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,11 +99,11 @@ class Chats:
         self._name, self._access, self._think_tag = name, access, think_tag
         self._answers: dict[int, tuple[str, Generation]] = {}
         self._said = ''
-        self._traffic = Traffic(
-            urls,
-            limits,
-            self._received,
-            self._abandoned,
+        self._traffic_to = partial(
+            Traffic,
+            limits=limits,
+            received=self._received,
+            abandoned=self._abandoned,
             access=access,
             clock=clock,
             greet=self._greet,
@@ -112,6 +112,16 @@ class Chats:
             advice=advise,
             kept='The samples of the batches before',
         )
+        self._traffic = self._traffic_to(urls)
+
+    def go_to(self, urls: Sequence[URL], check: Callable[[], None]) -> None:
+        """Ask other servers from now on.
+
+        Args:
+            urls: as for the class.
+            check: called when one gave no reply; what it raises ends the run.
+        """
+        self._traffic = self._traffic_to(urls, check=check)
 
     def ask(
         self, bodies: Sequence[Mapping[str, Any] | None], max_tokens: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
 from ...errors import InputError
+from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
@@ -69,11 +71,32 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
             refuse_greedy('generation_kwargs', settings, 'do_sample=True')
         self.links = break_links(serial_links, serial_link_text)
         self._marks: Sequence[str] = ()
+        self._model: Any = None
+        self._weights: Callable[[], Any] = lambda: None
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
         if self.links and (self.fastchat_template or self.mode == 'mid'):
             raise InputError("serial_links needs the model's own chat template, and prompts that are whole")
         self.seeds = SeedsOfBatch(random_seed)
         self.generations = GenerationsOfBatch()
+
+    @property
+    def model(self) -> Any:
+        """Return what draws, loaded when it is first asked for: a task may have nothing to draw."""
+        return self._weights() if self._model is None else self._model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self._model = model
+
+    def _load_model(self, path: str, kwargs: Mapping[str, Any], **more: Any) -> None:
+        key = 'transformers', repr((path, sorted(kwargs.items()), sorted(more.items())))
+
+        def load() -> Any:
+            one = copy.copy(self)
+            super(SeededHuggingFace, one)._load_model(path=path, kwargs=dict(kwargs), **more)
+            return one._model
+
+        self._weights = cache(lambda: kept(key, load))  # copies of this wrapper share it
 
     def generate(self, inputs: list[Any], max_out_len: int, *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
+from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
@@ -76,11 +78,15 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
 
         kind = PytorchEngineConfig if backend == 'pytorch' else TurbomindEngineConfig
         refuse_unknown('engine_config', engine_config, kind)
-        pipe = super()._build_pipe(model_path, backend, engine_config)
+        key = 'lmdeploy', repr((model_path, backend, sorted(engine_config.items())))
+        build = partial(super()._build_pipe, model_path, backend, engine_config)
+        loaded = cache(lambda: kept(key, build, _close))  # when there is something to draw
 
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
-            replies = pipe(prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options)
+            replies = loaded()(
+                prompts, gen_config=[replace(gen_config, random_seed=s) for s in seeds], **options
+            )
             self._replies = [
                 replace(reply, text=mended(reply.text, _generation(reply), prompt))
                 for reply, prompt in zip(replies, prompts, strict=True)
@@ -88,6 +94,13 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
             return self._replies
 
         return seeded
+
+
+def _close(pipe: Any) -> None:
+    """End an engine that another one takes the place of; some releases end it with the process alone."""
+    close = getattr(pipe, 'close', None)
+    if close is not None:
+        close()
 
 
 def _state_of(reply: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
@@ -15,6 +15,7 @@ from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
 from ...errors import InputError
+from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
@@ -83,10 +84,17 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
-        if find_spec('ray') is None:
-            sys.modules['ray'] = _NoRay('ray')
-        super()._load_model(path, {**_for_seeds(), **(added_model_kwargs or {})})
-        generate, context = self.model.generate, _context_of(self.model)
+        settings = {**_for_seeds(), **(added_model_kwargs or {})}
+
+        def load() -> Any:
+            if find_spec('ray') is None:
+                sys.modules['ray'] = _NoRay('ray')
+            one = copy.copy(self)
+            super(SeededVLLM, one)._load_model(path, settings)
+            return one.model
+
+        engine = kept(('vllm', repr((path, sorted(settings.items())))), load)
+        generate, context = engine.generate, _context_of(engine)
 
         def seeded(prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
             settings = self._own or [{'seed': seed} for seed in self.seeds.take(len(prompts))]
@@ -102,7 +110,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
                 self.generations.note(_generations(outputs, prompts))
             return outputs
 
-        self.model.generate = seeded
+        self.model = _Seeded(engine, seeded)
 
     def generate(
         self, inputs: list[Any], max_out_len: int, stopping_criteria: Sequence[str] = (), **kwargs: Any
@@ -133,6 +141,16 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
             return self._drawn
 
         return links.responses(prompts, self.seeds.take_by_round(len(inputs)), limit, draw)
+
+
+class _Seeded:
+    """Stands where the wrapper has its engine, which may serve other wrappers after it."""
+
+    def __init__(self, engine: Any, generate: Callable[..., Any]) -> None:
+        self._engine, self.generate = engine, generate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
 
 class _NoRay(ModuleType):

@@ -1,0 +1,21 @@
+"""`--limit` and `--samples`, as `gpassk expand` and `gpassk run` have them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from ..sweep.limits import Limits
+from .options import positive
+
+
+def add_limits(parser: ArgumentParser) -> None:
+    """Add both; such runs are marked, and stand in no leaderboard unless asked for."""
+    limit = 'ask N questions of each benchmark, as many of one contest and language as of another, for a look'
+    parser.add_argument('--limit', type=positive, metavar='N', help=limit)
+    samples = 'draw n = N samples a question, for a look; k above N are left out, greedy runs keep theirs'
+    parser.add_argument('--samples', type=positive, metavar='N', help=samples)
+
+
+def limits_of(arguments: Namespace) -> Limits:
+    """Return what they say."""
+    return Limits(arguments.limit, arguments.samples)

@@ -1,0 +1,99 @@
+"""What the tests of servers that are started share: a scripted one, its lives, and who is alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hosts import TESTS
+
+PROGRAM = TESTS / 'scripted_model_server.py'
+PATIENCE = 60.0
+
+
+class Script:
+    """A scripted server: what it shall do, and what it has done. Its folder is made."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+
+    @property
+    def command(self) -> str:
+        """Its command line, with placeholders."""
+        words = (sys.executable, str(PROGRAM), str(self.folder))
+        return f'{shlex.join(words)} --port {{port}} --name {{name}}'
+
+    def serve(self, **more: Any) -> dict[str, Any]:
+        """How it is started, as a template says it."""
+        return {'command': self.command, 'ready': '/health', 'timeout': PATIENCE, **more}
+
+    def set(self, name: str, text: str = 'x') -> None:
+        """Have it do otherwise."""
+        (self.folder / name).write_text(text)
+
+    @property
+    def starts(self) -> list[dict[str, Any]]:
+        """Of each life its process, its port and its GPUs."""
+        return _lines(self.folder / 'starts')
+
+    @property
+    def replied(self) -> list[dict[str, Any]]:
+        """Each reply that it made: prompt, seed, life."""
+        return _lines(self.folder / 'replied')
+
+    @property
+    def processes(self) -> list[int]:
+        """Processes that have its folder on their command line, or descend from those."""
+        found = {pid for pid, line in _command_lines().items() if str(self.folder).encode() in line}
+        return sorted(found - {os.getpid()})
+
+    def kill(self) -> None:
+        """kill -9 of its present life."""
+        os.kill(self.starts[-1]['pid'], signal.SIGKILL)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    text = path.read_text() if path.exists() else ''
+    return [json.loads(line) for line in text.splitlines() if line.endswith('}')]
+
+
+def _command_lines() -> dict[int, bytes]:
+    found = {}
+    for path in Path('/proc').glob('[0-9]*/cmdline'):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if line:  # else it is dead
+            found[int(path.parent.name)] = line
+    return found
+
+
+def group_of(pid: int) -> list[int]:
+    """The living processes of a process group."""
+    found = []
+    for path in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            state, _, group = path.read_text(errors='replace').rpartition(')')[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(group) == pid and state not in 'ZX':
+            found.append(int(path.parent.name))
+    return found
+
+
+def until(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """What a condition gives as soon as that is true; AssertionError if it never is."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, 'that never came'
+        time.sleep(0.02)
+    return found

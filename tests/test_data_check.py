@@ -1,0 +1,311 @@
+"""What `gpassk expand` says of questions that cannot be read, before it writes anything."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import write_bench
+from loopback import free_port
+from sweeping import BASE
+
+from gpassk_opencompass.cli import main
+
+AMC = {'AMC_en': [('What is 1 + 1?', '2')], 'AMC_cn': [('1 + 1 是多少？', '2')]}
+SPLIT = "dataset_splits = 'AMC'\n"
+
+
+@dataclass
+class FakeHub:
+    """Answers as the hub does: a data set and who may have it, its subsets and revisions."""
+
+    url: str = ''
+    gated: bool = False
+    token: str = ''
+    """The one that may have it."""
+    subsets: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Path and authorization of each request."""
+
+    def reply(self, path: str, authorization: str) -> tuple[int, str, Any]:
+        self.asked.append((path, authorization))
+        name, _, rest = path.removeprefix('/api/datasets/').partition('LiveMathBench')
+        if name != 'opencompass/':
+            return 404 if authorization else 401, 'RepoNotFound', {}
+        if rest == '/auth-check' and self.gated and authorization != f'Bearer {self.token}':
+            return 403 if authorization else 401, 'GatedRepo', {}
+        if rest.startswith('/revision/') and rest != '/revision/v2':
+            return 404, 'RevisionNotFound', {}
+        return 200, '', {'cardData': {'configs': [{'config_name': one} for one in self.subsets]}}
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
+    """A hub on this machine, and a home without a token or a cache, where commands are typed."""
+    fake = FakeHub()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, error, content = fake.reply(self.path, self.headers.get('Authorization', ''))
+            self.send_response(code)
+            if error:
+                self.send_header('X-Error-Code', error)
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    fake.url = f'http://127.0.0.1:{server.server_port}'
+    for name in (
+        'HF_HUB_OFFLINE',
+        'HF_DATASETS_OFFLINE',
+        'HF_TOKEN',
+        'HUGGING_FACE_HUB_TOKEN',
+        'HF_TOKEN_PATH',
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name in ('HF_DATASETS_CACHE', 'COMPASS_DATA_CACHE'):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv('HF_ENDPOINT', fake.url)
+    monkeypatch.setenv('HF_HOME', str(tmp_path / 'hf'))
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('NO_PROXY', '127.0.0.1')
+    monkeypatch.chdir(tmp_path)
+    yield fake
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def expand(text: str, *options: str) -> int:
+    Path('template.py').write_text(BASE + text, encoding='utf-8')
+    return main(['expand', 'template.py', '--output_dir', 'configs', *options])
+
+
+def refusal(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
+    """The lines on the data sets that cannot be read; nothing may have been written."""
+    capsys.readouterr()
+    assert expand(text) == 2
+    assert not Path('configs').exists()
+    said = capsys.readouterr()
+    assert said.out == ''
+    head, *lines = said.err.splitlines()
+    assert 'questions cannot be read here, so no config is written; --no-data-check' in head
+    return [line.strip() for line in lines]
+
+
+def test_data_that_are_there_cost_no_word(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """Local files are read, and nobody is asked."""
+    write_bench(Path('data'), AMC)
+    assert expand(f"{SPLIT}dataset_path = 'data'\n") == 0
+    assert capsys.readouterr() == ('1 config in configs: 1 written, 0 unchanged\n', '')
+    assert hub.asked == []
+
+
+def test_each_way_of_missing_data_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, a split, a language, a file of another benchmark, and a line that is none."""
+    write_bench(Path('data'), AMC)
+    write_bench(Path('torn'), AMC)
+    Path('torn', '202412', 'AMC_en.jsonl').write_text('{"question": "1 + 1?", "answer": "2"}\n{"question"\n')
+    (line,) = refusal(capsys, f"{SPLIT}dataset_path = '/nowhere/data'\n")
+    assert line.startswith("LiveMathBench-v202412-AMC-cn_en: no data at path='/nowhere/data'")
+    (line,) = refusal(capsys, "dataset_splits = ['AMC', 'AMX']\ndataset_path = 'data'\n")
+    assert 'data/202412/AMX_cn.jsonl does not exist; its folder holds AMC_cn.jsonl, AMC_en.jsonl' in line
+    assert line.endswith(f'(looked for from {Path.cwd()})')
+    (line,) = refusal(capsys, f"{SPLIT}dataset_languages = ['en', 'fr']\ndataset_path = 'data'\n")
+    assert 'AMC_fr.jsonl does not exist' in line
+    (line,) = refusal(capsys, f"{SPLIT}dataset_path = 'torn'\n")
+    assert 'AMC_en.jsonl, line 2: no JSON' in line
+    lines = refusal(
+        capsys,
+        f"{SPLIT}benchmarks = ['aime2024', 'livemathbench']\ndataset_path = {{'aime2024': 'data', "
+        "'livemathbench': '/nowhere'}\n",
+    )
+    assert [line.partition(':')[0] for line in lines] == ['AIME2024', 'LiveMathBench-v202412-AMC-cn_en']
+
+
+def test_a_data_set_is_looked_at_once(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """However many configs have it."""
+    axes = 'temperatures = [0.3, 0.7, 1.0]\nrandom_seeds = range(5)\n'
+    assert len(refusal(capsys, f"{SPLIT}{axes}dataset_path = '/nowhere'\n")) == 1
+    hub.subsets = []
+    assert expand(axes) == 0
+    assert [path for path, _ in hub.asked] == [
+        '/api/datasets/opencompass/LiveMathBench/auth-check',
+        '/api/datasets/opencompass/LiveMathBench',
+    ]
+
+
+def test_another_machine_needs_no_data(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """--no-data-check neither reads nor asks; --list only lists."""
+    assert expand("dataset_path = '/nowhere/data'\n", '--no-data-check') == 0
+    assert expand("dataset_path = '/nowhere/data'\n", '--list') == 0
+    assert hub.asked == []
+
+
+def test_a_dry_run_tells_the_costs_and_what_is_missing(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who only wants to know what a sweep costs needs no data."""
+    assert expand("dataset_path = '/nowhere/data'\n", '--dry_run') == 0
+    said = capsys.readouterr().out
+    assert '| LiveMathBench-v202412 |' in said
+    assert 'would be refused: questions cannot be read here' in said
+    assert "no data at path='/nowhere/data'" in said
+
+
+def test_a_gated_data_set_without_a_token_says_what_to_do(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where to ask, and how to give the token."""
+    hub.gated, hub.token = True, 'right'
+    (line,) = refusal(capsys, '')
+    assert line == (
+        'LiveMathBench-v202412: opencompass/LiveMathBench is gated, and there is no token here: ask for '
+        'access at https://huggingface.co/datasets/opencompass/LiveMathBench, then run `hf auth login` or '
+        'export HF_TOKEN=…'
+    )
+
+
+@pytest.mark.parametrize('place', ['variable', 'home', 'path'])
+def test_a_token_is_found_where_the_hub_s_own_program_finds_it(
+    hub: FakeHub, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HF_TOKEN, the file of `hf auth login`, HF_TOKEN_PATH."""
+    hub.gated, hub.token = True, 'right'
+    if place == 'variable':
+        monkeypatch.setenv('HF_TOKEN', 'right')
+    else:
+        file = Path('hf' if place == 'home' else 'elsewhere', 'token')
+        file.parent.mkdir()
+        file.write_text('right\n')
+        if place == 'path':
+            monkeypatch.setenv('HF_TOKEN_PATH', str(file))
+    assert expand('') == 0
+    assert {authorization for _, authorization in hub.asked} == {'Bearer right'}
+
+
+def test_a_token_without_access_is_told_and_not_shown(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token itself stands nowhere."""
+    hub.gated = True
+    monkeypatch.setenv('HF_TOKEN', 'hf_other')
+    (line,) = refusal(capsys, '')
+    assert 'is gated, and your token has no access' in line
+    assert 'hf_other' not in line
+
+
+@pytest.mark.parametrize('token', ['hf_secret\nx', 'hf_secret二'])
+def test_a_token_that_cannot_be_sent_is_not_shown(
+    hub: FakeHub, token: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python says of it has the token in it."""
+    monkeypatch.setenv('HF_TOKEN', token)
+    assert expand('') == 0
+    said = capsys.readouterr()
+    assert 'the token has characters that no token has' in said.err
+    assert 'hf_secret' not in said.out + said.err
+
+
+@pytest.mark.parametrize('path', ['~nobody-of-this-name/data', 'x' * 5000, 'a\\0b', '.'])
+def test_odd_paths_are_lines_too(hub: FakeHub, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A home of nobody, a name that is too long, a character that no path has, a folder without data."""
+    assert len(refusal(capsys, f"{SPLIT}dataset_path = '{path}'\n")) == 1
+
+
+def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """A data set, a subset of it, a revision; a folder that is missing may look like a name."""
+    (line,) = refusal(capsys, "dataset_path = 'data/nothing'\n")
+    assert f'data/nothing is no folder in {Path.cwd()}, so it is taken for a data set of the hub' in line
+    assert 'the hub has no data set data/nothing' in line
+    hub.subsets = ['v202412_AMC_en', 'v202412_AMC_cn']
+    (line,) = refusal(capsys, "dataset_splits = ['AMC', 'AMX']\n")
+    assert 'has no subset v202412_AMX_cn, v202412_AMX_en, only v202412_AMC_en, v202412_AMC_cn' in line
+    (line,) = refusal(capsys, f"{SPLIT}dataset_revision = 'v3'\n")
+    assert "opencompass/LiveMathBench has no revision 'v3'" in line
+    assert expand(f"{SPLIT}dataset_revision = 'v2'\n") == 0
+
+
+def test_what_is_in_the_cache_is_not_asked_for(hub: FakeHub) -> None:
+    """Each subset that is needed, as `datasets` keeps them."""
+    hub.gated = True
+    for subset in ('v202412_AMC_en', 'v202412_AMC_cn'):
+        folder = Path('hf', 'datasets', 'opencompass___live_math_bench', subset, '0.0.0', 'abc')
+        folder.mkdir(parents=True)
+        (folder / 'dataset_info.json').write_text('{}')
+    assert expand(SPLIT) == 0
+    assert hub.asked == []
+    assert expand("dataset_splits = ['AMC', 'CNMO']\n") == 2
+
+
+@pytest.mark.parametrize('reason', ['HF_HUB_OFFLINE is set', 'cannot be reached'])
+def test_without_a_network_it_is_said_that_nothing_was_checked(
+    hub: FakeHub, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line for all data sets, and the configs are written."""
+    if 'OFFLINE' in reason:
+        monkeypatch.setenv('HF_HUB_OFFLINE', '1')
+    else:
+        monkeypatch.setenv('HF_ENDPOINT', f'http://127.0.0.1:{free_port()}')
+    assert expand("benchmarks = ['livemathbench', 'math500-l5', 'olymmath-en-hard']\n") == 0
+    said = capsys.readouterr()
+    assert said.out == '3 configs in configs: 3 written, 0 unchanged\n'
+    (line,) = said.err.splitlines()
+    assert line.startswith('data not checked: LiveMathBench-v202412, MATH500-L5, OlymMATH-en-hard: ')
+    assert reason in line
+    assert hub.asked == []
+
+
+def test_a_copy_of_the_hub_s_data_is_looked_into(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its card names the subsets."""
+    Path('copy').mkdir()
+    Path('copy', 'README.md').write_text('---\nconfigs:\n- config_name: v202412_AMC_en\n---\n# Data\n')
+    assert expand(f"{SPLIT}dataset_languages = 'en'\ndataset_path = 'copy'\n") == 0
+    (Path('configs')).rename('other')
+    (line,) = refusal(capsys, f"{SPLIT}dataset_path = 'copy'\n")
+    assert 'has no subset v202412_AMC_cn, only v202412_AMC_en' in line
+
+
+def test_data_that_opencompass_downloads_are_its_own_matter(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Said, unless they are where it looks first."""
+    assert expand("benchmarks = 'aime2024'\n") == 0
+    assert capsys.readouterr().err == (
+        'data not checked: AIME2024: a data set of OpenCompass, which finds or downloads it when it is first '
+        'needed\n'
+    )
+    Path('cache', 'data').mkdir(parents=True)
+    Path('cache', 'data', 'aime.jsonl').touch()
+    monkeypatch.setenv('COMPASS_DATA_CACHE', 'cache')
+    assert expand("benchmarks = 'aime2024'\n") == 0
+    assert capsys.readouterr().err == ''
+    assert hub.asked == []
+
+
+def test_the_check_imports_nothing_heavy(tmp_path: Path) -> None:
+    """Neither OpenCompass, nor `datasets`, nor what they need."""
+    write_bench(tmp_path / 'data', AMC)
+    (tmp_path / 'template.py').write_text(f"{BASE}{SPLIT}dataset_path = 'data'\n")
+    code = (
+        'import sys; from gpassk_opencompass.cli import main; '
+        "assert main(['expand', 'template.py']) == 0; "
+        "print({'mmengine', 'opencompass', 'torch', 'datasets', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == 'set()'

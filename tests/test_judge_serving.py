@@ -1,0 +1,274 @@
+"""The server of a judge: shared by evaluations, kept by a run, and `gpassk judge-serve`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import is_healthy
+from started_servers import Script, group_of, until
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.errors import InputError, TemplateError
+from gpassk_opencompass.judges.build import served_judge
+from gpassk_opencompass.serving import read_judge_server, run_in_progress
+from gpassk_opencompass.sweep.grid import expand
+
+LINES = {'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64], 'greedy': False}
+"""A template without a judge."""
+
+USER = """
+import json, sys
+from pathlib import Path
+from gpassk_opencompass.serving import read_judge_server
+with read_judge_server(json.loads(sys.argv[1])).started(Path(sys.argv[2]), print) as address:
+    print('at', address, flush=True)
+    sys.stdin.read()
+"""
+"""An evaluation, which ends with its standard input."""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """A scripted judge, of which nothing may be left."""
+    found = Script(tmp_path / 'script')
+    yield found
+    until(lambda: not found.processes)
+
+
+class User:
+    """An evaluation in a process of its own."""
+
+    def __init__(self, script: Script, notes: Path, **more: Any) -> None:
+        given = json.dumps({'path': '/m', 'serve': script.serve(), **more})
+        self.process = subprocess.Popen(
+            [sys.executable, '-c', USER, given, str(notes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def address(self) -> str:
+        """Where its server is, once it knows."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith(b'at '):
+                return line.split()[1].decode()
+        raise AssertionError('it ended without a server')
+
+    def end(self) -> None:
+        """Its block ends."""
+        with self.process:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+            assert self.process.wait(60) == 0
+
+    def kill(self) -> None:
+        """kill -9."""
+        with self.process:
+            self.process.kill()
+
+
+def test_evaluations_at_one_time_share_a_server(script: Script, tmp_path: Path) -> None:
+    """Started at once, by three processes: one life, until the last has ended."""
+    users = [User(script, tmp_path / 'notes') for _ in range(3)]
+    addresses = {user.address() for user in users}
+    assert len(addresses) == len(script.starts) == 1
+    users[0].end()
+    users[1].kill()
+    assert is_healthy(addresses.pop())
+    users[2].end()
+    until(lambda: not script.processes)
+    again = User(script, tmp_path / 'notes')
+    assert is_healthy(again.address())
+    assert len(script.starts) == 2
+    again.kill()
+
+
+def test_the_next_evaluation_waits_for_a_server_that_is_ending(script: Script, tmp_path: Path) -> None:
+    """Two of them at once would not fit the GPUs."""
+    user = User(script, tmp_path / 'notes')
+    user.address()
+    user.kill()
+    other = User(script, tmp_path / 'notes')
+    assert is_healthy(other.address())
+    assert len([start for start in script.starts if group_of(start['pid'])]) == 1
+    other.end()
+
+
+def test_a_kill_while_it_starts_leaves_nothing(script: Script, tmp_path: Path) -> None:
+    """The next one starts it anew."""
+    script.set('unready')
+    user = User(script, tmp_path / 'notes')
+    until(lambda: script.starts)
+    user.kill()
+    until(lambda: not script.processes)
+    (script.folder / 'unready').unlink()
+    other = User(script, tmp_path / 'notes')
+    assert is_healthy(other.address())
+    other.end()
+
+
+@pytest.mark.parametrize('lasts', [True, False])
+def test_a_run_keeps_a_server_with_gpus_of_its_own(script: Script, tmp_path: Path, lasts: bool) -> None:
+    """One without leaves the GPUs to the models between two evaluations."""
+    own = {'gpus': '3'} if lasts else {}
+    with run_in_progress(tmp_path / 'notes' / 'servers'):
+        for _ in range(2):
+            user = User(script, tmp_path / 'notes', **own)
+            user.address()
+            user.end()
+            if not lasts:
+                until(lambda: not script.processes)
+        assert len(script.starts) == 2 - lasts
+        assert bool(script.processes) == lasts
+    until(lambda: not script.processes)
+
+
+def test_other_settings_are_another_server(script: Script, tmp_path: Path) -> None:
+    """As other GPUs."""
+    users = [User(script, tmp_path / 'notes', gpus=gpus) for gpus in ('1', '2')]
+    assert len({user.address() for user in users}) == 2
+    assert {start['gpus'] for start in script.starts} == {'1', '2'}
+    for user in users:
+        user.end()
+
+
+def command(script: Script, *more: str, logs: Path) -> list[str]:
+    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'judge-serve', script.command]
+    return [*line, '--model', '/models/j', '--logs', str(logs), *more]
+
+
+def test_judge_serve_gives_a_program_the_address(script: Script, tmp_path: Path) -> None:
+    """Its exit code is the program's, and the server is gone."""
+    code = (
+        'import os, sys; print(os.environ["GPASSK_JUDGE_URL"], os.environ["GPASSK_JUDGE_MODEL"]); sys.exit(7)'
+    )
+    done = subprocess.run(
+        command(script, '--', sys.executable, '-c', code, logs=tmp_path), capture_output=True, check=False
+    )
+    assert done.returncode == 7, done.stderr
+    assert done.stdout.decode().split() == [f'http://127.0.0.1:{script.starts[0]["port"]}', 'j']
+    assert script.processes == []
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_judge_serve_says_where_the_judge_is_until_it_is_stopped(
+    script: Script, tmp_path: Path, number: int
+) -> None:
+    """The line is one for a template, which takes it."""
+    with subprocess.Popen(command(script, logs=tmp_path), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, b'')
+        judge = next(line for line in lines if b'judge = ' in line).decode().strip()
+        names: dict[str, Any] = {}
+        exec(judge, names)
+        template = {
+            'llm_infos': ['org/m'],
+            'temperatures': [1.0],
+            'max_out_lens': [64],
+            'judge': names['judge'],
+        }
+        [config] = expand({**template, 'greedy': False}).values()
+        told = config['datasets'][0]['eval_cfg']['evaluator']['judge']
+        assert told == {'type': 'llm', 'model': 'j', 'urls': [f'http://127.0.0.1:{script.starts[0]["port"]}']}
+        process.send_signal(number)
+        assert process.wait(60) == 130
+    assert script.processes == []
+
+
+def test_judge_serve_ends_with_a_server_that_dies_twice(script: Script, tmp_path: Path) -> None:
+    """Exit code 1, and the end of the log."""
+    with subprocess.Popen(
+        command(script, logs=tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        script.kill()
+        until(lambda: len(script.starts) == 2)
+        script.kill()
+        assert process.wait(60) == 1
+        assert process.stderr is not None
+        assert process.stderr.read().count(b'SIGKILL') == 2
+
+
+@pytest.mark.parametrize(
+    ('line', 'complaint'),
+    [
+        (['--model', 'm'], 'which server?'),
+        (['x {port}', '--server', 'vllm', '--model', 'm'], 'which server?'),
+        (['x {prot}', '--model', 'm'], 'what may stand in braces'),
+        (['no-such-program {port}', '--model', 'm'], 'no such program'),
+    ],
+)
+def test_judge_serve_refuses_what_it_cannot_start(
+    line: list[str], complaint: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """In one line, with exit code 2."""
+    assert main(['judge-serve', *line, '--logs', str(tmp_path)]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('given', 'complaint'),
+    [
+        ('vllm', 'expected a dict like'),
+        ({'server': 'vllm'}, 'judge_serve.path = None: which model judges'),
+        ({'server': 'vllm', 'path': 'm', 'urls': []}, r"judge_serve has \['urls'\]; it takes server, path"),
+        ({'server': 'vllm', 'path': 'm', 'tp': -1}, 'judge_serve.tp = -1'),
+        ({'server': 'vllm', 'path': 'm', 'pp': 0}, 'judge_serve.pp = 0'),
+        ({'server': 'vllm', 'path': 'm', 'gpus': 3}, 'judge_serve.gpus = 3: expected a text'),
+        ({'path': 'm'}, 'judge_serve: which server'),
+    ],
+)
+def test_a_judge_that_cannot_be_served_is_refused(given: Any, complaint: str) -> None:
+    """Where it is read, before anything is generated."""
+    with pytest.raises(InputError, match=complaint):
+        read_judge_server(given)
+
+
+def test_the_address_goes_to_the_llm_within_a_cascade() -> None:
+    """The rule judge before it has none."""
+    cascade = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': {'type': 'llm', 'max_tokens': 9}}
+    second = served_judge(cascade, 'j', 'http://127.0.0.1:1', {'patience': 7.0})['second']
+    assert second == {
+        'type': 'llm',
+        'max_tokens': 9,
+        'model': 'j',
+        'urls': ['http://127.0.0.1:1'],
+        'patience': 7.0,
+    }
+    with pytest.raises(InputError, match='asks no LLM'):
+        served_judge({'type': 'rule'}, 'j', 'http://127.0.0.1:1', {})
+    with pytest.raises(InputError, match='judge has urls'):
+        served_judge({'type': 'llm', 'urls': ['http://x']}, 'j', 'http://127.0.0.1:1', {})
+
+
+def test_a_template_says_judge_serve() -> None:
+    """The config has the whole command line, and the judge's name; a second judge is refused."""
+    lines = {
+        'llm_infos': ['org/m'],
+        'temperatures': [1.0],
+        'max_out_lens': [64],
+        'greedy': False,
+        'judge_serve': {
+            'server': 'vllm',
+            'path': 'org/judge-7b',
+            'tp': 2,
+            'serve': {'arguments': '--dtype half'},
+        },
+    }
+    [config] = expand(lines).values()
+    evaluator = config['datasets'][0]['eval_cfg']['evaluator']
+    assert evaluator['judge'] == {'type': 'llm', 'model': 'judge-7b'}
+    assert evaluator['judge_serve']['serve']['command'].endswith('--dtype half')
+    for more in (
+        {'eval_urls': ['http://x']},
+        {'judge': {'type': 'llm', 'model': 'x'}},
+        {'judge': {'type': 'rule'}},
+    ):
+        with pytest.raises(TemplateError, match='judge'):
+            expand(lines | more)

@@ -1,0 +1,194 @@
+"""`engine = 'serve'` and `judge_serve` in OpenCompass's runs: deaths, kills, one server for several runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forks import Forks
+from hosts import import_plugin, results_of
+from started_servers import Script, until
+from sweeping import dump
+
+from gpassk_opencompass.demo import QUESTIONS, VERSION
+
+import_plugin()
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('started')]
+
+N, BATCH = 4, 8
+SAMPLES = 8 * N
+
+
+def template(script: Script, *lines: str, **serve: Any) -> str:
+    """The demo's sums in English, asked of a server that is started."""
+    return '\n'.join(
+        [
+            "engine = 'serve'",
+            f'serve = {script.serve(**serve)!r}',
+            f"llm_infos = [dict(path='org/m', name='m', tp=0, batch_size={BATCH})]",
+            'temperatures, max_out_lens, greedy = [1.0], [40], False',
+            f'k_lists, n = [[2, 4]], {N}',
+            f'dataset_path, version = {QUESTIONS!r}, {VERSION!r}',
+            "dataset_splits, dataset_languages = ['ADD'], ['en']",
+            *lines,
+        ]
+    )
+
+
+def configs_of(folder: Path, text: str) -> list[Path]:
+    folder.mkdir()
+    assert dump(folder, text) == 0
+    return sorted((folder / 'configs').glob('*.py'))
+
+
+def predictions(work_dir: Path) -> dict[int, str]:
+    """Seed → response of the finished samples."""
+    rows: dict[int, str] = {}
+    for file in work_dir.glob('*/predictions/*/*.json'):
+        for row in json.loads(file.read_text()).values():
+            assert row['sample']['seed'] not in rows
+            rows[row['sample']['seed']] = row['prediction']
+    return rows
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """A scripted server, of which nothing may be left."""
+    found = Script(tmp_path / 'script')
+    yield found
+    until(lambda: not found.processes)
+
+
+@pytest.fixture(scope='module')
+def undisturbed(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """What a run gives whose server lives."""
+    folder = tmp_path_factory.mktemp('undisturbed')
+    script = Script(folder / 'script')
+    [config] = configs_of(folder / 'template', template(script))
+    forks.opencompass(config, folder / 'out')
+    rows = predictions(folder / 'out')
+    assert len(rows) == len(script.replied) == SAMPLES
+    assert {row['seed'] for row in script.replied} == set(rows)
+    [log] = folder.glob('out/*/logs/server/*.log')
+    assert 'arguments: ' in log.read_text()
+    [result] = results_of(folder / 'out')
+    assert result['gpassk']['provenance']['servers'][0]['model'] == 'm'
+    until(lambda: not script.processes)
+    return rows
+
+
+def test_a_death_costs_time_and_no_sample(
+    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
+) -> None:
+    """Requests under way are asked again of the second life, with their seeds."""
+    script.set('lives', '[13]')
+    [config] = configs_of(tmp_path / 'template', template(script))
+    forks.opencompass(config, tmp_path / 'out')
+    assert predictions(tmp_path / 'out') == undisturbed
+    assert len(script.starts) == 2
+    times = Counter(row['seed'] for row in script.replied)
+    assert len(times) == SAMPLES
+    assert times.total() - SAMPLES <= BATCH  # what was under way
+
+
+def test_a_second_death_ends_the_run_with_the_end_of_the_log(
+    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
+) -> None:
+    """What was sampled is kept; the run goes on from there."""
+    script.set('lives', '[13, 6]')
+    [config] = configs_of(tmp_path / 'template', template(script))
+    line = ('opencompass', config, '-w', tmp_path / 'out')
+    run = forks.start(*line, folder=config.parent)
+    assert run.wait() != 0
+    assert 'died, and once more after it was started again' in run.said
+    assert run.said.count('signal 9 (SIGKILL)') >= 2
+    assert len(script.starts) == 2
+    until(lambda: not script.processes)
+    before = len(script.replied)
+    forks.opencompass(config, tmp_path / 'out', '-r')
+    assert predictions(tmp_path / 'out') == undisturbed
+    assert len(script.replied) - before <= SAMPLES - BATCH
+
+
+def test_kills_of_the_run_lose_nothing_and_leave_no_server(
+    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
+) -> None:
+    """kill -9 of the whole run, and of the server meanwhile; what is asked twice was under way."""
+    [config] = configs_of(tmp_path / 'template', template(script))
+    options: list[str] = []
+    kills = 0
+    for count in (1, 9, 12, 20, 26):
+        run = forks.start('opencompass', config, '-w', tmp_path / 'out', *options, folder=config.parent)
+        until(lambda count=count: len(script.replied) >= count or run.poll() is not None)  # noqa: B023
+        if run.poll() is None:
+            if count % 2 == 0:
+                script.kill()
+            kills += 1 + (count % 2 == 0)
+            run.kill()
+        until(lambda: not script.processes)
+        options = ['-r']
+    assert kills >= 5
+    forks.opencompass(config, tmp_path / 'out', '-r')
+    assert predictions(tmp_path / 'out') == undisturbed
+    assert len(script.replied) <= SAMPLES + kills * BATCH
+
+
+def test_a_stop_of_a_sweep_leaves_no_server(
+    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
+) -> None:
+    """Ctrl-C in the middle; the same command goes on."""
+    [config] = configs_of(tmp_path / 'template', template(script))
+    line = ('gpassk', 'run', config, '-w', tmp_path / 'out')
+    run = forks.start(*line, folder=config.parent)
+    until(lambda: len(script.replied) > BATCH or run.poll() is not None)
+    os.kill(run.pid, signal.SIGINT)
+    assert run.wait() == 130, run.said
+    assert not script.processes
+    assert forks.start(*line, folder=config.parent).wait() == 0
+    assert predictions(tmp_path / 'out' / config.stem) == undisturbed
+
+
+def test_one_server_judges_the_runs_of_a_sweep(forks: Forks, script: Script, tmp_path: Path) -> None:
+    """It is started for the first evaluation, lives as long as `gpassk run`, and its GPUs are those named."""
+    judge = Script(tmp_path / 'judge')
+    judge.set('reply', r'\boxed{yes}')
+    served = {'path': '/judges/j', 'serve': judge.serve(), 'gpus': '6,7'}
+    more = [
+        f'judge_serve = {served!r}',
+        "judge = dict(type='llm', canaries=False, prompts='own', accept_equal=False)",
+        'max_out_lens = [40, 41, 42]',
+    ]
+    configs = configs_of(tmp_path / 'template', template(script, *more))
+    assert len(configs) == 3
+    run = forks.start(
+        *('gpassk', 'run', *configs, '-w', tmp_path / 'out', '--jobs', '2'), folder=tmp_path / 'template'
+    )
+    assert run.wait() == 0, run.said
+    for name in configs:
+        [result] = results_of(tmp_path / 'out' / name.stem)
+        assert result['accuracy'] == 100
+    assert [start['gpus'] for start in judge.starts] == ['6,7']
+    until(lambda: not judge.processes)
+    assert len(script.starts) == 3
+
+
+def test_a_run_that_changes_how_the_server_computes_does_not_go_on(
+    forks: Forks, script: Script, tmp_path: Path
+) -> None:
+    """Another port range, memory or log level may; another type of the weights may not."""
+    [config] = configs_of(tmp_path / 'template', template(script, arguments='--gpu-memory-utilization 0.9'))
+    script.set('lives', '[13, 6]')
+    forks.start('opencompass', config, '-w', tmp_path / 'out', folder=config.parent).wait()
+    for arguments, complaint in (('--dtype half', 'serve.command'), ('--max-num-seqs 9', '')):
+        folder = tmp_path / (complaint or 'same')
+        [changed] = configs_of(folder, template(script, arguments=arguments))
+        run = forks.start('opencompass', changed, '-w', tmp_path / 'out', '-r', folder=changed.parent)
+        run.wait()
+        assert ('this run began with model' in run.said) == bool(complaint), run.said[-3000:]
+    assert len(predictions(tmp_path / 'out')) == SAMPLES
