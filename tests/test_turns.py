@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from fake_opencompass import config_text, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpassk_opencompass.naming.manifest import Entry
 from gpassk_opencompass.runs.gpus import Gpu
@@ -142,3 +144,80 @@ def test_a_config_without_a_manifest_tells_its_longest_response(tmp_path: Path) 
         for config in (told, silent)
     ]
     assert works == [2 * 100 * 50, 2 * 100 * 4096]
+
+
+class Made(Planned):
+    """A run whose config is in memory."""
+
+    def values(self) -> dict[str, Any]:
+        """One model; runs of the same letter share it."""
+        letter, gpus, part, length = self.signature.split() if self.signature else ('', '0', '', '0')
+        asked: dict[str, Any] = {
+            'num_gpus': int(gpus),
+            **({'gpu_memory': float(part)} if part != '-' else {}),
+        }
+        model = {'type': 'm', 'path': letter, 'run_cfg': asked, 'max_out_len': int(length)}
+        return {'models': [model], 'datasets': []}
+
+
+NEEDS = st.sampled_from(['0 -', '1 -', '1 -', '2 -', '3 -', '1 20', '1 50', '1 80'])
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(data: st.DataObject) -> None:
+    """Runs are sampled, end, or never start in any order, with any bound on commands."""
+    needs = data.draw(st.lists(NEEDS, min_size=1, max_size=5))
+    tasks = []
+    for letter, need in zip('abcde', needs, strict=False):
+        for number in range(data.draw(st.integers(1, 4))):
+            length = data.draw(st.sampled_from([10, 10**6]))
+            name = f'{letter}{number}'
+            wanted = (Wanted('m', 'd', 4, None, data.draw(st.sampled_from([4, 30]))),)
+            run = Made(name, wanted, f'{letter} {need} {length}')
+            finding = Finding(name, State.MISSING, sampled=data.draw(st.integers(0, 9)) == 0)
+            tasks.append(Task(run, finding, data.draw(st.sampled_from([None, 1, 2]))))
+    gpus = [Gpu(str(number), 80.0, str(number)) for number in range(data.draw(st.integers(1, 4)))]
+    jobs = data.draw(st.sampled_from([None, 1, 2, 5]))
+    turns = Turns(tasks, gpus, jobs)
+    working: list[Turn] = []
+    sampling: list[Turn] = []
+    seen: list[str] = []
+    while working or turns:
+        started = turns.next()
+        assert working or started, 'nothing is at work, and what waits never starts'
+        gone = turns.done_with()
+        seen += names(started)
+        working += started
+        sampling += started
+        check(sampling, working, jobs)
+        for session, gpus_of in gone:
+            holders = [turn for turn in sampling if turn.session == session]
+            assert (
+                not (set(gpus_of) & {gpu for turn in holders for gpu in turn.gpus})
+                if gpus_of
+                else not holders
+            )
+        turn = data.draw(st.sampled_from(working))
+        if turn in sampling and data.draw(st.booleans()):
+            sampling.remove(turn)
+            turns.sampled(turn)
+        else:
+            working.remove(turn)
+            sampling = [one for one in sampling if one is not turn]
+            turns.ended(turn)
+    refused = [task.run.name for task, _ in turns.refused]
+    assert sorted(seen + refused) == sorted(task.run.name for task in tasks)
+
+
+def check(sampling: list[Turn], working: list[Turn], jobs: int | None) -> None:
+    """No GPU has more than it can, and no more commands are at work than may."""
+    on: dict[str, list[float | None]] = {}
+    for turn in sampling:
+        for gpu in turn.gpus:
+            on.setdefault(gpu, []).append(turn.memory)
+    for there in on.values():
+        assert there == [None] or (None not in there and sum(map(float, filter(None, there))) <= 80)
+    plain = [turn for turn in working if not turn.slots]
+    assert len(plain) <= (jobs or 1)
+    assert jobs is None or len(working) - len(plain) <= jobs

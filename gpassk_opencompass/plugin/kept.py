@@ -295,18 +295,26 @@ def kept_samples(
         return None
     model = inferencer.model
     seed_of = getattr(getattr(model, 'seeds', None), 'seed_of', None)
-    promised = '' if callable(seed_of) else 'the model takes no seed for a sample'
-    if getattr(model, 'is_api', False):
-        promised = 'the model is behind a server, which promises no sample a second time'
     return KeptSamples(
         store,
         Origin(work_dir.name, known.created),
         seed_of if callable(seed_of) else None,
-        promised,
+        _unpromised(model, known),
         reuse,
         bool(named),
         predictions.stem,
     )
+
+
+def _unpromised(model: Any, known: Provenance) -> str:
+    """Return why a model may not draw a sample as it was drawn before; '' if it does."""
+    if getattr(model, 'is_api', False):
+        return 'the model is behind a server, which promises no sample a second time'
+    if not callable(getattr(getattr(model, 'seeds', None), 'seed_of', None)):
+        return 'the model takes no seed for a sample'
+    if not known.files:
+        return 'nothing tells which weights it has: its path is neither here nor in the cache of the hub'
+    return ''
 
 
 def _takes_one_by_one(inferencer: Any) -> bool:

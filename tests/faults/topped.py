@@ -12,6 +12,8 @@ from forks import Copy, Forks
 from hosts import dataset_config, results_of, write_bench, write_config
 from kept_model import TRACE, asked
 
+from gpassk_opencompass.demo import MODEL
+
 QUESTIONS, FIRST, LATER, BATCH = 6, 2, 6, 4
 SAMPLES, KEPT = QUESTIONS * LATER, QUESTIONS * FIRST
 
@@ -46,7 +48,7 @@ class Topped:
         """Type the command in a folder of its own."""
         folder = self.root / name
         folder.mkdir(exist_ok=True)
-        model = {'type': 'kept_model.SeededModel', 'abbr': 'kept', 'path': 'kept', 'random_seed': 42}
+        model = {'type': 'kept_model.SeededModel', 'abbr': 'kept', 'path': MODEL, 'random_seed': 42}
         model |= {'max_out_len': 64, 'batch_size': BATCH, 'run_cfg': {'num_gpus': 0}}
         config = write_config(
             folder / f'{name}.py', model, dataset_config(self.root / 'data', k=2, n=n, abbr=f'bench{n}')

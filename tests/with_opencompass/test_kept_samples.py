@@ -24,10 +24,11 @@ ODD = {'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': {'ty
 
 
 def seeded(**settings: Any) -> dict[str, Any]:
-    model = {'type': 'kept_model.SeededModel', 'abbr': 'kept', 'path': 'kept', 'random_seed': 42}
+    model = {'type': 'kept_model.SeededModel', 'abbr': 'kept', 'path': MODEL, 'random_seed': 42}
     return {**model, 'max_out_len': 64, 'batch_size': 5, 'run_cfg': {'num_gpus': 0}, **settings}
 
 
+UNKNOWN = seeded(path='org/unknown')
 HOSTED = seeded(type='kept_model.HostedModel')
 
 
@@ -230,6 +231,15 @@ def test_a_server_promises_nothing(lab: Lab) -> None:
 
     anew = lab.run('anew', HOSTED, n=6, k=2, variables={'GPASSK_REUSE': 'none'})
     assert (lab.asked.total(), told_of(anew)) == (48, {})
+
+
+def test_weights_that_nothing_identifies_promise_nothing(lab: Lab) -> None:
+    """A name that is neither a folder nor in the cache of the hub may be other weights tomorrow."""
+    lab.run('first', UNKNOWN)
+    lab.run('ks', UNKNOWN, k=3)
+    assert lab.asked.total() == 0
+    assert lab.run('more', UNKNOWN, n=6, k=2) is None
+    assert 'nothing tells which weights it has' in lab.said
 
 
 def test_shards_of_a_hosted_model_are_not_mixed_one_by_one(lab: Lab) -> None:
