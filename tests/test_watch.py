@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from fake_opencompass import config_text, drawn, record, run, write, write_configs
 from formats import complaints
+from loguru import logger
 from terminal import Terminal
 
 from gpassk_opencompass.cli import main, watch
@@ -336,10 +338,14 @@ def test_a_run_that_cannot_be_read_hides_no_other(
         return own(reader, *arguments)
 
     monkeypatch.setattr(follow.RunReader, 'look', look)
+    sink = io.StringIO()
+    handler = logger.add(sink, format='{message}')
     with WorkDirLock(sweep / 'out' / 'bad'), WorkDirLock(sweep / 'out' / 'draw'):
         assert main(['watch', 'out', '--once', '--json']) == 1
     told = {event['run']: event['samples'] for event in events(capsys) if event['event'] == 'progress'}
     assert told == {'bad': 0, 'draw': 16}
+    logger.remove(handler)
+    assert sink.getvalue().count('bad: cannot tell how far it is: RuntimeError') == 1
 
 
 def test_ctrl_c_as_events_ends_with_a_summary(

@@ -44,6 +44,7 @@ class Follower:
         self._lock, self._looking = threading.Lock(), threading.RLock()
         self._readers: dict[str, RunReader] = {}
         self._progress: dict[str, Progress] = {}
+        self._failed: set[str] = set()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -89,7 +90,9 @@ class Follower:
                 more |= reader.look()
                 told = reader.progress()
             except Exception as error:  # what is shown of a run must not end it, nor hide the others
-                logger.debug(f'{name}: cannot tell how far it is: {type(error).__name__}: {error}')
+                if name not in self._failed:  # once, not each second
+                    logger.warning(f'{name}: cannot tell how far it is: {type(error).__name__}: {error}')
+                self._failed.add(name)
                 continue
             with self._lock:
                 if self._readers.get(name) is reader:
