@@ -21,13 +21,18 @@ import pytest
 
 FOLDER = 'FAKE_OPENCOMPASS'
 QUESTIONS = 8
+GPU_VARIABLES = (
+    *('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER'),
+    *('GPASSK_GPUS', 'GPASSK_GPU_MEMORY', 'GPASSK_SESSION'),
+)
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:
     """Put it in the place of `opencompass`; a config named like a behaviour behaves so.
 
     Behaviours: ok, broken (a task fails, exit code 0), crash (before anything, exit code 1), hang (with half
-    of the predictions), meet (waits for another one), unjudged (the evaluation fails), killed (a task leaves
+    of the predictions), meet (waits for another one), judge (waits for another one when all is sampled, and
+    its evaluation has begun), unjudged (the evaluation fails), killed (a task leaves
     no traceback, exit code 0; killed-late: but the table does), usage (a wrong option, exit code 2).
     """
     control = folder / 'control'
@@ -132,6 +137,7 @@ def main() -> None:
     name, folder = arguments.config.stem, Path(os.environ[FOLDER])
     with (folder / 'calls').open('a') as file:
         call = {'name': name, 'arguments': sys.argv[1:], 'cwd': os.getcwd(), 'pid': os.getpid()}
+        call['gpus'] = {key: os.environ[key] for key in GPU_VARIABLES if key in os.environ}
         file.write(json.dumps(call) + '\n')
     control = folder / name
     behaviour = control.read_text() if control.exists() else name
@@ -169,6 +175,9 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     if behaviour == 'meet':
         _meet(folder, arguments.config.stem)
     write(predicted, predictions(total))
+    if behaviour == 'judge':
+        write(place / 'logs/eval' / part.with_suffix('.out'), 'judging\n')
+        _meet(folder, arguments.config.stem)
     if behaviour == 'unjudged':
         write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
     elif arguments.m != 'infer':

@@ -116,7 +116,7 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     said = capsys.readouterr()
     assert 'hang: partial' in said.out
     assert '16 of 32 predictions' in said.out
-    assert 'gpassk run configs -w out -- --retry 0' in said.err
+    assert 'gpassk run configs -w out --jobs 1 -- --retry 0' in said.err
     assert not is_running(int(hanging.read_text()))
     assert [holder and holder.group for holder in noted] == [calls(sweep)[0]['pid']], 'for after a kill -9'
     assert called(sweep) == ['hang']

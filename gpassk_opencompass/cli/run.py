@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -11,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..runs.command import read_options
+from ..prefork import Pool
+from ..runs.command import environment, read_options
 from ..runs.driver import Driver, Job, step_of
+from ..runs.gpus import gpus_for
 from ..runs.plan import Plan, Planned, planned_runs
 from ..runs.processes import Stop
 from ..runs.state import Finding, State
@@ -32,14 +35,16 @@ class RunRequest:
 
     configs: Sequence[Path]
     outputs: Path
-    jobs: int
+    jobs: int | None
+    gpus: str | None
     slurm: str | None
     passed_on: Sequence[str]
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
         words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
-        words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
+        words += ['--jobs', str(self.jobs)] if self.jobs else []
+        words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--slurm', self.slurm] if self.slurm else []
         words += ['--', *self.passed_on] if self.passed_on else []
         return shlex.join(words)
@@ -47,7 +52,10 @@ class RunRequest:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what to run, where, and how many at a time."""
-    parser.usage = f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--jobs N] [--slurm PARTITION] [-- OPTIONS]'
+    parser.usage = (
+        f'{parser.prog} CONFIG [CONFIG …] [-w OUTPUTS] [--gpus IDS] [--jobs N] [--slurm PARTITION] '
+        '[-- OPTIONS]'
+    )
     parser.epilog = (
         'What follows -- is passed on to every opencompass command, e.g. -- --max-num-workers 8. A run that '
         'goes on keeps the number of workers of its start. Exit code: 0 if all is complete, 1 if not, 130 '
@@ -67,10 +75,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--jobs',
         type=positive,
-        default=1,
         metavar='N',
-        help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
-        'own, so more than 1 is for clusters and APIs (default: 1)',
+        help='opencompass commands at a time (default: as many as fit on the GPUs, and 1 that needs none)',
+    )
+    parser.add_argument(
+        '--gpus',
+        metavar='IDS',
+        help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
+        'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
     )
     parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
 
@@ -81,15 +93,18 @@ def run(arguments: Namespace) -> int:
         configs=arguments.configs,
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
+        gpus=arguments.gpus,
         slurm=arguments.slurm,
         passed_on=arguments.rest,
     )
     options = read_options(request.passed_on, request.slurm)
+    gpus = gpus_for(options, request.gpus, os.environ)
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
-    with Stop() as stop, run_in_progress(request.outputs / NOTES / SERVERS):
-        driver = Driver(request.outputs, options, screen, stop)
+    kept = run_in_progress(request.outputs / NOTES / SERVERS)
+    with kept, Stop() as stop, Pool(environment(Path.cwd(), os.environ)) as pool:
+        driver = Driver(request.outputs, options, screen, stop, gpus, pool)
         findings = driver.drive(plan.runs, request.jobs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
     if stop:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,7 @@ def _commit(name: str, revision: str) -> str:
     return ''
 
 
+@cache  # asking takes seconds, and what is imported stays as it is
 def _engine_versions() -> dict[str, str]:
     versions: dict[str, str] = {}
     for package in filter(sys.modules.__contains__, ENGINES):

@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -42,7 +43,8 @@ def send(connection: socket.socket, message: Mapping[str, Any], fds: Sequence[in
     data = _LENGTH.pack(len(text)) + text
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))] if fds else []
     sent = connection.sendmsg([data], rights)
-    connection.sendall(data[sent:])
+    if sent < len(data):  # sending nothing is an error, too, where the other side is done and gone
+        connection.sendall(data[sent:])
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
@@ -142,9 +144,18 @@ def _wait(connection: socket.socket, words: list[str], environment: dict[str, st
                 signal.signal(number, lambda found, _: _pass_on(connection, found))
     if not group:
         _plainly(words, environment)
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+    _end_group(group)
     sys.exit('gpassk: the process that does this was killed, and what it did has been ended')
+
+
+def _end_group(group: int) -> None:
+    """End a process group: asked first, so that clients in it end what they wait for."""
+    with suppress(ProcessLookupError):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            os.killpg(group, number)
+            for _ in range(100):
+                time.sleep(0.05)
+                os.killpg(group, 0)
 
 
 def _next(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
@@ -169,7 +180,8 @@ def _plainly(words: list[str], environment: dict[str, str]) -> NoReturn:
 
 def _end(code: int) -> NoReturn:
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with suppress(OSError):  # of SIGKILL nothing can be changed
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
 

@@ -78,7 +78,8 @@ class Model(Group):
 
     def competes_with(self, held: Held) -> bool:
         """Whether it has memory that another model is to be loaded into."""
-        return self.job is None and bool(self.held.gpus & held.gpus)
+        both_fit = self.held.is_part and held.is_part and self.held.session != held.session
+        return self.job is None and bool(self.held.gpus & held.gpus) and not both_fit
 
     def end_soon(self) -> None:
         """Give it the usual time to end by itself, as it is about to."""

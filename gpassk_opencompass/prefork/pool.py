@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,8 @@ from ..errors import InputError
 from ..runs.command import check_unquoted
 from ..runs.processes import GRACE
 from . import client
-from .tasks import SESSION
+from .preload import MODULES
+from .tasks import PART, SESSION
 
 STARTS = 3
 """How often the warm process is started in all: one that dies is replaced, one that cannot live is not."""
@@ -41,16 +42,19 @@ class Pool:
         environment: that of the commands; they may differ in what is read after an import, such as
             GPASSK_SESSION, CUDA_VISIBLE_DEVICES and GPASSK_GPUS.
         log: a file that gets a line of JSON for each copy and each load, for who counts them.
+        modules: what the process imports.
 
     >>> with Pool({}) as pool:
     ...     pool.command(['/elsewhere/bin/opencompass', 'run.py', '-w', 'out'])
     ['/elsewhere/bin/opencompass', 'run.py', '-w', 'out']
     """
 
-    def __init__(self, environment: Mapping[str, str], log: Path | None = None) -> None:
-        own = (SESSION, client.GPUS)
+    def __init__(
+        self, environment: Mapping[str, str], log: Path | None = None, modules: Sequence[str] = MODULES
+    ) -> None:
+        own = (SESSION, PART, client.GPUS)
         self._environment = {name: value for name, value in environment.items() if name not in own}
-        self._log = log
+        self._log, self._modules = log, modules
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
         self._owner: int | None = None
@@ -87,17 +91,18 @@ class Pool:
             return list(line)
         return [sys.executable, '-IS', client.__file__, self._address, *line]
 
-    def release(self, session: str) -> None:
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
         """End the processes that keep a model for a session, and wait until they are gone, and its GPUs free.
 
         Args:
             session: GPASSK_SESSION of its commands. That of none is no error.
+            gpus: real ids: only those that keep it on these; none: all.
         """
         if self._process is None or self._process.poll() is not None:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self._address)
-            client.send(connection, {'release': session})
+            client.send(connection, {'release': session, 'gpus': list(gpus)})
             client.receive(connection)
 
     @property
@@ -130,11 +135,11 @@ class Pool:
             listener.bind(self._address)
             listener.listen(512)
             handed = (listener.fileno(), given)
-            module = f'{__package__}.server'
+            line = [sys.executable, '-m', f'{__package__}.server', *map(str, handed), ','.join(self._modules)]
             log = [] if self._log is None else [str(self._log.resolve())]
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, '-m', module, *map(str, handed), *log],
+                    [*line, *log],
                     cwd=self._folder,
                     env=self._environment,
                     stdin=subprocess.DEVNULL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +24,7 @@ MODULES = (
     'transformers.models.auto.modeling_auto',
     'transformers.models.auto.tokenization_auto',
 )
-"""Those that can be imported here are; the others say why where they are needed."""
+"""What commands and tasks need."""
 
 READ_AT_IMPORT = (
     *('PYTHON', 'LD_', 'HF_', 'HUGGINGFACE', 'TRANSFORMERS_', 'COMPASS_', 'OMP_', 'MKL_', 'OPENBLAS_'),
@@ -36,12 +36,12 @@ _CAREFUL = {'PYTORCH_NVML_BASED_CUDA_CHECK': '1'}
 """To count GPUs without touching them: a process that has touched one cannot be copied to use it."""
 
 
-def preload() -> dict[str, str]:
-    """Import all that commands and tasks need; return the environment that it was imported in."""
+def preload(modules: Iterable[str]) -> dict[str, str]:
+    """Import modules; return the environment that they were imported in. One that is missing is left out."""
     environment = dict(os.environ)
     for name, value in _CAREFUL.items():
         os.environ.setdefault(name, value)
-    for module in MODULES:
+    for module in modules:
         with suppress(Exception):  # it is missing, or broken: then the task that needs it says so
             import_module(module)
     return environment

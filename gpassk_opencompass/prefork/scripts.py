@@ -133,7 +133,8 @@ def end(code: int) -> NoReturn:
     if not _flush() and code == 0:
         code = 120
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code & 0xFF)
 
@@ -155,11 +156,12 @@ def _code_of(error: SystemExit) -> int:
 
 
 def _print(error: BaseException) -> None:
-    own = error.__traceback__
+    if error.__traceback__ is not None:  # it begins here, in `run`
+        error = error.with_traceback(error.__traceback__.tb_next)
     with suppress(Exception):
         sys.stdout.flush()
     with suppress(Exception):
-        sys.excepthook(type(error), error, own.tb_next if own else None)
+        sys.excepthook(type(error), error, error.__traceback__)
 
 
 def _flush() -> bool:

@@ -1,7 +1,8 @@
 """The process that has OpenCompass imported, of which commands and tasks are copies.
 
-As a program: `python -m gpassk_opencompass.prefork.server LISTENER OWNER [LOG]`, with the file numbers of a
-socket that listens and of a pipe that ends with the owner, and a file that gets a line of JSON an event.
+As a program: `python -m gpassk_opencompass.prefork.server LISTENER OWNER MODULES [LOG]`, with the file
+numbers of a socket that listens and of a pipe that ends with the owner, what to import, with commas between,
+and a file that gets a line of JSON an event.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -27,7 +29,7 @@ from .groups import Group, Job, Model
 from .model_process import do_tasks
 from .preload import differs, has_touched_a_gpu, preload
 from .scripts import Order, become, end, freeze, run, settle_in
-from .tasks import Held, held_by, script_of
+from .tasks import Held, Release, held_by, script_of
 
 POLL = 0.02
 """Seconds between two looks at what comes to its end."""
@@ -53,15 +55,13 @@ class Server:
         self._touched = has_touched_a_gpu()
         self._jobs: list[Job] = []
         self._models: list[Model] = []
-        self._releases: list[tuple[socket.socket, str]] = []
+        self._releases: list[tuple[socket.socket, Release]] = []
         self._closing = False
         self._selector = selectors.DefaultSelector()
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._watch(self._woken, lambda: os.read(self._woken, 4096))
         self._watch(owner, self._close)
         self._watch(listener, self._accept)
-        for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
@@ -70,7 +70,7 @@ class Server:
         self._note('ready', touched=self._touched)
         while not self._closing or self._jobs or self._models:
             for key, _ in self._selector.select(POLL if self._is_restless() else None):
-                if key.fileobj in self._selector.get_map():  # not closed meanwhile
+                if key in self._selector.get_map().values():  # not closed meanwhile
                     key.data()
             self._reap()
             self._settle()
@@ -95,19 +95,16 @@ class Server:
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
         connection.settimeout(REQUEST)
-        try:
-            received = receive(connection)
-        except (OSError, ValueError):
-            received = None
+        received = _received(connection)
         if received is None:
             connection.close()
         elif 'release' in received[0]:
-            self._release(connection, received[0]['release'])
+            self._release(connection, Release(received[0]['release'], frozenset(received[0]['gpus'])))
         else:
             self._take(connection, Order.of(received[0]), received[1])
 
     def _take(self, connection: socket.socket, order: Order, fds: list[int]) -> None:
-        found = script_of(order.words, order.environment)
+        found = script_of(order.words, order.folder, order.environment)
         held = None
         why = 'not one script'
         if found is not None:
@@ -137,10 +134,7 @@ class Server:
     def _hear(self, job: Job) -> None:
         """Pass on a signal; where the client is gone, what it asked for is ended with it."""
         assert job.connection is not None
-        try:
-            received = receive(job.connection)
-        except (OSError, ValueError):
-            received = None
+        received = _received(job.connection)
         if received is not None:
             if job.group:
                 job.group.signal(received[0]['signal'])
@@ -151,18 +145,15 @@ class Server:
             else:
                 job.group.signal(signal.SIGKILL)
 
-    def _release(self, connection: socket.socket, session: str) -> None:
+    def _release(self, connection: socket.socket, release: Release) -> None:
         for model in self._models:
-            if model.held.session == session:
+            if release.is_of(model.held):
                 model.end() if model.job else model.retire()
-        self._releases.append((connection, session))
+        self._releases.append((connection, release))
 
     def _told(self, model: Model) -> None:
         """Take the exit code of the task of a model process."""
-        try:
-            received = receive(model.control)
-        except (OSError, ValueError):
-            received = None
+        received = _received(model.control)
         if received is None:
             self._selector.unregister(model.control)
             return
@@ -205,12 +196,12 @@ class Server:
                 self._begin(job)
             elif not isinstance(job.group, Model) and job.group.look() and self._is_alone(job.group):
                 self._answer(job, job.group.code)
-        for release in list(self._releases):
-            connection, session = release
-            if not any(model.held.session == session for model in self._models):
-                self._releases.remove(release)
+        for waiting in list(self._releases):
+            connection, release = waiting
+            if not any(release.is_of(model.held) for model in self._models):
+                self._releases.remove(waiting)
                 with suppress(OSError):
-                    send(connection, {'released': session})
+                    send(connection, {'released': release.session})
                 connection.close()
 
     def _is_alone(self, group: Group) -> bool:
@@ -254,11 +245,15 @@ class Server:
     def _begin(self, job: Job) -> None:
         if self._closing:
             self._answer(job, -signal.SIGTERM)
-        elif job.held is None:
-            self._started(job, Group(self._fork(lambda: self._copy(job), 'copy', job.order.words)))
-            job.close_files()
-        else:
-            self._find_model(job, job.held)
+            return
+        try:
+            if job.held is None:
+                self._started(job, Group(self._fork(lambda: self._copy(job), 'copy', job.order.words)))
+            else:
+                self._find_model(job, job.held)
+        except OSError as error:  # no memory, no more processes: Python itself will say so
+            self._say(job, {'plain': str(error)})
+            self._leave(job)
 
     def _find_model(self, job: Job, held: Held) -> None:
         """Hand a task to the process that has its model, or to a new one when there is room."""
@@ -276,11 +271,11 @@ class Server:
             return
         model.job = job
         self._started(job, model)
-        job.close_files()
 
     def _started(self, job: Job, group: Group) -> None:
         job.group = group
         self._say(job, {'group': group.pid})
+        job.close_files()
 
     def _new_model(self, order: Order, held: Held) -> Model:
         own, its = socket.socketpair()
@@ -354,6 +349,13 @@ class Server:
             job.close_files()
 
 
+def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    try:
+        return receive(connection)
+    except (OSError, ValueError):
+        return None
+
+
 def client_words(address: str) -> str:
     """Return what stands on a command line in the place of Python, for a copy to do it."""
     return f'{sys.executable} -IS {client.__file__} {address}'
@@ -361,11 +363,14 @@ def client_words(address: str) -> str:
 
 def main() -> None:
     """Import, then serve."""
-    listener, owner, *log = sys.argv[1:]
-    imported = preload()
+    handed, owner, modules, *log = sys.argv[1:]
+    imported = preload(filter(None, modules.split(',')))
     freeze()
     with (Path(log[0]) if log else Path(os.devnull)).open('a', encoding='utf-8') as file:
-        Server(socket.socket(fileno=int(listener)), int(owner), imported, file if log else None).serve()
+        listener = socket.socket(fileno=int(handed))
+        folder = os.path.dirname(listener.getsockname())
+        Server(listener, int(owner), imported, file if log else None).serve()
+        shutil.rmtree(folder, ignore_errors=True)  # the owner may be dead
 
 
 if __name__ == '__main__':

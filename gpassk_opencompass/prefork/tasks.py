@@ -15,6 +15,9 @@ from .client import VISIBLE
 SESSION = 'GPASSK_SESSION'
 """Environment variable: the runs that share a loaded model."""
 
+PART = 'GPASSK_GPU_MEMORY'
+"""Environment variable: GiB that a model takes of its GPU, which it shares with others."""
+
 KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 """Models that keep what they load, see `kept`; and all whose entry has `serve`."""
 
@@ -30,12 +33,26 @@ class Held(NamedTuple):
     """Their real ids; none: it is loaded into the memory of the machine."""
     model: str
     """See `runs.sessions.loading_key`."""
+    is_part: bool = False
+    """Whether it takes only a part of its GPU, and who starts commands sees to it that all parts fit."""
+
+
+class Release(NamedTuple):
+    """What is not needed any more."""
+
+    session: str
+    gpus: frozenset[str]
+    """Only where it is on these; none: wherever it is."""
+
+    def is_of(self, held: Held) -> bool:
+        """Whether it is this."""
+        return held.session == self.session and (not self.gpus or held.gpus <= self.gpus)
 
 
 def script_of(
-    words: Sequence[str], environment: Mapping[str, str]
+    words: Sequence[str], folder: str, environment: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]] | None:
-    """Return the script and arguments that `python WORDS` runs, and the environment that it runs in.
+    """Return the script and arguments that `python WORDS` runs in a folder, and the environment for it.
 
     Launched by `torch.distributed.run` in one process, it is told so as that tells it.
 
@@ -51,7 +68,7 @@ def script_of(
         zeros = ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'ROLE_RANK', 'TORCHELASTIC_RESTART_COUNT')
         variables |= {**dict.fromkeys(ones, '1'), **dict.fromkeys(zeros, '0'), 'ROLE_NAME': 'default'}
         variables |= {'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port, 'TORCHELASTIC_RUN_ID': 'none'}
-    if not words or words[0].startswith('-') or not os.path.isfile(words[0]):
+    if not words or words[0].startswith('-') or not Path(folder, words[0]).is_file():
         return None
     return words, variables
 
@@ -86,7 +103,7 @@ def held_by(words: Sequence[str], folder: str, environment: Mapping[str, str]) -
     if len(models) != 1 or not _keeps(models[0]):
         return None
     gpus = frozenset(one for one in environment.get(VISIBLE, '').split(',') if one)
-    return Held(session, gpus, loading_key(models[0]))
+    return Held(session, gpus, loading_key(models[0]), bool(environment.get(PART)))
 
 
 def _keeps(model: Mapping[str, Any]) -> bool:

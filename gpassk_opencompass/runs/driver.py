@@ -6,8 +6,7 @@ import os
 import re
 import subprocess
 import time
-from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +18,29 @@ from ..times import utc_folder
 from .command import Options, command, environment, prepare_directory
 from .config_file import with_earlier_names
 from .examine import examine
+from .gpus import VISIBLE, Gpu
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
 from .state import Finding, State
+from .turns import Task, Turn, Turns
 from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
 
 POLL = 0.2
+
+LOOK = 1.0
+"""Seconds between two looks at what commands are doing."""
+
+SESSION = 'GPASSK_SESSION'
+"""Environment variable of a command: the runs with which it shares a loaded model."""
+
+GPUS = 'GPASSK_GPUS'
+"""Environment variable of a command: the ids of its GPUs; CUDA_VISIBLE_DEVICES has 0, 1, … for them."""
+
+PART = 'GPASSK_GPU_MEMORY'
+"""Environment variable of a command: GiB that its model takes of its GPU, which it shares with others."""
+
+ORDER = 'CUDA_DEVICE_ORDER'
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,8 @@ class Job:
     """What to release at its end: the lock of the work directory, the log."""
     started: float
     """Seconds since the epoch."""
+    turn: Turn
+    """With the GPUs that it has."""
 
 
 class Watcher(Protocol):
@@ -55,6 +72,27 @@ class Watcher(Protocol):
         """Take note of the commands at work, several times a second."""
 
 
+class Commands(Protocol):
+    """What does commands, see `prefork.Pool`."""
+
+    def command(self, line: Sequence[str]) -> list[str]:
+        """Return the words of a command that does the same; if they are others, GPUs have virtual numbers."""
+
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
+        """End what is kept for a session, or only that on some GPUs, so that these are free."""
+
+
+class Plain:
+    """Commands as they are."""
+
+    def command(self, line: Sequence[str]) -> list[str]:
+        """Return the same words."""
+        return list(line)
+
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
+        """Nothing is kept."""
+
+
 class Driver:
     """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete.
 
@@ -63,69 +101,140 @@ class Driver:
         options: for OpenCompass.
         watcher: is told of every step.
         stop: becomes true when the user wants to stop.
+        gpus: those that the runs share; none: each command sees what there is.
+        commands: does them.
     """
 
-    def __init__(self, outputs: Path, options: Options, watcher: Watcher, stop: Stop) -> None:
+    def __init__(
+        self,
+        outputs: Path,
+        options: Options,
+        watcher: Watcher,
+        stop: Stop,
+        gpus: Sequence[Gpu] = (),
+        commands: Commands | None = None,
+    ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
-        self._environment = environment(self._here, os.environ)
+        outer = (SESSION, GPUS, PART)  # of a command that has started this process
+        self._environment = environment(
+            self._here, {name: value for name, value in os.environ.items() if name not in outer}
+        )
         self._options, self._watcher, self._stop = options, watcher, stop
+        self._gpus, self._commands = gpus, commands or Plain()
+        self._looked = 0.0
 
-    def drive(self, runs: Sequence[Planned], jobs: int = 1) -> list[Finding]:
-        """Run what is not complete, at most `jobs` commands at a time.
+    def drive(self, runs: Sequence[Planned], jobs: int | None = None) -> list[Finding]:
+        """Run what is not complete.
+
+        Args:
+            runs: all that are wanted.
+            jobs: commands at a time; None: as many as fit on the GPUs, and one that needs none.
 
         Returns:
             The state of each run that it came to; after a stop the others are left out.
         """
-        waiting, working = deque(runs), list[Job]()
-        found: dict[str, Finding] = {}
+        working, found = list[Job](), dict[str, Finding]()
+        turns = Turns(self._tasks(runs, found), () if self._options.mode == 'eval' else self._gpus, jobs)
+        self._refuse(turns, found)
         try:
-            while working or (waiting and not self._stop):
-                while waiting and len(working) < jobs and not self._stop:
-                    self._begin(waiting.popleft(), working, found)
+            while working or (turns and not self._stop):
+                self._begin_all(turns, working, found)
                 self._watcher.working(working)
-                if working:
+                if working or turns:
                     self._stop.wait(POLL)
                 if self._stop:
                     end_groups([job.process for job in working], lambda: self._stop.count > 1)
                 for job in [job for job in working if job.process.poll() is not None]:
                     working.remove(job)
                     found[job.run.name] = self._end(job)
+                    turns.ended(job.turn)
+                for job in self._judging(working):
+                    turns.sampled(job.turn)
         finally:
             end_groups([job.process for job in working], lambda: self._stop.count > 1)
         return [found[run.name] for run in runs if run.name in found]
+
+    def _judging(self, working: Sequence[Job]) -> list[Job]:
+        """Return the commands that have left their GPUs, as a look at their logs tells once a second."""
+        if time.monotonic() - self._looked < LOOK:
+            return []
+        self._looked = time.monotonic()
+        return [job for job in working if job.turn.slots and is_judging(job.work_dir, job.started)]
 
     def is_done(self, finding: Finding) -> bool:
         """Whether nothing is left to do in the mode that was asked for."""
         return finding.state is State.COMPLETE or (self._options.mode == 'infer' and finding.sampled)
 
-    def _begin(self, run: Planned, working: list[Job], found: dict[str, Finding]) -> None:
-        """Start a command, or say why not."""
+    def _tasks(self, runs: Sequence[Planned], found: dict[str, Finding]) -> list[Task]:
+        """Return what has to be done; the others are told of at once."""
+        tasks = []
+        for run in runs:
+            if self._stop:
+                break
+            work_dir = self._outputs / run.name
+            finding = examine(run, work_dir)
+            if self.is_done(finding):
+                with suppress(OSError):  # somebody else's results, that may only be read
+                    _keep_entry(run, work_dir)
+                self._tell(found, finding)
+            else:
+                tasks.append(Task(run, finding, self._workers(finding)))
+        return tasks
+
+    def _workers(self, finding: Finding) -> int | None:
+        """Return how many shards a run has; None: as many as its GPUs."""
+        if not finding.resumable or finding.time is None:
+            return self._options.workers
+        made = Starts(finding.work_dir).made(finding.time)
+        return (self._options.workers if made is None else made.workers) or 1
+
+    def _refuse(self, turns: Turns, found: dict[str, Finding]) -> None:
+        for task, why in turns.refused:
+            self._tell(found, replace(task.finding, detail=f'{why}; {task.finding.detail}'))
+
+    def _tell(self, found: dict[str, Finding], finding: Finding) -> None:
+        found[finding.name] = finding
+        self._watcher.ended(finding, None)
+
+    def _begin_all(self, turns: Turns, working: list[Job], found: dict[str, Finding]) -> None:
+        """Start all commands whose turn it is, when the models that nobody needs any more are gone."""
+        more = True
+        while more and not self._stop:
+            started = turns.next()
+            for session, gpus in turns.done_with():
+                self._commands.release(session, gpus)
+            for turn in started:
+                if self._stop or not self._begin(turn, working, found):
+                    turns.ended(turn)
+            more = bool(started)
+
+    def _begin(self, turn: Turn, working: list[Job], found: dict[str, Finding]) -> bool:
+        """Start a command, or say why not; return whether it runs."""
+        run = turn.run
         work_dir = self._outputs / run.name
         finding = examine(run, work_dir)
-        if self.is_done(finding):
-            with suppress(OSError):  # somebody else's results, that may only be read
-                _keep_entry(run, work_dir)
-        else:
+        if not self.is_done(finding):
             with ExitStack() as held:
                 try:
                     lock = held.enter_context(WorkDirLock(work_dir))
                     finding = examine(run, work_dir, holding=True)
                     if self._is_wanted(finding):
-                        working.append(self._start(run, finding, lock, held))
-                        return
+                        working.append(self._start(turn, finding, lock, held))
+                        return True
                 except (IncompleteError, InputError) as error:
                     finding = replace(finding, detail=str(error))
                 except OSError as error:
                     finding = replace(finding, detail=f'cannot be started: {error}')
-        found[run.name] = finding
-        self._watcher.ended(finding, None)
+        self._tell(found, finding)
+        return False
 
     def _is_wanted(self, finding: Finding) -> bool:
         nothing_to_judge = self._options.mode == 'eval' and not (finding.resumable and finding.sampled)
         return not self.is_done(finding) and not nothing_to_judge
 
-    def _start(self, run: Planned, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
+    def _start(self, turn: Turn, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
+        run = turn.run
         work_dir, config = finding.work_dir, run.config or Path()
         resumed = finding.time if finding.resumable else None
         names = finding.earlier_names if resumed is not None else frozenset()
@@ -133,7 +242,8 @@ class Driver:
         _keep_entry(run, work_dir)
         starts = Starts(work_dir)
         made = None if resumed is None else starts.made(resumed)
-        workers = self._options.workers if made is None else made.workers
+        shards = len(turn.slots) if resumed is None and len(turn.slots) > 1 else None
+        workers = (self._options.workers or shards) if made is None else made.workers
         given = _called_as_before(config, work_dir, names) if names else config
         line = command(given, work_dir, self._options, workers, resumed)
         if resumed is not None:
@@ -152,27 +262,57 @@ class Driver:
                 utc=True,
             )
         )
-        process = self._spawn(line, directory, log, lock)
+        process = self._spawn(line, directory, log, lock, self._variables(turn))
         lock.note_group(process.pid)
-        job = Job(run, work_dir, process, starts, held.pop_all(), time.time())
-        how = _how(resumed, workers, self._options.workers)
+        job = Job(run, work_dir, process, starts, held.pop_all(), time.time(), turn)
+        how = _how(resumed, workers, self._options.workers) + _where(turn)
         self._watcher.started(run, f'{how}, under the name that an earlier version gave' if names else how)
         return job
 
     def _spawn(
-        self, line: Sequence[str], directory: Path, log: IO[bytes], lock: WorkDirLock
+        self,
+        line: Sequence[str],
+        directory: Path,
+        log: IO[bytes],
+        lock: WorkDirLock,
+        variables: Mapping[str, str],
     ) -> subprocess.Popen[bytes]:
         """Start a command in its own session, so that Ctrl-C reaches this process alone; it locks too."""
+        words = self._commands.command(line)
+        own = dict(variables)
+        if words == list(line) and GPUS in own:  # nobody translates virtual numbers
+            own[VISIBLE] = self._numbers_of(own[GPUS].split(','))
         return subprocess.Popen(
-            line,
+            words,
             cwd=directory,
-            env=self._environment,
+            env={**self._environment, **own},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             pass_fds=(lock.fileno,),
         )
+
+    def _variables(self, turn: Turn) -> dict[str, str]:
+        """Return what a command is told of its session and of its GPUs."""
+        told = {SESSION: turn.session}
+        if turn.gpus:
+            told |= {GPUS: ','.join(turn.gpus), VISIBLE: ','.join(map(str, range(len(turn.gpus))))}
+            if turn.memory is not None:
+                told |= {PART: f'{turn.memory:g}'}
+            if VISIBLE not in self._environment:  # then numbers are those of nvidia-smi
+                told |= {ORDER: self._environment.get(ORDER, 'PCI_BUS_ID')}
+        return told
+
+    def _numbers_of(self, gpus: Collection[str]) -> str:
+        """Return the numbers of GPUs; OpenCompass itself reads nothing else in CUDA_VISIBLE_DEVICES."""
+        numbers = {gpu.id: gpu.number for gpu in self._gpus}
+        if nameless := [name for name in gpus if numbers[name] is None]:
+            raise InputError(
+                f'{nameless[0]} has no number, and this opencompass understands no other names of GPUs: '
+                f"use the one of gpassk's own environment, and no --debug"
+            )
+        return ','.join(str(numbers[name]) for name in gpus)
 
     def _end(self, job: Job) -> Finding:
         end_groups([job.process], lambda: self._stop.count > 1)  # tasks that outlived their command
@@ -207,6 +347,26 @@ def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:
         return f'goes on in {resumed}'
     number = 'without --max-num-workers' if workers is None else f'with --max-num-workers {workers}'
     return f'goes on in {resumed}, {number} as it was begun'
+
+
+def _where(turn: Turn) -> str:
+    """Return the GPUs of a turn, for a message."""
+    if not turn.gpus:
+        return ''
+    return f' on {"GPU" if len(turn.gpus) == 1 else "GPUs"} {", ".join(turn.gpus)}'
+
+
+def is_judging(work_dir: Path, started: float) -> bool:
+    """Whether a command has come to the evaluation, so that it samples no more.
+
+    Args:
+        work_dir: of the run.
+        started: when its command was started, in seconds since the epoch; older logs do not count.
+    """
+    try:
+        return any(changed_at(log) >= started for log in work_dir.glob('*/logs/eval/*/*.out'))
+    except OSError:
+        return False
 
 
 def step_of(work_dir: Path, started: float) -> str:

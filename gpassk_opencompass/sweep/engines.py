@@ -14,6 +14,7 @@ from ..errors import TemplateError
 from ..naming.names import ModelName, Settings
 from ..registry import Registry
 from .axes import NOT_NEGATIVE, POSITIVE, Number, nearest
+from .gpus import run_cfg
 from .models import BATCH_SIZE, Llm, OptionKind
 
 __all__ = [
@@ -161,7 +162,7 @@ def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:
         **links,
         'max_out_len': settings.max_out_len,
         'batch_size': llm.batch_size,
-        'run_cfg': {'num_gpus': llm.tp * llm.options.get('pp', 1)},
+        'run_cfg': run_cfg(llm),
     }
 
 

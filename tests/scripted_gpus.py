@@ -1,0 +1,68 @@
+"""A scripted `nvidia-smi`: lists the GPUs that a test wants, on a machine that has none."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+MIB = 81920
+"""Of every GPU, unless a test says another number."""
+
+
+def uuid(number: int) -> str:
+    """Of the GPU of that number."""
+    return f'GPU-{number:08x}-aaaa-bbbb-cccc-{number:012x}'
+
+
+def mig(number: int, part: int) -> str:
+    """Of the MIG device of that number on a GPU."""
+    return f'MIG-{number:04x}{part:04x}-dddd-eeee-ffff-{part:012x}'
+
+
+def install(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int = 8,
+    *,
+    mebibytes: Mapping[int, str] | None = None,
+    profiles: Mapping[int, Sequence[str]] | None = None,
+    failing: str = '',
+) -> None:
+    """Put it in front of $PATH, and forget what the environment says of GPUs.
+
+    Args:
+        folder: for the program.
+        monkeypatch: of the test.
+        count: how many GPUs there are.
+        mebibytes: memory of some of them, as it is printed.
+        profiles: MIG devices of some of them, such as '3g.40gb'.
+        failing: what it prints instead, with exit code 9.
+    """
+    memory = mebibytes or {}
+    query = ''.join(f'{number}, {uuid(number)}, {memory.get(number, MIB)}\n' for number in range(count))
+    listing = ''
+    for number in range(count):
+        listing += f'GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {uuid(number)})\n'
+        for part, profile in enumerate((profiles or {}).get(number, ())):
+            listing += f'  MIG {profile}     Device  {part}: (UUID: {mig(number, part)})\n'
+    answers = {'--query-gpu=index,uuid,memory.total': query, '-L': listing}
+    program = folder / 'bin' / 'nvidia-smi'
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(
+        f'#!{sys.executable}\nimport sys\n'
+        f'failing, answers = {failing!r}, {answers!r}\n'
+        'print(failing or answers[sys.argv[1]], end="")\nsys.exit(9 if failing else 0)\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv('PATH', f'{program.parent}{os.pathsep}{os.environ["PATH"]}')
+    forget(monkeypatch)
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what the environment says of GPUs."""
+    for name in ('CUDA_VISIBLE_DEVICES', 'SLURM_STEP_GPUS', 'SLURM_JOB_GPUS', 'CUDA_DEVICE_ORDER'):
+        monkeypatch.delenv(name, raising=False)
