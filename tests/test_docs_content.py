@@ -18,9 +18,10 @@ from test_package import ROOMS
 
 from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.build import judge_config
+from gpassk_opencompass.judges.build import judge_config, served_judge
 from gpassk_opencompass.metrics import metric_means, metric_table
 from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
+from gpassk_opencompass.serving import read_judge_server
 from gpassk_opencompass.sweep import Entry
 from gpassk_opencompass.sweep.axes import MODEL_LINES
 from gpassk_opencompass.sweep.benchmarks import benchmark_names
@@ -95,7 +96,10 @@ def test_the_configs_of_judging_are_judges(block: Block) -> None:
     """Each one names a judge with arguments that it takes."""
     found: dict[str, Any] = {}
     exec(block.text, found)
-    if 'eval_urls' in found:
+    if 'judge_serve' in found:
+        server = read_judge_server(found['judge_serve'])
+        served_judge(found.get('judge'), server.name, 'http://127.0.0.1', server.settings())
+    elif 'eval_urls' in found:
         assert judge_config(found['eval_model_name'], found['eval_urls'], None)['type'] == 'llm'
     else:
         judge_config('', (), found.get('judge') or found['evaluator']['judge'])

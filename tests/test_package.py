@@ -323,6 +323,7 @@ ROOMS = {
         'files',
         'judge_errors',
         'judges',
+        'keys',
         'line_files',
         'metrics',
         'naming',

@@ -338,3 +338,18 @@ def test_a_stop_while_it_starts_leaves_nothing(script: Script, tmp_path: Path) -
         assert owner.stderr is not None
         assert b'KeyboardInterrupt' in owner.stderr.read()
     assert group_of(script.starts[0]['pid']) == []
+
+
+def test_a_terminal_that_hangs_up_ends_no_server_of_nohup(script: Script, tmp_path: Path) -> None:
+    """Who ignores it has a server that lives on."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with server_of(script, tmp_path / 'logs') as server:
+            keeper = server._keeper
+            assert keeper is not None
+            for _ in range(3):
+                keeper.send_signal(signal.SIGHUP)
+                assert ask(server.address, 1)
+            server.check()
+    finally:
+        signal.signal(signal.SIGHUP, former)

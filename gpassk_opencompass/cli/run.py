@@ -118,9 +118,9 @@ def run(arguments: Namespace) -> int:
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
     with (
+        run_in_progress(request.outputs / NOTES / SERVERS),
         Stop() as stop,
         Screen(plan.runs, as_json=arguments.json) as screen,
-        run_in_progress(request.outputs / NOTES / SERVERS),
         Pool(environment(Path.cwd(), os.environ)) as pool,
     ):
         driver = Driver(request.outputs, options, screen, stop, gpus, pool)

@@ -90,7 +90,8 @@ class Keeper:
         self._open = True
         self._left = RESTARTS
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._stop)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as of nohup
+                signal.signal(number, self._stop)
 
     def keep(self) -> int:
         """Keep it until it is wanted no more, or has ended for good; return the exit code."""

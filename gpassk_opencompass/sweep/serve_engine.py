@@ -11,6 +11,7 @@ from ..naming.names import Settings, last_part
 from ..serving.line import PRESETS, Preset, Serve, read_serve
 from .axes import POSITIVE
 from .engines import LINKS, Engine, Starter, check_temperature, refuse_keys, with_home
+from .gpus import PARTS
 from .models import Llm, OptionKind
 from .server_engines import LIMITS, check_server, openai_arguments
 
@@ -34,8 +35,9 @@ _OPTIONS: Mapping[str, OptionKind] = {
     'chat_template_kwargs': dict,
     **LIMITS,
     **LINKS,
+    **PARTS,
 }
-_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp', 'endpoint', *LINKS}
+_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp', 'endpoint', *LINKS, *PARTS}
 
 
 def _arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
