@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from fake_opencompass import behave, called, calls, config_text, run, write
-from scripted_gpus import forget, install, mig, uuid
+from scripted_gpus import Silent, forget, install, mig, uuid
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.runs.command import Options
-from gpassk_opencompass.runs.driver import Driver, Job
+from gpassk_opencompass.runs.driver import Driver
 from gpassk_opencompass.runs.gpus import usable_gpus
-from gpassk_opencompass.runs.plan import Planned, planned_runs
+from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.processes import Stop
-from gpassk_opencompass.runs.state import Finding
 from gpassk_opencompass.runs.work_dir import Starts
 
 pytestmark = pytest.mark.slow
@@ -244,16 +243,6 @@ class Recorded:
 
     def release(self, session: str, gpus: Collection[str] = ()) -> None:
         self.asked.append(f'release {session}')
-
-
-class Silent:
-    """An observer."""
-
-    def started(self, run: Planned, what: str) -> None: ...
-
-    def ended(self, finding: Finding, seconds: float | None) -> None: ...
-
-    def working(self, jobs: Sequence[Job]) -> None: ...
 
 
 def test_a_model_is_released_before_its_gpus_are_given_away(two: Path) -> None:
