@@ -70,6 +70,7 @@ def begun(done: Path) -> Path:
         shutil.rmtree(place / kind, ignore_errors=True)
     for path in (place / 'predictions' / EARLIER).glob('*_1.*'):
         path.unlink()
+    shutil.rmtree(done / 'out/.gpassk/samples', ignore_errors=True)  # it kept none
     for path in place.glob('configs/*.py'):
         path.write_text(path.read_text().replace(NOW, EARLIER))
     return place
