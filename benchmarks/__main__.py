@@ -37,8 +37,8 @@ SUITE = (
     'report_of_many_runs',
     'score_counts',
     'source_files',
-    'schedule',
     'warm_commands',
+    'schedule',
 )
 LIMIT: dict[Size, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
 """Seconds that one benchmark may take, also on a busy machine."""

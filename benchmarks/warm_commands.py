@@ -46,11 +46,11 @@ dataset_languages = LANGUAGES[:1]
 COUNTING = {
     'sitecustomize.py': """
 import os, sys
-def note(event, arguments, seen=[]):
-    if event == 'import' and arguments[0] == 'opencompass' and not seen:
-        seen.append(1)
-        with open(os.environ['COUNTED'], 'a') as file: file.write('import\\n')
-sys.addaudithook(note)
+class Counter:
+    def find_spec(name, path=None, target=None):
+        if name == 'opencompass':
+            with open(os.environ['COUNTED'], 'a') as file: file.write('import\\n')
+sys.meta_path.insert(0, Counter)
 """,
     'counted.py': """
 import os
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[Size, Case] = {
-    'tiny': Case((1.0,), 4, 1, 1),
+    'tiny': Case((0.0,), 4, 1, 1),
     'quick': Case((0.0, 0.3, 1.0), 16, 20, 2),
     'full': Case((0.0, 0.3, 1.0), 48, 200, 5),
 }

@@ -22,7 +22,10 @@ from gpassk_opencompass.prefork.client import with_real_gpus
 from gpassk_opencompass.prefork.kept import kept
 from gpassk_opencompass.prefork.tasks import held_by, script_of
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith('linux'), reason='processes are copied on Linux')
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith('linux'), reason='processes are copied on Linux'),
+]
 
 PATIENCE = 60.0
 CLIENT = Path(sys.modules[Pool.__module__].__file__ or '').with_name('client.py')

@@ -46,6 +46,11 @@ class Group:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
+    def kill(self) -> None:
+        """Kill all of them, now."""
+        self.deadline = time.monotonic()
+        self.signal(signal.SIGKILL)
+
     def end(self) -> None:
         """Ask all of them to end, once."""
         if not self._asked:
@@ -70,11 +75,24 @@ class Model(Group):
         """The task that it works on."""
         self.failed: int | None = None
         """The exit code of the task that it ends with."""
+        self._signalled = False
 
     @property
     def is_idle(self) -> bool:
         """Whether it waits for tasks."""
         return self.job is None and not self.is_ending
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all of them: what a task survives may still end what comes after it."""
+        self._signalled = True
+        super().signal(number)
+
+    def done(self) -> Job | None:
+        """Return the task that it has done well; it waits for the next one."""
+        job, self.job = self.job, None
+        if self._signalled:
+            self.retire()
+        return job
 
     def competes_with(self, held: Held) -> bool:
         """Whether it has memory that another model is to be loaded into."""

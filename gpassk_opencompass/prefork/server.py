@@ -143,7 +143,7 @@ class Server:
             if job.group is None:
                 self._leave(job)
             else:
-                job.group.signal(signal.SIGKILL)
+                job.group.kill()
 
     def _release(self, connection: socket.socket, release: Release) -> None:
         for model in self._models:
@@ -159,8 +159,7 @@ class Server:
             return
         code, made = received[0]['code'], received[0]['made']
         self._note('done', pid=model.pid, code=code, made=made)
-        if code == 0 and model.job:
-            job, model.job = model.job, None
+        if code == 0 and (job := model.done()):
             self._answer(job, 0)
         elif code:
             model.failed = code

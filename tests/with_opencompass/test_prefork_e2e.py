@@ -112,9 +112,10 @@ def files_of(work_dir: Path) -> list[str]:
 
 
 def last_lines(work_dir: Path) -> dict[str, str]:
-    """The last line of each log of a task."""
-    logs = {str(path.relative_to(path.parents[4])): path for path in work_dir.glob('*/logs/*/m/*.out')}
-    return {re.sub(r'^\d{8}_\d{6}', '', name): log.read_text().splitlines()[-1] for name, log in logs.items()}
+    """The last line of each log of a task, wherever and whenever it was."""
+    logs = {path.relative_to(path.parents[3]).as_posix(): path for path in work_dir.glob('*/logs/*/m/*.out')}
+    ends = {name: log.read_text().splitlines()[-1] for name, log in logs.items()}
+    return {name: re.sub(r'/\S+/\d{8}_\d{6}/', 'TIME/', end) for name, end in ends.items()}
 
 
 def test_runs_of_one_load_are_those_by_hand_and_a_failing_one_takes_no_other_with_it(
