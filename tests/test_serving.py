@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,11 +83,25 @@ def test_what_ignores_sigterm_is_killed_with_its_children(script: Script, tmp_pa
     assert group_of(start['pid']) == []
 
 
-def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(script: Script, tmp_path: Path) -> None:
+class LateClock:
+    """A thousand seconds late as soon as the server has spoken."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs, self.sleep = logs, time.sleep
+
+    def monotonic(self) -> float:
+        spoken = any('arguments: ' in log.read_text() for log in self._logs.glob('*.log'))
+        return time.monotonic() + 1000 * spoken
+
+
+def test_one_that_is_never_ready_is_an_error_with_the_end_of_its_log(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the time that it has; nothing is left."""
     script.set('unready')
-    with pytest.raises(IncompleteError, match=r'(?s)not ready after 0.5 s .*\.log ends in.*arguments: '):
-        server_of(script, tmp_path / 'logs', timeout=0.5).start()
+    monkeypatch.setattr(server_module, 'time', LateClock(tmp_path / 'logs'))
+    with pytest.raises(IncompleteError, match=r'(?s)not ready after 60 s .*\.log ends in.*arguments: '):
+        server_of(script, tmp_path / 'logs').start()
     assert script.processes == []
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..keys import read_key
 from ..runs.processes import Stop
-from ..serving import PLACEHOLDERS, PRESETS, Asked, JudgeServer, Server, read_judge_server
+from ..serving import PLACEHOLDERS, PRESETS, JudgeServer, Server, read_judge_server
 from . import INCOMPLETE, INTERRUPTED
 from .options import path, positive
 
@@ -51,10 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Start the server, say where it is, and end it at Ctrl-C or with the program; return the exit code."""
     told = _read(arguments)
-    key = read_key(told.key_env) if told.key_env else ''
-    asked = Asked(told.path, told.name, told.tp, told.pp, told.gpus, arguments.host, key)
     with Stop() as stop:
-        server = Server(told.serve, asked, arguments.logs, _say, stop=lambda: bool(stop))
+        server = Server(told.serve, told.asked(arguments.host), arguments.logs, _say, stop=lambda: bool(stop))
         try:
             server.start()
             if arguments.rest:

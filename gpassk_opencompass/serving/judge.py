@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError
 from ..keys import read_key
 from .line import Serve, read_serve
+from .ports import HOST
 from .server import Asked
 from .shared import SERVERS, shared_server
 
@@ -47,6 +48,15 @@ class JudgeServer:
             told['gpus'] = self.gpus
         return {**told, 'key_env': self.key_env} if self.key_env else told
 
+    def asked(self, host: str = HOST) -> Asked:
+        """Return which model the server is to have, and where it listens.
+
+        Raises:
+            InputError: the key in the environment cannot be sent.
+        """
+        key = read_key(self.key_env) if self.key_env else ''
+        return Asked(self.path, self.name, max(1, self.tp), self.pp, self.gpus, host, key)
+
     def settings(self) -> dict[str, Any]:
         """Return what an LLM judge is told of it beside its name and address."""
         known = {'patience': self.serve.timeout}  # it may be started again meanwhile
@@ -66,8 +76,7 @@ class JudgeServer:
         Raises:
             InputError, IncompleteError: see `Server.start`.
         """
-        key = read_key(self.key_env) if self.key_env else ''
-        asked = Asked(self.path, self.name, max(1, self.tp), self.pp, self.gpus, key=key)
+        asked = self.asked()
         lasts = self.gpus is not None or self.tp == 0
         with shared_server(notes / SERVERS, self.serve, asked, say, lasts=lasts) as server:
             yield server.address

@@ -213,9 +213,7 @@ class Server:
                 stderr=output,
                 start_new_session=bool(self._users),  # else it is ended with the group of its owner
             )
-        assert self._keeper.stdin is not None
-        self._keeper.stdin.write(orders.line())
-        self._keeper.stdin.flush()
+        self._tell(orders.line())
         self.address = f'http://{HOST}:{port}'
 
     def _wait(self, port: int) -> bool:
@@ -255,11 +253,16 @@ class Server:
             time.sleep(_POLL)
 
     def _tell_ready(self, seconds: float) -> None:
+        self._tell(READY)
+        self._say(f'the server of {self._asked.name!r} is ready at {self.address} after {seconds:.0f} s')
+
+    def _tell(self, line: bytes) -> None:
+        """Send a line to the keeper; whether it lives is seen elsewhere."""
         assert self._keeper is not None
         assert self._keeper.stdin is not None
-        self._keeper.stdin.write(READY)
-        self._keeper.stdin.flush()
-        self._say(f'the server of {self._asked.name!r} is ready at {self.address} after {seconds:.0f} s')
+        with suppress(BrokenPipeError):
+            self._keeper.stdin.write(line)
+            self._keeper.stdin.flush()
 
     def _answers(self) -> bool:
         return self._get(self._serve.ready) is not None
