@@ -8,7 +8,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..runs.command import read_options
@@ -19,6 +19,13 @@ from ..runs.state import Finding, State
 from ..unseen import printable
 from . import INTERRUPTED
 from .options import path, positive
+from .run_clusters import (
+    add_cluster_arguments,
+    check_cluster_arguments,
+    cluster_driver,
+    cluster_words,
+    detached,
+)
 from .states import log_lines, states_table, summary
 
 LOG_LINES = 20
@@ -31,16 +38,25 @@ class RunRequest:
     configs: Sequence[Path]
     outputs: Path
     jobs: int
-    slurm: str | None
+    cluster: Sequence[str]
+    """The options that say which cluster does it; none: this machine."""
     passed_on: Sequence[str]
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
-        words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
+        return shlex.join(['gpassk', *self.words()])
+
+    def words(self) -> list[str]:
+        """Return what follows `gpassk` to ask for this again."""
+        words = ['run', *map(str, self.configs), '-w', str(self.outputs)]
         words += ['--jobs', str(self.jobs)] if self.jobs > 1 else []
-        words += ['--slurm', self.slurm] if self.slurm else []
+        words += self.cluster
         words += ['--', *self.passed_on] if self.passed_on else []
-        return shlex.join(words)
+        return words
+
+    def here(self, configs: Sequence[Path]) -> RunRequest:
+        """Return the same for some of the configs, on the machine where it is asked for."""
+        return replace(self, configs=configs, outputs=self.outputs.resolve(), jobs=1, cluster=())
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,7 +86,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='opencompass commands at a time; on one machine with GPUs each of them takes all GPUs for its '
         'own, so more than 1 is for clusters and APIs (default: 1)',
     )
-    parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
+    add_cluster_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -79,16 +95,20 @@ def run(arguments: Namespace) -> int:
         configs=arguments.configs,
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
-        slurm=arguments.slurm,
+        cluster=cluster_words(arguments),
         passed_on=arguments.rest,
     )
-    options = read_options(request.passed_on, request.slurm)
+    check_cluster_arguments(arguments)
+    options = read_options(request.passed_on)
     plan = planned_runs(request.configs)
     _print_left_out(plan)
     screen = Screen(plan.runs)
     with Stop() as stop:
         driver = Driver(request.outputs, options, screen, stop)
-        findings = driver.drive(plan.runs, request.jobs)
+        cluster = cluster_driver(arguments, request, screen, stop, driver.is_done)
+        if cluster is not None and arguments.detach:
+            return detached(cluster, plan.runs)
+        findings = driver.drive(plan.runs, request.jobs) if cluster is None else cluster.drive(plan.runs)
     print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
     if stop:
         _print_stopped(request, len(plan.runs) - len(findings))

@@ -54,10 +54,10 @@ class _Parser(ArgumentParser):
         raise InputError(f'options for opencompass: {message}')
 
 
-def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
+def read_options(options: Sequence[str]) -> Options:
     """Read options for OpenCompass, and check those that matter here.
 
-    >>> read_options(['--max-num-workers', '8', '--retry', '0'], slurm='debug')
+    >>> read_options(['--max-num-workers', '8', '--retry', '0', '--slurm', '-p', 'debug'])
     Options(passed=('--retry', '0', '--slurm', '-p', 'debug'), workers=8, mode='all')
 
     Raises:
@@ -79,8 +79,7 @@ def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
     workers = found.get('max_num_workers')
     if workers is not None and workers < 1:
         raise InputError(f'--max-num-workers {workers}: expected at least 1')
-    cluster = [] if slurm is None else ['--slurm', '-p', slurm]
-    return Options((*passed, *(['-m', mode] if mode != 'all' else []), *cluster), workers, mode)
+    return Options((*passed, *(['-m', mode] if mode != 'all' else [])), workers, mode)
 
 
 def program() -> str:

@@ -14,7 +14,7 @@ from ..naming.manifest import Entry, read_manifest
 from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
-from .work_dir import NOTES, Starts, Wanted, time_dirs, wanted_by
+from .work_dir import NOTES, OWN_NOTES, Starts, Wanted, time_dirs, wanted_by
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,14 @@ def discovered_runs(outputs: Path) -> Discovered:
             f'no work directory of OpenCompass in {outputs}: expected <work_dir>/<YYYYmmdd_HHMMSS>/configs; '
             'with --configs FOLDER, runs that were never started are listed'
         )
-    foreign = tuple(path.name for path in folders if path not in work_dirs)
+    foreign = tuple(path.name for path in folders if path not in work_dirs and path.name != NOTES)
     return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
 
 
 def _is_work_dir(path: Path) -> bool:
-    return bool(time_dirs(path)) or os.path.isdir(path / NOTES)  # Path.is_dir raises where one may not look
+    """Whether runs were begun in a folder; notes of another kind are kept beside work directories, too."""
+    own = (path / NOTES / name for name in OWN_NOTES)
+    return bool(time_dirs(path)) or any(map(os.path.exists, own))  # Path.exists raises where one may not look
 
 
 def _runs_of(work_dir: Path) -> Iterator[tuple[Planned, Path]]:

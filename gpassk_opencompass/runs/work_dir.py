@@ -41,6 +41,9 @@ SIZES = '.cache/dataset_size.json'
 LOG_BYTES = 64 * 1024
 
 _STARTS = 'starts.jsonl'
+
+OWN_NOTES = ('lock', _STARTS, 'opencompass.log', 'cwd', MANIFEST)
+"""What tells the notes of a work directory from those beside work directories, which are of many runs."""
 _TIME_NAME = re.compile(r'\d{8}_\d{6}')
 
 
