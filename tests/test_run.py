@@ -439,6 +439,6 @@ def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
     own, _, rest = line.partition(' -- ')
     name, *arguments = shlex.split(own, comments=True)
-    parsed = parser_for(name).parse_args([name, *arguments])
+    parser_for(name).parse_args([name, *arguments])
     if name == 'run':
         read_options(shlex.split(rest, comments=True))

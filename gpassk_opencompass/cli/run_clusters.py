@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..runs.clusters import Cluster, ClusterDriver
+from ..runs.clusters.ray import Ray
 from ..runs.clusters.slurm import Slurm
 from ..runs.driver import Watcher
 from ..runs.plan import Planned
@@ -121,6 +122,8 @@ def _cluster(arguments: Namespace, request: RunRequest) -> Cluster | None:
     at_once = arguments.jobs if arguments.jobs > 1 else None
     if arguments.slurm:
         return Slurm(notes / 'slurm', _sbatch_options(arguments), at_once, say)
+    if arguments.ray:
+        return Ray(arguments.ray, notes / 'ray', at_once, say)
     return None
 
 

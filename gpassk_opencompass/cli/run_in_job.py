@@ -21,12 +21,9 @@ from types import FrameType
 from ..errors import GPassKError
 from ..judges.store import STORE_VARIABLE
 from ..runs.cluster_jobs import JOB, ask, slurm_job
-from ..runs.clusters.work import TO_BE_CONTINUED, Ended, Notes, Work, extent_of, read_works
+from ..runs.clusters.work import TIED, TO_BE_CONTINUED, Ended, Notes, Work, extent_of, read_works
 from . import INTERRUPTED, REFUSED
 from . import main as gpassk
-
-TIED = 'GPASSK_TIED'
-"""Variable: the job ends when its standard input ends, that is with the process that started it."""
 
 
 class Notice:

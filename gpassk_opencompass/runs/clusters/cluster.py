@@ -59,3 +59,6 @@ class Cluster(Protocol):
 
     def cancel(self, hurry: bool) -> None:
         """Have all jobs stop: so that they end their runs cleanly, or in a hurry at once."""
+
+    def close(self) -> None:
+        """Let go of the cluster."""

@@ -94,13 +94,16 @@ class ClusterDriver:
         Raises:
             InputError: the cluster refuses a job.
         """
-        self.place(runs)
-        while self._jobs and not self._stop:
-            self._look()
-            if self._jobs:
-                self._stop.wait(self._cluster.interval)
-        if self._stop:
-            self._end_all()
+        try:
+            self.place(runs)
+            while self._jobs and not self._stop:
+                self._look()
+                if self._jobs:
+                    self._stop.wait(self._cluster.interval)
+            if self._stop:
+                self._end_all()
+        finally:
+            self._cluster.close()
         return [self._found[run.name] for run in runs if run.name in self._found]
 
     def place(self, runs: Sequence[Planned]) -> list[str]:

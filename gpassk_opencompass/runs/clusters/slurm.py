@@ -185,6 +185,9 @@ class Slurm:
         elif left:
             self._scancel(left)
 
+    def close(self) -> None:
+        """Do nothing: jobs are no part of this process."""
+
     def _scancel(self, jobs: Sequence[str]) -> None:
         if jobs:
             ask('scancel', *jobs)

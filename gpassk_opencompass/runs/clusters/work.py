@@ -20,6 +20,9 @@ WORKS = 'works.json'
 TO_BE_CONTINUED = 75
 """The exit code of a job that was stopped by the cluster, and could not have itself started again."""
 
+TIED = 'GPASSK_TIED'
+"""Variable: the job ends when its standard input ends, that is with the process that started it."""
+
 FRUITLESS = 2
 """After so many allocations in a row in which nothing was drawn or judged a job is not started again."""
 
