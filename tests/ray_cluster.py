@@ -1,6 +1,7 @@
 """A real Ray cluster of two nodes on this machine, in processes, for as long as a `with` block lasts.
 
-As a program it is the process that keeps the nodes: it prints the address, and takes `lose N` on standard input.
+As a program it is the process that keeps the nodes: it prints the address, and takes `lose r1` on its
+standard input.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def why_not() -> str:
 
 
 class RayCluster:
-    """Two nodes with a CPU and a pretended GPU each; the head has neither, so that any of the two can be lost.
+    """Two nodes with a CPU and a pretended GPU each; the head has none, so that each of the two can be lost.
 
     Args:
         folder: empty; keeps the logs.
@@ -109,7 +110,8 @@ def main() -> None:
         'object_store_memory': 80 * 2**20,
     }
     cluster = Cluster(
-        initialize_head=True, head_node_args={**common, 'num_cpus': 0, 'num_gpus': 0, 'gcs_server_port': int(sys.argv[1])}
+        initialize_head=True,
+        head_node_args={**common, 'num_cpus': 0, 'num_gpus': 0, 'gcs_server_port': int(sys.argv[1])},
     )
     nodes = {}
 

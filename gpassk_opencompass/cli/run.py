@@ -25,6 +25,7 @@ from .run_clusters import (
     cluster_driver,
     cluster_words,
     detached,
+    emit,
 )
 from .states import log_lines, states_table, summary
 
@@ -105,6 +106,8 @@ def run(arguments: Namespace) -> int:
     screen = Screen(plan.runs)
     with Stop() as stop:
         driver = Driver(request.outputs, options, screen, stop)
+        if arguments.emit:
+            return emit(arguments, request, plan.runs, driver.is_done)
         cluster = cluster_driver(arguments, request, screen, stop, driver.is_done)
         if cluster is not None and arguments.detach:
             return detached(cluster, plan.runs)

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..runs.clusters import Cluster, ClusterDriver
+from ..runs.clusters.driver import works_of
+from ..runs.clusters.kubernetes import Volume, manifest
 from ..runs.clusters.ray import Ray
 from ..runs.clusters.slurm import Slurm
 from ..runs.driver import Watcher
+from ..runs.examine import examine
 from ..runs.plan import Planned
 from ..runs.processes import Stop
 from ..runs.sessions import Session
@@ -142,6 +145,27 @@ def session_words(request: RunRequest, session: Session) -> list[str]:
     """Return what follows `gpassk` for a session, on its node."""
     configs = [run.config for run in session.runs if run.config is not None]
     return request.here(configs).words()
+
+
+def emit(
+    arguments: Namespace, request: RunRequest, runs: Sequence[Planned], is_done: Callable[[Finding], bool]
+) -> int:
+    """Print the manifest of what is not complete; return the exit code.
+
+    Raises:
+        InputError: a path that the pods would not see, or a wrong name.
+    """
+    outputs = request.outputs.resolve()
+    left = [run for run in runs if not is_done(examine(run, outputs / run.name))]
+    if not left:
+        say('all is complete')
+        return 0
+    works = works_of(left, outputs, lambda session: session_words(request, session))
+    mount = Path(arguments.mount or '.').resolve()
+    at_once = arguments.jobs if arguments.jobs > 1 else None
+    print(manifest(works, outputs, Volume(arguments.image, arguments.claim, mount), at_once), end='')
+    say(f'{len(left)} runs in {len(works)} sessions; apply with: kubectl apply -f FILE')
+    return 0
 
 
 def detached(driver: ClusterDriver, runs: Sequence[Planned]) -> int:

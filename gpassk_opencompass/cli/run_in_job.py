@@ -21,7 +21,16 @@ from types import FrameType
 from ..errors import GPassKError
 from ..judges.store import STORE_VARIABLE
 from ..runs.cluster_jobs import JOB, ask, slurm_job
-from ..runs.clusters.work import TIED, TO_BE_CONTINUED, Ended, Notes, Work, extent_of, read_works
+from ..runs.clusters.work import (
+    TIED,
+    TO_BE_CONTINUED,
+    WORKS_FOLDER,
+    Ended,
+    Notes,
+    Work,
+    extent_of,
+    read_works,
+)
 from . import INTERRUPTED, REFUSED
 from . import main as gpassk
 
@@ -45,10 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do the session of a job; return its exit code."""
     notice = Notice()
     folder, *rest = sys.argv[1:] if arguments is None else arguments
-    index = int(rest[0] if rest else os.environ.get('SLURM_ARRAY_TASK_ID', '0'))
+    index = _index(rest)
     try:
-        work = read_works(Path(folder))[index]
-    except (GPassKError, IndexError) as error:
+        work = read_works(Path(os.environ.get(WORKS_FOLDER) or folder))[index]
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except (GPassKError, IndexError, OSError) as error:
         print(f'gpassk: job {index} of {folder}: {error}', file=sys.stderr)
         return REFUSED
     if os.environ.get(TIED):
@@ -61,6 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if ended.says:
         print(f'gpassk: {ended.says}', file=sys.stderr)
     return ended.code
+
+
+def _index(given: Sequence[str]) -> int:
+    variables = ('SLURM_ARRAY_TASK_ID', 'JOB_COMPLETION_INDEX')
+    told = [os.environ[name] for name in variables if os.environ.get(name)]
+    return int([*given, *told, '0'][0])
 
 
 def _session(work: Work, notes: Notes, notice: Notice) -> Ended:

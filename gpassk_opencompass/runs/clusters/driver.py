@@ -108,16 +108,18 @@ class ClusterDriver:
 
     def place(self, runs: Sequence[Planned]) -> list[str]:
         """Submit what is not complete and not at work already; return the names of all jobs."""
-        self._by_name = {run.name: run for run in runs}
-        left = [run for run in runs if not self._is_finished(run)]
+        left = self._unfinished(runs)
         adopted = self._cluster.adopt({run.name for run in left}) if left else {}
         if adopted:
-            self._say(f'{len(adopted)} jobs of {self._cluster.name} are at work already: {_some(adopted)}')
+            self._say(f'at work already in {self._cluster.name}: {_some(adopted)}')
         self._take(adopted)
         theirs = {name for work in adopted.values() for name in work.runs}
-        works = [self._work(session) for session in sessions_of([r for r in left if r.name not in theirs])]
-        self._submit(works)
+        self._submit(works_of([run for run in left if run.name not in theirs], self._outputs, self._words))
         return list(self._jobs)
+
+    def _unfinished(self, runs: Sequence[Planned]) -> list[Planned]:
+        self._by_name = {run.name: run for run in runs}
+        return [run for run in runs if not self._is_finished(run)]
 
     def _is_finished(self, run: Planned) -> bool:
         finding = examine(run, self._outputs / run.name)
@@ -125,20 +127,13 @@ class ClusterDriver:
             self._tell(finding, None)
         return run.name in self._found
 
-    def _work(self, session: Session) -> Work:
-        names = tuple(run.name for run in session.runs)
-        folders = tuple(str(self._outputs / name) for name in names)
-        return Work(
-            session.name, names, folders, tuple(self._words(session)), str(Path.cwd()), session.need.gpus
-        )
-
     def _submit(self, works: Sequence[Work], fruitless: Mapping[str, int] | None = None) -> None:
         if not works:
             return
         placed = self._cluster.submit(works)
         self._take(placed, fruitless or {})
-        runs = sum(len(work.runs) for work in works)
-        self._say(f'submitted to {self._cluster.name}: {runs} runs in {len(works)} jobs, {_some(placed)}')
+        runs, jobs = _several(sum(len(work.runs) for work in works), 'run'), _several(len(works), 'job')
+        self._say(f'submitted to {self._cluster.name}: {runs} in {jobs}, {_some(placed)}')
 
     def _submit_again(self, placed: Sequence[_Placed]) -> None:
         try:
@@ -254,7 +249,9 @@ class ClusterDriver:
         """Have all jobs stop, and wait for that: a second Ctrl-C cancels them, a third one does not wait."""
         began = {name for name, placed in self._jobs.items() if placed.started is not None}
         if self._jobs:
-            self._say(f'stopping {len(self._jobs)} jobs of {self._cluster.name}; Ctrl-C again cancels them')
+            self._say(
+                f'stopping {_several(len(self._jobs), "job")} of {self._cluster.name}; Ctrl-C again kills'
+            )
         for hurry, patience in ((self._stop.count > 1, STOPPING), (True, CANCELLING)):
             if self._jobs:
                 self._cluster.cancel(hurry)
@@ -276,8 +273,33 @@ class ClusterDriver:
                 )  # the event of the stop is set, it would not wait
 
 
+def works_of(runs: Sequence[Planned], outputs: Path, words: Callable[[Session], Sequence[str]]) -> list[Work]:
+    """Return the jobs of runs: a session each, in the order of their first runs.
+
+    Args:
+        outputs: the folder of the work directories, absolute.
+        words: what follows `gpassk` for a session.
+    """
+    here = str(Path.cwd())
+    return [
+        Work(
+            session=session.name,
+            runs=tuple(run.name for run in session.runs),
+            work_dirs=tuple(str(outputs / run.name) for run in session.runs),
+            words=tuple(words(session)),
+            here=here,
+            gpus=session.need.gpus,
+        )
+        for session in sessions_of(runs)
+    ]
+
+
 def _stores() -> list[str]:
     return [store] if (store := os.environ.get(STORE_VARIABLE)) else []
+
+
+def _several(number: int, what: str) -> str:
+    return f'{number} {what}{"" if number == 1 else "s"}'
 
 
 def _some(names: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,6 +154,7 @@ def _connected(address: str) -> Any:
         import ray
     except ModuleNotFoundError as error:
         raise MissingExtraError('ray', 'ray') from error
+    _probe(address)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         ray.init(address=address, log_to_driver=False, logging_level='ERROR')
@@ -166,6 +168,19 @@ def _connected(address: str) -> Any:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return ray
+
+
+def _probe(address: str) -> None:
+    """Refuse an address where nobody listens, for which Ray itself takes a minute."""
+    host, _, port = address.rpartition('://')[2].rpartition(':')
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip('[]'), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f'--ray {address}: nobody answers there: {error}; ray start --head starts a cluster'
+        ) from error
 
 
 def _is_of_the_node(name: str) -> bool:

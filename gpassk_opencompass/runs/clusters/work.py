@@ -20,6 +20,9 @@ WORKS = 'works.json'
 TO_BE_CONTINUED = 75
 """The exit code of a job that was stopped by the cluster, and could not have itself started again."""
 
+WORKS_FOLDER = 'GPASSK_WORKS'
+"""Variable: the folder of `WORKS`, where it is not that of the notes."""
+
 TIED = 'GPASSK_TIED'
 """Variable: the job ends when its standard input ends, that is with the process that started it."""
 
