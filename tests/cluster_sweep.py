@@ -1,4 +1,4 @@
-"""`gpassk run` as a process, in an environment whose `opencompass` is `fake_opencompass`, for real clusters."""
+"""`gpassk run` as a process on real clusters, in an environment whose `opencompass` is `fake_opencompass`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=15
 CredType=cred/munge
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
@@ -157,8 +157,7 @@ class SlurmCluster:
         if not self._hosts:
             return []
         names = self._folder / f'hosts-{host}'
-        names.write_text(f'127.0.0.1 localhost {host}
-')
+        names.write_text(f'127.0.0.1 localhost {host}\n')
         become = f'mount --bind {shlex.quote(str(names))} /etc/hosts && hostname {host} && exec "$0" "$@"'
         return ['unshare', '--uts', '--mount', 'sh', '-c', become]
 
