@@ -131,12 +131,14 @@ def test_jobs_outlive_their_command_and_are_found_again(
         os.kill(run.pid, signal.SIGKILL)
         finished(run)
     again = sweep.start(*SLURM)
+    assert again.stdout
+    found = again.stdout.readline()
+    assert found.startswith('at work already in Slurm: ')
     sweep.wait_until(sweep.called, again)
     (sweep.root / 'control' / 'met').mkdir(exist_ok=True)
     (sweep.root / 'control' / 'met' / 'another').touch()
     code, said = finished(again)
     assert code == 0, said
-    assert 'at work already in Slurm' in said
     assert sweep.called() == ['meet']
     assert len(cluster.jobs()) == 1
 

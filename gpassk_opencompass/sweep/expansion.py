@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import digest, replace_file
@@ -14,6 +14,7 @@ from ..naming.manifest import MANIFEST, Entry, manifest_text, merged, read_manif
 from .computed import check_overrides, computed_runs, is_computed
 from .configs import canonical_parts, config_source, part_sources, signature
 from .grid import Run, runs
+from .runners import check_runner
 from .template import read_overrides, read_template
 from .translation import translated_runs
 
@@ -51,10 +52,24 @@ def expand_template(
     else:
         check_overrides(lines)
         found, notes = (computed_runs(variables), ()) if keep_built_in else translated_runs(variables)
+    _check_runners(variables)
     texts = part_sources()
     return Expansion(
         found, {run.file: config_source(run.config, template.name, texts) for run in found}, notes
     )
+
+
+def _check_runners(variables: Mapping[str, Any]) -> None:
+    """Check the runners of clusters; they stand in every config as they are."""
+    parts = {stage: variables[stage] for stage in ('infer', 'eval') if isinstance(variables.get(stage), dict)}
+    untested = [stage for stage, part in parts.items() if check_runner(stage, part)]
+    if untested:
+        from loguru import logger  # slow to import
+
+        logger.warning(
+            f'the runner of {" and ".join(untested)} is passed on to OpenCompass as it is: its arguments '
+            'are those that the installed version takes, but it was never tried with this package'
+        )
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:

@@ -112,7 +112,7 @@ class ClusterDriver:
         adopted = self._cluster.adopt({run.name for run in left}) if left else {}
         if adopted:
             self._say(f'at work already in {self._cluster.name}: {_some(adopted)}')
-        self._take(adopted)
+        self._jobs.update({name: _Placed(work, _extent(work)) for name, work in adopted.items()})
         theirs = {name for work in adopted.values() for name in work.runs}
         self._submit(works_of([run for run in left if run.name not in theirs], self._outputs, self._words))
         return list(self._jobs)
@@ -130,8 +130,11 @@ class ClusterDriver:
     def _submit(self, works: Sequence[Work], fruitless: Mapping[str, int] | None = None) -> None:
         if not works:
             return
-        placed = self._cluster.submit(works)
-        self._take(placed, fruitless or {})
+        placed: dict[str, _Placed] = {}
+        extents = {work.session: _extent(work) for work in works}  # before any of them begins
+        for name, work in self._cluster.submit(works).items():
+            placed[name] = _Placed(work, extents[work.session], (fruitless or {}).get(work.session, 0))
+        self._jobs.update(placed)
         runs, jobs = _several(sum(len(work.runs) for work in works), 'run'), _several(len(works), 'job')
         self._say(f'submitted to {self._cluster.name}: {runs} in {jobs}, {_some(placed)}')
 
@@ -142,11 +145,6 @@ class ClusterDriver:
             for run in (run for one in placed for run in self._left(one.work)):
                 finding = examine(run, self._outputs / run.name, holding=True)
                 self._tell(replace(finding, detail=f'not continued, {error}; {finding.detail}'), None)
-
-    def _take(self, jobs: Mapping[str, Work], fruitless: Mapping[str, int] | None = None) -> None:
-        for name, work in jobs.items():
-            before = (fruitless or {}).get(work.session, 0)
-            self._jobs[name] = _Placed(work, extent_of(work.work_dirs, _stores()), before)
 
     def _look(self) -> None:
         """Take note of what has changed; submit again what the cluster has ended."""
@@ -215,7 +213,7 @@ class ClusterDriver:
         return goes_on
 
     def _goes_on(self, placed: _Placed, seen: Seen) -> _Placed | None:
-        extent = extent_of(placed.work.work_dirs, _stores())
+        extent = _extent(placed.work)
         fruitless = placed.fruitless + 1 if extent == placed.extent else 0
         return None if fruitless >= FRUITLESS else _Placed(placed.work, extent, fruitless)
 
@@ -247,7 +245,6 @@ class ClusterDriver:
 
     def _end_all(self) -> None:
         """Have all jobs stop, and wait for that: a second Ctrl-C cancels them, a third one does not wait."""
-        began = {name for name, placed in self._jobs.items() if placed.started is not None}
         if self._jobs:
             self._say(
                 f'stopping {_several(len(self._jobs), "job")} of {self._cluster.name}; Ctrl-C again kills'
@@ -255,17 +252,17 @@ class ClusterDriver:
         for hurry, patience in ((self._stop.count > 1, STOPPING), (True, CANCELLING)):
             if self._jobs:
                 self._cluster.cancel(hurry)
-                self._wait_for_ends(patience, self._stop.count, began)
+                self._wait_for_ends(patience, self._stop.count)
         if self._jobs:
             self._say(f'{self._cluster.name} has not ended these jobs yet: {_some(self._jobs)}')
 
-    def _wait_for_ends(self, patience: float, stops: int, began: set[str]) -> None:
+    def _wait_for_ends(self, patience: float, stops: int) -> None:
         deadline = time.monotonic() + patience
         while self._jobs and time.monotonic() < deadline and self._stop.count <= stops:
             for name, seen in self._cluster.look().items():
                 if name in self._jobs and seen.phase is Phase.ENDED:
                     placed = self._jobs.pop(name)
-                    if name in began:
+                    if placed.started is not None or seen.node is not None:  # others never began
                         self._end(name, placed, seen)
             if self._jobs:
                 time.sleep(
@@ -294,8 +291,9 @@ def works_of(runs: Sequence[Planned], outputs: Path, words: Callable[[Session], 
     ]
 
 
-def _stores() -> list[str]:
-    return [store] if (store := os.environ.get(STORE_VARIABLE)) else []
+def _extent(work: Work) -> str:
+    store = os.environ.get(STORE_VARIABLE)
+    return extent_of(work.work_dirs, [store] if store else [])
 
 
 def _several(number: int, what: str) -> str:
