@@ -88,6 +88,12 @@ class ClusterSweep:
         """Whether a run with half of its predictions hangs now."""
         return (self.root / 'control' / 'hanging').exists()
 
+    def where(self, variable: str) -> str | None:
+        """The value that the latest `opencompass` has for a variable of its environment."""
+        pid = fake_opencompass.calls(self.root)[-1]['pid']
+        entries = Path(f'/proc/{pid}/environ').read_text().split('\0')
+        return dict(entry.partition('=')[::2] for entry in entries).get(variable)
+
     def logs(self) -> str:
         """The output of all jobs."""
         return '\n'.join(path.read_text() for path in sorted(self.out.glob('.gpassk/*/*/*.log')))

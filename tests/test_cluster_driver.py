@@ -87,7 +87,7 @@ def drives(
         lambda session: ['run', *(str(run.config) for run in session.runs)],
         lambda finding: finding.state is State.COMPLETE,
         Told(),
-        stop or Stop(),
+        Stop() if stop is None else stop,
         said.append,
     )
     return {finding.name: finding for finding in driver.drive(runs)}, said

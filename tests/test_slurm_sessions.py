@@ -64,7 +64,7 @@ def test_a_job_at_its_time_limit_is_continued(cluster: SlurmCluster, sweep: Clus
     """A minute's job gets its notice, stops, has itself started again, and goes on where it was."""
     sweep.configs('ok')
     sweep.behave('ok', 'hang')
-    run = sweep.start(*SLURM, '--sbatch', '--time=1 --signal=B:USR1@30')
+    run = sweep.start(*SLURM, '--sbatch', 'time=1 signal=B:USR1@30')
     sweep.wait_until(sweep.hangs, run)
     sweep.behave('ok', 'ok')
     code, said = finished(run)

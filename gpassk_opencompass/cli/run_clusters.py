@@ -49,7 +49,7 @@ def add_cluster_arguments(parser: ArgumentParser) -> None:
         action='append',
         default=[],
         metavar='OPTIONS',
-        help="for sbatch, e.g. --sbatch '--time=04:00:00 --account=team'",
+        help="for sbatch, with or without their '--': --sbatch 'time=04:00:00 account=team'",
     )
     group.add_argument(
         '--detach',
@@ -132,9 +132,10 @@ def _cluster(arguments: Namespace, request: RunRequest) -> Cluster | None:
 
 def _sbatch_options(arguments: Namespace) -> list[str]:
     try:
-        extra = [word for given in arguments.sbatch for word in shlex.split(given)]
+        given = [word for text in arguments.sbatch for word in shlex.split(text)]
     except ValueError as error:
         raise InputError(f'--sbatch: {error}') from error
+    extra = [word if word.startswith('-') else f'--{word}' for word in given]
     own = [word for word in extra if word.partition('=')[0] in OURS]
     if own:
         raise InputError(f'--sbatch {own[0]}: array, name and output of the jobs are those of gpassk run')
