@@ -26,8 +26,8 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     install(tmp_path, monkeypatch)
     write_configs(tmp_path, 'ok', 'ok-2')
-    text = config_text('大模型-2.5', path='org/大', run_cfg={'num_gpus': 8})
-    (tmp_path / 'configs' / '大模型-2.5.py').write_text(text)
+    text = config_text('大模型-2', path='org/大', run_cfg={'num_gpus': 8})
+    (tmp_path / 'configs' / '大模型-2.py').write_text(text)
     return tmp_path
 
 
@@ -51,10 +51,10 @@ def test_each_need_is_a_job_with_an_index_a_session(sweep: Path, capsys: pytest.
     claims = [volume.get('persistentVolumeClaim') for volume in job['spec']['template']['spec']['volumes']]
     assert {'claimName': 'shared'} in claims
     [work] = json.loads(told['data']['works.json'])
-    assert work['runs'] == ['ok', 'ok-2']
-    assert work['words'][:3] == ['run', str(sweep / 'configs/ok.py'), str(sweep / 'configs/ok-2.py')]
+    assert work['runs'] == ['ok-2', 'ok']
+    assert work['words'][:3] == ['run', str(sweep / 'configs/ok-2.py'), str(sweep / 'configs/ok.py')]
     [work] = json.loads(told_8['data']['works.json'])
-    assert work['runs'] == ['大模型-2.5']
+    assert work['runs'] == ['大模型-2']
     names = {document['metadata']['name'] for document in (told, told_8)}
     assert len(names) == 2
     assert all(LABEL.fullmatch(name) for name in names)
