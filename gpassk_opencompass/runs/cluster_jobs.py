@@ -25,6 +25,9 @@ ENDED = frozenset(
 PATIENCE = 30.0
 """Seconds that one of Slurm's commands may take."""
 
+MISSING = 127
+"""The exit code of a command that is not there."""
+
 _NUMBER = re.compile(r'\d+(_\d+)?')
 
 
@@ -58,11 +61,13 @@ def slurm_job(cluster: str, number: str, start: str) -> str:
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of Slurm; one that is missing, or takes too long, has a code that is not 0."""
+    """Run a command of Slurm; one that is not there has the code `MISSING`, one that takes too long 1."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(command, MISSING, '', f'{command[0]}: {error}')
     except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 127, '', f'{command[0]}: {error}')
+        return subprocess.CompletedProcess(command, 1, '', f'{command[0]}: {error}')
 
 
 def _is_over_in_slurm(cluster: str, number: str) -> bool:

@@ -1,4 +1,4 @@
-"""OpenCompass's runners for clusters in a template: checked against the installed ones, and passed through."""
+"""OpenCompass's runners for clusters in a template: compared with the installed ones, and passed on."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ TEMPLATE = """
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
 engine = 'huggingface'
 llm_infos = [dict(path=MODEL, name='one', tp=0), dict(path={other}, name='two', tp=0)]
-batch_size = 8
 model_kwargs = dict(torch_dtype='torch.float32', device_map='cpu')
 max_seq_len = 4096
 temperatures = [0.7, 1.0]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...errors import InputError
 from ...times import utc_folder
-from ..cluster_jobs import ENDED, ask
+from ..cluster_jobs import ENDED, MISSING, ask
 from .cluster import Phase, Seen
 from .work import TO_BE_CONTINUED, WORKS, Notes, Work, read_works, write_works
 
@@ -143,13 +143,17 @@ class Slurm:
 
     def look(self) -> Mapping[str, Seen]:
         """See `Cluster`; while squeue does not answer, nothing has changed."""
-        listed = _squeue(sorted({task.folder.name for task in self._tasks.values()}))
+        left = {task.folder.name for job, task in self._tasks.items() if not self._has_ended(job)}
+        listed = _squeue(sorted(left)) if left else {}
         self._note_silence(listed is None)
         if listed is not None:
             for job, task in self._tasks.items():
-                if self._last.get(job) is None or self._last[job].phase is not Phase.ENDED:
+                if not self._has_ended(job):
                     self._last[job] = self._seen(job, task, listed.get(task.folder.name, {}).get(job))
         return dict(self._last)
+
+    def _has_ended(self, job: str) -> bool:
+        return job in self._last and self._last[job].phase is Phase.ENDED
 
     def _note_silence(self, silent: bool) -> None:
         if not silent:
@@ -176,9 +180,7 @@ class Slurm:
 
     def cancel(self, hurry: bool) -> None:
         """See `Cluster`; jobs at work get a SIGTERM, in a hurry Slurm kills them after its KillWait."""
-        left = [
-            job for job in self._tasks if job not in self._last or self._last[job].phase is not Phase.ENDED
-        ]
+        left = [job for job in self._tasks if not self._has_ended(job)]
         if left and not hurry:
             ask('scancel', '--state=PENDING', *left)
             ask('scancel', '--signal=TERM', '--batch', *left)
@@ -232,6 +234,8 @@ def _sbatch(words: Sequence[str], name: str) -> str:
         asked = ask('sbatch', '--parsable', *words)
         if asked.returncode == 0:
             return asked.stdout.strip().splitlines()[-1].partition(';')[0]
+        if asked.returncode == MISSING:
+            raise InputError('there is no sbatch here: run this where Slurm is, such as on a login node')
         if not _PASSING.search(asked.stderr):
             break
     why = ' '.join(asked.stderr.split()) or f'code {asked.returncode}'
