@@ -297,8 +297,17 @@ def test_a_lock_of_another_machine_is_free_when_its_job_is_certainly_over(
         return cluster_jobs.subprocess.CompletedProcess(command, answer[0], *(answer[1], answer[1]))
 
     monkeypatch.setattr(cluster_jobs, 'ask', ask)
+    cluster_jobs._own_cluster.cache_clear()
     monkeypatch.setenv(cluster_jobs.JOB, own)
     foreign_lock(tmp_path, job)
+    try:
+        check_lock(tmp_path, own, free)
+    finally:
+        cluster_jobs._own_cluster.cache_clear()
+
+
+def check_lock(tmp_path: Path, own: str, free: bool) -> None:
+    """Whether it can be taken, and is said to be in use, as it should."""
     assert is_in_use(tmp_path) is not free
     if free:
         with WorkDirLock(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from functools import cache
 
 JOB = 'GPASSK_JOB'
 """The variable that names the job that a command works in: `<scheduler>:<cluster>:<number>#<start>`.
@@ -79,6 +80,7 @@ def _is_over_in_slurm(cluster: str, number: str) -> bool:
     return set(asked.stdout.split()) <= ENDED
 
 
+@cache
 def _own_cluster() -> str | None:
     """Return the name of the cluster that squeue asks here: numbers of jobs are of one cluster."""
     for line in ask('scontrol', 'show', 'config').stdout.splitlines():

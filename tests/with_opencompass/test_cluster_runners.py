@@ -73,7 +73,6 @@ def without(runner: dict[str, Any], *path: str) -> dict[str, Any]:
         (without(VOLC, 'queue_name'), 'has no queue_name'),
         (without(VOLC, 'volcano_cfg', 'volcano_config_path'), 'has no volcano_config_path'),
         (without(RJOB, 'rjob_cfg'), 'has no rjob_cfg'),
-        ({'type': 'opencompass.runners.LocalRunner', 'max_workers': 3}, 'unknown argument'),
     ],
 )
 def test_what_would_end_in_an_error_there_is_refused_here(runner: dict[str, Any], message: str) -> None:
