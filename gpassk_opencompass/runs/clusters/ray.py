@@ -132,7 +132,9 @@ class Ray:
             kind = type(error).__name__
             why = says or str(error).strip().partition('\n')[0]
             return Seen(Phase.ENDED, kind, notes.log, notes.node, None, why, kind in _BY_THE_CLUSTER)
-        return Seen(Phase.ENDED, f'code {code}', notes.log, notes.node, code if code >= 0 else None, says)
+        if code < 0:  # Ray kills the processes of a node that dies, before it notes the death itself
+            return Seen(Phase.ENDED, f'killed by signal {-code}', notes.log, notes.node, None, says, True)
+        return Seen(Phase.ENDED, f'code {code}', notes.log, notes.node, code, says)
 
     def cancel(self, hurry: bool) -> None:
         """See `Cluster`; a cancelled task has its session stop as by Ctrl-C, in a hurry it is killed."""
