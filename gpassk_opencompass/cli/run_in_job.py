@@ -14,13 +14,15 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
 from ..errors import GPassKError
 from ..judges.store import STORE_VARIABLE
-from ..runs.cluster_jobs import JOB, ask, slurm_job
+from ..runs.cluster_jobs import JOB, ask, is_earlier_start, slurm_job
 from ..runs.clusters.work import (
     TIED,
     TO_BE_CONTINUED,
@@ -31,8 +33,12 @@ from ..runs.clusters.work import (
     extent_of,
     read_works,
 )
+from ..runs.lock import holder_of, is_in_use
 from . import INTERRUPTED, REFUSED
 from . import main as gpassk
+
+ORPHANS = 10.0
+"""Seconds for a command that an earlier start has left to end."""
 
 
 class Notice:
@@ -86,6 +92,8 @@ def _session(work: Work, notes: Notes, notice: Notice) -> Ended:
         os.chdir(work.here)
     except OSError as error:
         return Ended(REFUSED, f'no {work.here} on this node, {error.strerror}: all nodes need the same disk')
+    for folder in work.work_dirs:
+        _end_orphan(Path(folder))
     before = extent_of(work.work_dirs, stores)
     try:
         code = gpassk(work.words)
@@ -100,6 +108,18 @@ def _session(work: Work, notes: Notes, notice: Notice) -> Ended:
             'choose a smaller batch_size',
         )
     return _continued()
+
+
+def _end_orphan(work_dir: Path) -> None:
+    """End the command that an earlier start of this job has left on this machine, killed itself."""
+    holder = holder_of(work_dir)
+    if holder is None or not holder.is_here or not holder.group or not is_earlier_start(holder.job):
+        return
+    deadline = time.monotonic() + ORPHANS
+    while is_in_use(work_dir) and time.monotonic() < deadline:  # the lock is held by a member of the group
+        with suppress(ProcessLookupError):
+            os.killpg(holder.group, signal.SIGKILL)
+        time.sleep(0.1)
 
 
 def _continued() -> Ended:

@@ -43,13 +43,20 @@ def is_over(job: str) -> bool:
     Args:
         job: as `JOB` has it, of another machine.
     """
-    name, _, start = job.rpartition('#')
-    own, _, own_start = (this_job() or '').rpartition('#')
+    name = job.rpartition('#')[0]
+    own = (this_job() or '').rpartition('#')[0]
     if own and name == own:
-        return start != own_start
+        return is_earlier_start(job)
     scheduler, _, rest = name.partition(':')
     cluster, _, number = rest.rpartition(':')
     return scheduler == SLURM and _is_over_in_slurm(cluster, number)
+
+
+def is_earlier_start(job: str | None) -> bool:
+    """Return whether a job is that of this process, in another start than this one."""
+    name, _, start = (job or '').rpartition('#')
+    own, _, own_start = (this_job() or '').rpartition('#')
+    return bool(own) and name == own and start != own_start
 
 
 def slurm_job(cluster: str, number: str, start: str) -> str:
