@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -34,7 +35,7 @@ SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=15
 CredType=cred/munge
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation={folder}/state
@@ -86,10 +87,11 @@ class SlurmCluster:
 
     Args:
         folder: empty; keeps configuration, state and logs.
+        hosts: each node is a machine of its own name, for who asks the system for it.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, hosts: bool = False) -> None:
+        self._folder, self._hosts = folder, hosts
         self._daemons: list[subprocess.Popen[bytes]] = []
         self.environment = {'SLURM_CONF': str(folder / 'slurm.conf'), 'PATH': PATH}
 
@@ -147,8 +149,17 @@ class SlurmCluster:
         self._daemon('slurmctld', '-D', '-i')
         for name in NODES:
             # The tasks get this variable from Slurm, the daemon from here: it tells whose a process is.
-            self._daemon('slurmd', '-D', '-N', name, SLURMD_NODENAME=name)
+            self._daemon(*self._named(name), 'slurmd', '-D', '-N', name, SLURMD_NODENAME=name)
         self._wait_for(self._all_idle, 'the nodes')
+
+    def _named(self, host: str) -> list[str]:
+        """What starts a daemon as on a machine of this name, which it can resolve; nobody else sees it."""
+        if not self._hosts:
+            return []
+        names = self._folder / f'hosts-{host}'
+        names.write_text(f'127.0.0.1 localhost {host}\n')
+        become = f'mount --bind {shlex.quote(str(names))} /etc/hosts && hostname {host} && exec "$0" "$@"'
+        return ['unshare', '--uts', '--mount', 'sh', '-c', become]
 
     def _daemon(self, *command: str, **environment: str) -> None:
         with (self._folder / f'{command[0]}.out').open('ab') as out:

@@ -14,7 +14,17 @@ from hosts import import_plugin
 import gpassk_opencompass
 
 ROOT = Path(gpassk_opencompass.__file__).parent
-HEAVY = ('opencompass', 'torch', 'transformers', 'datasets', 'mmengine', 'lighteval', 'matplotlib', 'scipy')
+HEAVY = (
+    'opencompass',
+    'torch',
+    'transformers',
+    'datasets',
+    'mmengine',
+    'lighteval',
+    'matplotlib',
+    'scipy',
+    'ray',
+)
 
 
 def run_python(code: str, *options: str) -> str:
@@ -367,6 +377,7 @@ PACKAGES = {
     'pyarrow': {'exports', 'results', 'sources'},
     'pydantic': {'results', 'sources'},
     'rich': {'cli'},
+    'ray': {'runs'},
     'sympy': {'judges'},
     'tokenizers': {'demo'},
     'torch': {'demo', 'plugin', 'studies'},

@@ -92,11 +92,11 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     assert f'goes on in {time_dir.name}, with --max-num-workers 3 as it was begun' in capsys.readouterr().out
 
 
-def test_slurm_is_short_for_two_options(sweep: Path) -> None:
+def test_opencompass_itself_can_go_to_slurm(sweep: Path) -> None:
     """Everything behind -- goes to every command."""
     write_configs(sweep, 'ok')
-    assert run('--slurm', 'debug', '--', '--qos', 'high') == 0
-    assert calls(sweep)[0]['arguments'][3:] == ['--qos', 'high', '--slurm', '-p', 'debug']
+    assert run('--', '--slurm', '-p', 'debug', '--qos', 'high') == 0
+    assert calls(sweep)[0]['arguments'][3:] == ['--slurm', '-p', 'debug', '--qos', 'high']
 
 
 @pytest.mark.parametrize(
@@ -429,6 +429,6 @@ def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
     own, _, rest = line.partition(' -- ')
     name, *arguments = shlex.split(own, comments=True)
-    parsed = parser_for(name).parse_args([name, *arguments])
+    parser_for(name).parse_args([name, *arguments])
     if name == 'run':
-        read_options(shlex.split(rest, comments=True), parsed.slurm)
+        read_options(shlex.split(rest, comments=True))

@@ -7,16 +7,17 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..prefork import Pool
-from ..runs.command import environment, read_options
+from ..runs.command import Options, environment, read_options
 from ..runs.driver import Driver
 from ..runs.gpus import gpus_for
 from ..runs.limited import limited_plan
 from ..runs.plan import Plan
 from ..runs.processes import Stop
+from ..runs.state import Finding
 from ..runs.work_dir import NOTES
 from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
 from ..serving import SERVERS, run_in_progress
@@ -26,6 +27,14 @@ from . import INTERRUPTED
 from .limits import add_limits, limits_of
 from .live import Screen
 from .options import path, positive
+from .run_clusters import (
+    add_cluster_arguments,
+    check_cluster_arguments,
+    cluster_driver,
+    cluster_words,
+    detached,
+    emit,
+)
 
 
 @dataclass(frozen=True)
@@ -36,21 +45,31 @@ class RunRequest:
     outputs: Path
     jobs: int | None
     gpus: str | None
-    slurm: str | None
+    cluster: Sequence[str]
+    """The options that say which cluster does it; none: this machine."""
     passed_on: Sequence[str]
     reuse: str | None = None
     limits: Limits = NO_LIMITS
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
-        words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
+        return shlex.join(['gpassk', *self.words()])
+
+    def words(self) -> list[str]:
+        """Return what follows `gpassk` to ask for this again."""
+        words = ['run', *map(str, self.configs), '-w', str(self.outputs)]
         words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
-        words += ['--slurm', self.slurm] if self.slurm else []
         words += ['--reuse', self.reuse] if self.reuse else []
+        words += self.cluster
         words += ['--', *self.passed_on] if self.passed_on else []
-        return shlex.join(words)
+        return words
+
+    def here(self, configs: Sequence[Path]) -> RunRequest:
+        """Return the same for some of the planned configs, on the machine where it is asked for."""
+        outputs = self.outputs.resolve()
+        return replace(self, configs=configs, outputs=outputs, jobs=None, cluster=(), limits=NO_LIMITS)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -91,10 +110,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
     )
     add_limits(parser)
-    parser.add_argument('--slurm', metavar='PARTITION', help='short for -- --slurm -p PARTITION')
     parser.add_argument(
         '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
     )
+    add_cluster_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -104,32 +123,46 @@ def run(arguments: Namespace) -> int:
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
         gpus=arguments.gpus,
-        slurm=arguments.slurm,
+        cluster=cluster_words(arguments),
         passed_on=arguments.rest,
         reuse=arguments.reuse,
         limits=limits_of(arguments),
     )
+    check_cluster_arguments(arguments)
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
-    options = read_options(request.passed_on, request.slurm)
-    gpus = gpus_for(options, request.gpus, os.environ)
+    options = read_options(request.passed_on)
     plan, notes = limited_plan(request.configs, request.limits, request.outputs)
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
-    with (
-        run_in_progress(request.outputs / NOTES / SERVERS),
-        Stop() as stop,
-        Screen(plan.runs, as_json=arguments.json) as screen,
-        Pool(environment(Path.cwd(), os.environ)) as pool,
-    ):
-        driver = Driver(request.outputs, options, screen, stop, gpus, pool)
-        findings = driver.drive(plan.runs, request.jobs)
+    if arguments.emit:
+        return emit(arguments, request, plan.runs, options.is_done)
+    with Stop() as stop, Screen(plan.runs, as_json=arguments.json) as screen:
+        cluster = cluster_driver(arguments, request, screen, stop, options.is_done)
+        if cluster is None:
+            findings = _driven_here(request, options, plan, screen, stop)
+        elif arguments.detach:
+            return detached(cluster, plan.runs)
+        else:
+            findings = cluster.drive(plan.runs)
     screen.sum_up(findings, stopped=bool(stop))
     if stop:
         _print_stopped(request, len(plan.runs) - len(findings))
         return INTERRUPTED
-    return 0 if all(map(driver.is_done, findings)) else 1
+    return 0 if all(map(options.is_done, findings)) else 1
+
+
+def _driven_here(
+    request: RunRequest, options: Options, plan: Plan, screen: Screen, stop: Stop
+) -> list[Finding]:
+    """Run what is not complete on this machine; return the state of each run that it came to."""
+    gpus = gpus_for(options, request.gpus, os.environ)
+    with (
+        run_in_progress(request.outputs / NOTES / SERVERS),
+        Pool(environment(Path.cwd(), os.environ)) as pool,
+    ):
+        return Driver(request.outputs, options, screen, stop, gpus, pool).drive(plan.runs, request.jobs)
 
 
 def _print_left_out(plan: Plan) -> None:

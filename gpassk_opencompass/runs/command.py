@@ -15,6 +15,7 @@ from ..errors import InputError, MissingExtraError
 from ..judges.store import STORE_VARIABLE
 from ..sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from .config_file import stores_in, texts_in
+from .state import Finding, State
 from .work_dir import DIRECTORY, SIZES
 
 MODES = ('all', 'infer', 'eval')
@@ -52,16 +53,20 @@ class Options(NamedTuple):
     """--max-num-workers; None: OpenCompass's default."""
     mode: str = 'all'
 
+    def is_done(self, finding: Finding) -> bool:
+        """Whether nothing is left to do in this mode."""
+        return finding.state is State.COMPLETE or (self.mode == 'infer' and finding.sampled)
+
 
 class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(f'options for opencompass: {message}')
 
 
-def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
+def read_options(options: Sequence[str]) -> Options:
     """Read options for OpenCompass, and check those that matter here.
 
-    >>> read_options(['--max-num-workers', '8', '--retry', '0'], slurm='debug')
+    >>> read_options(['--max-num-workers', '8', '--retry', '0', '--slurm', '-p', 'debug'])
     Options(passed=('--retry', '0', '--slurm', '-p', 'debug'), workers=8, mode='all')
 
     Raises:
@@ -83,8 +88,7 @@ def read_options(options: Sequence[str], slurm: str | None = None) -> Options:
     workers = found.get('max_num_workers')
     if workers is not None and workers < 1:
         raise InputError(f'--max-num-workers {workers}: expected at least 1')
-    cluster = [] if slurm is None else ['--slurm', '-p', slurm]
-    return Options((*passed, *(['-m', mode] if mode != 'all' else []), *cluster), workers, mode)
+    return Options((*passed, *(['-m', mode] if mode != 'all' else [])), workers, mode)
 
 
 def program() -> str:

@@ -162,10 +162,6 @@ class Driver:
         self._looked = time.monotonic()
         return [job for job in working if job.turn.slots and is_judging(job.work_dir, job.started)]
 
-    def is_done(self, finding: Finding) -> bool:
-        """Whether nothing is left to do in the mode that was asked for."""
-        return finding.state is State.COMPLETE or (self._options.mode == 'infer' and finding.sampled)
-
     def _tasks(self, runs: Sequence[Planned], found: dict[str, Finding]) -> list[Task]:
         """Return what has to be done; the others are told of at once."""
         tasks = []
@@ -174,7 +170,7 @@ class Driver:
                 break
             work_dir = self._outputs / run.name
             finding = examine(run, work_dir)
-            if self.is_done(finding):
+            if self._options.is_done(finding):
                 with suppress(OSError):  # somebody else's results, that may only be read
                     _keep_entry(run, work_dir)
                 self._tell(found, finding)
@@ -214,7 +210,7 @@ class Driver:
         run = turn.run
         work_dir = self._outputs / run.name
         finding = examine(run, work_dir)
-        if not self.is_done(finding):
+        if not self._options.is_done(finding):
             with ExitStack() as held:
                 try:
                     lock = held.enter_context(WorkDirLock(work_dir))
@@ -231,7 +227,7 @@ class Driver:
 
     def _is_wanted(self, finding: Finding) -> bool:
         nothing_to_judge = self._options.mode == 'eval' and not (finding.resumable and finding.sampled)
-        return not self.is_done(finding) and not nothing_to_judge
+        return not self._options.is_done(finding) and not nothing_to_judge
 
     def _start(self, turn: Turn, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
         run = turn.run

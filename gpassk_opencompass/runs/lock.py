@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..errors import IncompleteError
 from ..files import read_json
 from ..times import utc_now
+from .cluster_jobs import is_over, this_job
 from .work_dir import NOTES
 
 LOCK = 'lock'
@@ -28,6 +29,8 @@ class Holder(NamedTuple):
     since: str
     group: int | None = None
     """The process group of the command that it has started."""
+    job: str | None = None
+    """The job of a cluster that it belongs to, see `cluster_jobs.JOB`."""
 
     @property
     def is_here(self) -> bool:
@@ -37,9 +40,10 @@ class Holder(NamedTuple):
     def in_use(self) -> str:
         """Return who holds the lock, and what to do, for a message."""
         if not self.is_here:
+            job = f' of the job {self.job.partition("#")[0]}' if self.job else ''
             return (
-                f'in use by process {self.pid} on {self.host} since {self.since}: wait for it, or remove '
-                f'its {NOTES}/{LOCK} if it has ended'
+                f'in use by process {self.pid} on {self.host}{job} since {self.since}: wait for it, or '
+                f'remove its {NOTES}/{LOCK} if it has ended'
             )
         if _exists(self.pid):
             return f'in use by process {self.pid} on {self.host} since {self.since}: wait for it'
@@ -52,7 +56,8 @@ class WorkDirLock:
 
     The file is locked for this machine, where the system frees it with its last holder, and names its holder
     for other machines: a network disk need not know such locks. So what a dead process of this machine left
-    is taken over, what one of another machine left has to be removed by hand.
+    is taken over; so is what a job of a cluster left that is over, or was started anew elsewhere, see
+    `cluster_jobs.is_over`. What any other process of another machine left has to be removed by hand.
 
     Raises:
         IncompleteError: on entry, if somebody else holds it.
@@ -81,7 +86,7 @@ class WorkDirLock:
         holder = holder_of(self._path.parent.parent)
         if not self._is_free(holder):
             raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
-        self._holder = Holder(os.getpid(), socket.gethostname(), utc_now())
+        self._holder = Holder(os.getpid(), socket.gethostname(), utc_now(), job=this_job())
         os.ftruncate(self.fileno, 0)
         self._write()
 
@@ -99,14 +104,15 @@ class WorkDirLock:
             locked = _lock(self.fileno, fcntl.LOCK_EX, attempts=5)
         except OSError:  # no locks on this disk: the named process tells
             return holder is None or not _is_alive(holder)
-        return locked and (holder is None or holder.is_here)
+        return locked and (holder is None or holder.is_here or _has_left(holder))
 
 
 def holder_of(work_dir: Path) -> Holder | None:
     """Return whom the lock of a work directory names, alive or not."""
     try:
         pid, host, since, *more = read_json(work_dir / NOTES / LOCK)
-        return Holder(int(pid), str(host), str(since), int(more[0]) if more and more[0] else None)
+        group, job = (*more, None, None)[:2]
+        return Holder(int(pid), str(host), str(since), int(group) if group else None, job and str(job))
     except (OSError, ValueError, TypeError, OverflowError):
         return None
 
@@ -114,8 +120,10 @@ def holder_of(work_dir: Path) -> Holder | None:
 def is_in_use(work_dir: Path) -> bool:
     """Whether somebody works in a work directory now, as far as can be told from this machine."""
     holder = holder_of(work_dir)
-    if holder is None or not holder.is_here:
-        return holder is not None
+    if holder is None:
+        return False
+    if not holder.is_here:
+        return not _has_left(holder)
     try:
         with (work_dir / NOTES / LOCK).open('rb') as file:
             return not _lock(file.fileno(), fcntl.LOCK_SH)
@@ -138,9 +146,16 @@ def _lock(fileno: int, kind: int, attempts: int = 1) -> bool:
 
 def _is_alive(holder: Holder) -> bool:
     """Return whether a holder is alive; one of another machine counts as alive."""
-    if not holder.is_here or _exists(holder.pid):
+    if not holder.is_here:
+        return not _has_left(holder)
+    if _exists(holder.pid):
         return True
     return holder.group is not None and _exists(-holder.group)
+
+
+def _has_left(holder: Holder) -> bool:
+    """Return whether a holder of another machine is known to have ended, with its job."""
+    return holder.job is not None and is_over(holder.job)
 
 
 def _exists(process: int) -> bool:

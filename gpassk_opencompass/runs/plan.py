@@ -15,8 +15,7 @@ from ..naming.manifest import MANIFEST, Entry, read_manifest
 from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
-from .lock import LOCK
-from .work_dir import NOTES, STARTS, Starts, Wanted, time_dirs, wanted_by
+from .work_dir import NOTES, OWN_NOTES, Starts, Wanted, time_dirs, wanted_by
 
 
 @dataclass(frozen=True)
@@ -191,9 +190,9 @@ def further_runs(outputs: Path, known: Collection[Path]) -> list[tuple[Planned, 
 
 
 def _is_work_dir(path: Path) -> bool:
-    """Whether OpenCompass or `gpassk run` worked here; beside work directories there is a `NOTES`, too."""
-    notes = path / NOTES
-    return bool(time_dirs(path)) or any(os.path.exists(notes / name) for name in (STARTS, LOCK))
+    """Whether runs were begun in a folder; notes of another kind are kept beside work directories, too."""
+    own = (path / NOTES / name for name in OWN_NOTES)
+    return bool(time_dirs(path)) or any(map(os.path.exists, own))  # Path.exists raises where one may not look
 
 
 def _runs_of(work_dir: Path) -> Iterator[tuple[Planned, Path]]:

@@ -40,7 +40,10 @@ SIZES = '.cache/dataset_size.json'
 
 LOG_BYTES = 64 * 1024
 
-STARTS = 'starts.jsonl'
+_STARTS = 'starts.jsonl'
+
+OWN_NOTES = ('lock', _STARTS, 'opencompass.log', 'cwd', MANIFEST)
+"""What tells the notes of a work directory from those beside work directories, which are of many runs."""
 _TIME_NAME = re.compile(r'\d{8}_\d{6}')
 
 
@@ -107,7 +110,7 @@ class Starts:
 
     def __init__(self, work_dir: Path) -> None:
         self._work_dir = work_dir
-        self._path = work_dir / NOTES / STARTS
+        self._path = work_dir / NOTES / _STARTS
         self._starts = _read_starts(self._path)
 
     @property

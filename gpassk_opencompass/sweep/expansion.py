@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import digest, replace_file
@@ -15,6 +15,7 @@ from .computed import check_overrides, computed_runs, is_computed
 from .configs import canonical_parts, config_source, part_sources, signature
 from .grid import Run, runs
 from .limits import NO_LIMITS, Limits, limited_runs
+from .runners import check_runner
 from .template import read_overrides, read_template
 from .translation import translated_runs
 
@@ -59,9 +60,23 @@ def expand_template(
         check_overrides(lines)
         found, notes = (computed_runs(variables), ()) if keep_built_in else translated_runs(variables)
     found, smaller = limited_runs(found, limits)
+    _check_runners(variables)
     texts = part_sources()
     sources = {run.file: config_source(run.config, template.name, texts) for run in found}
     return Expansion(found, sources, [*notes, *smaller], bool(limits))
+
+
+def _check_runners(variables: Mapping[str, Any]) -> None:
+    """Check the runners of clusters; they stand in every config as they are."""
+    parts = {stage: variables[stage] for stage in ('infer', 'eval') if isinstance(variables.get(stage), dict)}
+    untested = [stage for stage, part in parts.items() if check_runner(stage, part)]
+    if untested:
+        from loguru import logger  # slow to import
+
+        logger.warning(
+            f'the runner of {" and ".join(untested)} is passed on to OpenCompass as it is: its arguments '
+            'are those that the installed version takes, but it was never tried with this package'
+        )
 
 
 def entries(expansion: Expansion, template: str) -> list[Entry]:
