@@ -77,7 +77,8 @@ def check_cluster_arguments(arguments: Namespace) -> None:
     """
     if arguments.gpus is not None and (arguments.slurm or arguments.ray or arguments.emit):
         raise InputError(
-            f'--gpus {arguments.gpus}: it names GPUs of this machine; a job on a cluster gets as many as its model needs'
+            f'--gpus {arguments.gpus}: it names GPUs of this machine; a job on a cluster gets as many as its '
+            'model needs'
         )
     if arguments.sbatch and not arguments.slurm:
         raise InputError('--sbatch is for --slurm PARTITION')

@@ -22,7 +22,7 @@ from .gpus import VISIBLE, Gpu
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .state import Finding, State
+from .state import Finding
 from .turns import Task, Turn, Turns
 from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
 
