@@ -18,29 +18,18 @@ from ..times import utc_folder
 from .command import Options, command, environment, prepare_directory
 from .config_file import with_earlier_names
 from .examine import examine
-from .gpus import VISIBLE, Gpu
+from .gpus import VISIBLE, Gpu, numbers_of
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
 from .state import Finding
-from .turns import Task, Turn, Turns
+from .turns import GPUS, PART, SESSION, Task, Turn, Turns
 from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
 
 POLL = 0.2
 
 LOOK = 1.0
 """Seconds between two looks at what commands are doing."""
-
-SESSION = 'GPASSK_SESSION'
-"""Environment variable of a command: the runs with which it shares a loaded model."""
-
-GPUS = 'GPASSK_GPUS'
-"""Environment variable of a command: the ids of its GPUs; CUDA_VISIBLE_DEVICES has 0, 1, … for them."""
-
-PART = 'GPASSK_GPU_MEMORY'
-"""Environment variable of a command: GiB that its model takes of its GPU, which it shares with others."""
-
-ORDER = 'CUDA_DEVICE_ORDER'
 
 
 @dataclass(frozen=True)
@@ -258,7 +247,7 @@ class Driver:
                 utc=True,
             )
         )
-        process = self._spawn(line, directory, log, lock, self._variables(turn))
+        process = self._spawn(line, directory, log, lock, turn.variables(self._environment))
         lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time(), turn)
         how = _how(resumed, workers, self._options.workers) + _where(turn)
@@ -277,7 +266,7 @@ class Driver:
         words = self._commands.command(line)
         own = dict(variables)
         if words == list(line) and GPUS in own:  # nobody translates virtual numbers
-            own[VISIBLE] = self._numbers_of(own[GPUS].split(','))
+            own[VISIBLE] = numbers_of(own[GPUS].split(','), self._gpus)
         return subprocess.Popen(
             words,
             cwd=directory,
@@ -288,27 +277,6 @@ class Driver:
             start_new_session=True,
             pass_fds=(lock.fileno,),
         )
-
-    def _variables(self, turn: Turn) -> dict[str, str]:
-        """Return what a command is told of its session and of its GPUs."""
-        told = {SESSION: turn.session}
-        if turn.gpus:
-            told |= {GPUS: ','.join(turn.gpus), VISIBLE: ','.join(map(str, range(len(turn.gpus))))}
-            if turn.memory is not None:
-                told |= {PART: f'{turn.memory:g}'}
-            if VISIBLE not in self._environment:  # then numbers are those of nvidia-smi
-                told |= {ORDER: self._environment.get(ORDER, 'PCI_BUS_ID')}
-        return told
-
-    def _numbers_of(self, gpus: Collection[str]) -> str:
-        """Return the numbers of GPUs; OpenCompass itself reads nothing else in CUDA_VISIBLE_DEVICES."""
-        numbers = {gpu.id: gpu.number for gpu in self._gpus}
-        if nameless := [name for name in gpus if numbers[name] is None]:
-            raise InputError(
-                f'{nameless[0]} has no number, and this opencompass understands no other names of GPUs: '
-                f"use the one of gpassk's own environment, and no --debug"
-            )
-        return ','.join(str(numbers[name]) for name in gpus)
 
     def _end(self, job: Job) -> Finding:
         end_groups([job.process], lambda: self._stop.count > 1)  # tasks that outlived their command

@@ -92,6 +92,21 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu,
     return tuple(whole)
 
 
+def numbers_of(names: Sequence[str], gpus: Sequence[Gpu]) -> str:
+    """Return CUDA_VISIBLE_DEVICES for an OpenCompass of which nothing is known: it reads numbers alone.
+
+    Raises:
+        InputError: one has none.
+    """
+    numbers = {gpu.id: gpu.number for gpu in gpus}
+    if nameless := [name for name in names if numbers[name] is None]:
+        raise InputError(
+            f'{nameless[0]} has no number, and this opencompass understands no other names of GPUs: '
+            "use the one of gpassk's own environment, and no --debug"
+        )
+    return ','.join(str(numbers[name]) for name in names)
+
+
 def _listed() -> tuple[tuple[Gpu, ...], str]:
     """Return all GPUs, and those with MIG devices in front of these; or none, and why."""
     if shutil.which('nvidia-smi') is None:

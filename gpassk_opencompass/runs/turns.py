@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .config_file import dicts_of
-from .gpus import Gpu
+from .gpus import VISIBLE, Gpu
 from .plan import Planned
 from .schedule import Demand, Slot, Waiting, is_share, next_step, shards_of, why_never
 from .sessions import Need, Session, need_of, sessions_of
@@ -22,6 +22,17 @@ LONGEST = 4096
 
 COMMANDS = 2
 """At a time on a slot: one samples, while the answers of the one before are judged."""
+
+SESSION = 'GPASSK_SESSION'
+"""Environment variable of a command: the runs with which it shares a loaded model."""
+
+GPUS = 'GPASSK_GPUS'
+"""Environment variable of a command: the ids of its GPUs; CUDA_VISIBLE_DEVICES has 0, 1, … for them."""
+
+PART = 'GPASSK_GPU_MEMORY'
+"""Environment variable of a command: GiB that its model takes of its GPU, which it shares with others."""
+
+ORDER = 'CUDA_DEVICE_ORDER'
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +50,17 @@ class Turn:
     def gpus(self) -> tuple[str, ...]:
         """Return all its GPUs, those of a slot one after the other."""
         return tuple(gpu for slot in self.slots for gpu in slot)
+
+    def variables(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return what a command is told of its session and of its GPUs, beside its environment."""
+        told = {SESSION: self.session}
+        if self.gpus:
+            told |= {GPUS: ','.join(self.gpus), VISIBLE: ','.join(map(str, range(len(self.gpus))))}
+            if self.memory is not None:
+                told |= {PART: f'{self.memory:g}'}
+            if VISIBLE not in environment:  # then numbers are those of nvidia-smi
+                told |= {ORDER: environment.get(ORDER, 'PCI_BUS_ID')}
+        return told
 
 
 class Unneeded(NamedTuple):
