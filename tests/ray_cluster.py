@@ -75,6 +75,8 @@ class RayCluster:
         except subprocess.TimeoutExpired:
             os.killpg(self._keeper.pid, signal.SIGKILL)
         end(self._keeper)
+        assert self._keeper.stdout
+        self._keeper.stdout.close()
 
     def lose(self, node: str) -> None:
         """End a node and all its workers, as if the machine burnt down."""
