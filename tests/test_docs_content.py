@@ -190,7 +190,8 @@ def test_the_dry_run_prints_what_the_page_shows(capsys: pytest.CaptureFixture[st
 
 def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
     """Another engine, other temperatures, another n, in a folder of their own."""
-    [[_, *arguments]] = SWEEPS.blocks('sh')[1].commands
+    [block] = [block for block in SWEEPS.blocks('sh') if 'pilot' in block.text]
+    [[_, *arguments]] = block.commands
     assert main(arguments) == 0
     names = [path.name for path in (in_folder / 'pilot').glob('*_t0-7_*')]
     assert names
