@@ -75,6 +75,9 @@ def check_cluster_arguments(arguments: Namespace) -> None:
     Raises:
         InputError: which ones.
     """
+    empty = [name for name in ('slurm', 'ray', 'image', 'claim', 'mount') if getattr(arguments, name) == '']
+    if empty:
+        raise InputError(f"--{empty[0]} '': expected a name; is a variable empty?")
     if arguments.sbatch and not arguments.slurm:
         raise InputError('--sbatch is for --slurm PARTITION')
     if arguments.detach and not arguments.slurm:
