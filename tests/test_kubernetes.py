@@ -88,6 +88,8 @@ def test_what_is_complete_is_left_out(sweep: Path, capsys: pytest.CaptureFixture
         ([*EMIT, '--mount', '/elsewhere'], 'is not below /elsewhere'),
         (['--image', 'x'], '--image is for --emit kubernetes'),
         (['--slurm', 'p', '--claim', 'x'], '--claim is for --emit kubernetes'),
+        (['--slurm', ''], 'is a variable empty?'),
+        (['--ray', ''], 'is a variable empty?'),
         (['--detach'], '--detach is for --slurm'),
         (['--sbatch', 'time=1'], '--sbatch is for --slurm'),
         (['--slurm', 'p', '--sbatch', 'array=1-2'], 'array, name and output'),

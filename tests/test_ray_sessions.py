@@ -74,6 +74,7 @@ def test_a_session_is_continued_when_its_node_dies(cluster: RayCluster, sweep: C
 
 def test_an_address_where_nobody_is_is_one_message(sweep: ClusterSweep) -> None:
     """At once, and nothing was begun."""
+    sweep.configs('ok')
     address = f'127.0.0.1:{free_port()}'
     code, said = sweep.run('--ray', address)
     assert code == 2

@@ -80,6 +80,9 @@ def check_cluster_arguments(arguments: Namespace) -> None:
             f'--gpus {arguments.gpus}: it names GPUs of this machine; a job on a cluster gets as many as its '
             'model needs'
         )
+    empty = [name for name in ('slurm', 'ray', 'image', 'claim', 'mount') if getattr(arguments, name) == '']
+    if empty:
+        raise InputError(f"--{empty[0]} '': expected a name; is a variable empty?")
     if arguments.sbatch and not arguments.slurm:
         raise InputError('--sbatch is for --slurm PARTITION')
     if arguments.detach and not arguments.slurm:

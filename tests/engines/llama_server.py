@@ -62,7 +62,9 @@ class LlamaServer:
             wait_until_healthy(self._process, self.address, self._log, time.monotonic() + _COMES_UP)
         except AssertionError:
             if self._process.poll() == -signal.SIGILL:
-                pytest.skip("this build of llama.cpp has instructions (AMX) that this machine's processor lacks")
+                pytest.skip(
+                    "this build of llama.cpp has instructions (AMX) that this machine's processor lacks"
+                )
             raise
 
     def kill(self) -> None:
