@@ -136,6 +136,17 @@ def test_a_session_is_one_job(runs: Sequence[Planned]) -> None:
     assert said == ['submitted to Played: 3 runs in 2 jobs, j0, j1']
 
 
+def test_a_job_gets_the_gpus_of_the_largest_model(runs: Sequence[Planned]) -> None:
+    """A config may have several models; of one that computes them nobody knows, and that is said."""
+    both = "models = [{'abbr': 'x', 'run_cfg': {'num_gpus': 2}}, {'abbr': 'y', 'run_cfg': {'num_gpus': 4}}]\n"
+    Path('configs', 'a.py').write_text(both + "datasets = [{'abbr': 'd'}]\n")
+    Path('configs', 'b.py').write_text('import math\nmodels = [math.pi]\ndatasets = [1]\n')
+    cluster = Played([lambda work: Seen(Phase.ENDED, 'COMPLETED', Path('log'), code=1)] * 3)
+    _, said = drives(cluster, planned_runs([Path('configs')]).runs)
+    assert {work.runs: work.gpus for work in cluster.submitted} == {('a',): 4, ('b',): 0, ('c',): 0}
+    assert [text for text in said if 'no GPU is asked for' in text and ': b; ' in text]
+
+
 def test_what_is_complete_is_not_submitted(runs: Sequence[Planned]) -> None:
     """A second command submits nothing, and with one run left, that one."""
     drives(Played([finished, finished]), runs)

@@ -168,7 +168,7 @@ def emit(
     if not left:
         say('all is complete')
         return 0
-    works = works_of(left, outputs, lambda session: session_words(request, session))
+    works = works_of(left, outputs, lambda session: session_words(request, session), say)
     mount = Path(arguments.mount or '.').resolve()
     print(manifest(works, outputs, Volume(arguments.image, arguments.claim, mount), arguments.jobs), end='')
     say(f'{len(left)} runs in {len(works)} sessions; apply with: kubectl apply -f FILE')

@@ -114,7 +114,8 @@ class ClusterDriver:
             self._say(f'at work already in {self._cluster.name}: {_some(adopted)}')
         self._jobs.update({name: _Placed(work, _extent(work)) for name, work in adopted.items()})
         theirs = {name for work in adopted.values() for name in work.runs}
-        self._submit(works_of([run for run in left if run.name not in theirs], self._outputs, self._words))
+        new = [run for run in left if run.name not in theirs]
+        self._submit(works_of(new, self._outputs, self._words, self._say))
         return list(self._jobs)
 
     def _unfinished(self, runs: Sequence[Planned]) -> list[Planned]:
@@ -270,14 +271,25 @@ class ClusterDriver:
                 )  # the event of the stop is set, it would not wait
 
 
-def works_of(runs: Sequence[Planned], outputs: Path, words: Callable[[Session], Sequence[str]]) -> list[Work]:
+def works_of(
+    runs: Sequence[Planned],
+    outputs: Path,
+    words: Callable[[Session], Sequence[str]],
+    say: Callable[[str], None],
+) -> list[Work]:
     """Return the jobs of runs: a session each, in the order of their first runs.
 
     Args:
         outputs: the folder of the work directories, absolute.
         words: what follows `gpassk` for a session.
+        say: is told of sessions that get no GPU because nothing is known of their models.
     """
-    here = str(Path.cwd())
+    here, sessions = str(Path.cwd()), sessions_of(runs)
+    if unknown := [session.name for session in sessions if not session.is_known]:
+        say(
+            f'no GPU is asked for where the config computes its models: {_some(unknown)}; if they need GPUs, '
+            'write models = [dict(…)] with run_cfg = dict(num_gpus=…) into the config'
+        )
     return [
         Work(
             session=session.name,
@@ -287,7 +299,7 @@ def works_of(runs: Sequence[Planned], outputs: Path, words: Callable[[Session], 
             here=here,
             gpus=session.need.gpus,
         )
-        for session in sessions_of(runs)
+        for session in sessions
     ]
 
 
