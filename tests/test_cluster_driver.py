@@ -268,6 +268,16 @@ def test_an_extent_changes_with_samples_and_verdicts_alone(tmp_path: Path) -> No
         assert (seen[-1] != seen[-2]) is new, path
 
 
+def test_an_extent_has_the_verdicts_of_a_store_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As GPASSK_VERDICTS may name it."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    before = extent_of([], ['~/verdicts'])
+    write(tmp_path / 'verdicts' / 'v.jsonl', 'x')
+    assert extent_of([], ['~/verdicts']) != before
+
+
 def foreign_lock(work_dir: Path, job: str | None) -> None:
     """A lock of a process of another machine."""
     write(work_dir / '.gpassk' / 'lock', [4711, 'elsewhere', '2026-01-01T00:00:00Z', 99, job])

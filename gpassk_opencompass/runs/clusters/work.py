@@ -144,7 +144,7 @@ def extent_of(work_dirs: Iterable[str | Path], stores: Iterable[str] = ()) -> st
         stores: folders of verdicts that are elsewhere.
     """
     places = [(Path(folder), pattern) for folder in work_dirs for pattern in _GROWING]
-    places += [(Path(store), '*.jsonl') for store in stores]
+    places += [(Path(store).expanduser(), '*.jsonl') for store in stores]
     sizes: list[str] = []
     for folder, pattern in places:
         with suppress(OSError):
