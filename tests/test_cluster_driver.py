@@ -14,7 +14,7 @@ from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.runs import cluster_jobs, lock
 from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work
 from gpassk_opencompass.runs.clusters.cluster import Phase
-from gpassk_opencompass.runs.clusters.work import Ended, Notes, extent_of, read_works, write_works
+from gpassk_opencompass.runs.clusters.work import FRUITLESS, Ended, Notes, extent_of, read_works, write_works
 from gpassk_opencompass.runs.lock import WorkDirLock, is_in_use
 from gpassk_opencompass.runs.plan import Planned, discovered_runs, planned_runs
 from gpassk_opencompass.runs.processes import Stop
@@ -169,6 +169,30 @@ def test_a_job_that_the_cluster_ends_goes_on_while_there_is_progress(runs: Seque
     assert sum('is continued' in line for line in said) == 4
 
 
+@pytest.mark.parametrize('named', ['by the config', 'by the variable'])
+def test_verdicts_in_a_store_elsewhere_are_progress(
+    runs: Sequence[Planned], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A slow judge may take several allocations after the last sample."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    if named == 'by the variable':
+        monkeypatch.setenv('GPASSK_VERDICTS', '~/kept')
+    else:
+        text = config_text('b') + "judge = {'type': 'Judge', 'store': 'kept'}\n"
+        Path('configs', 'b.py').write_text(text)
+
+    def judging(number: int) -> Event:
+        def event(work: Work) -> Seen:
+            write(tmp_path / 'kept' / f'{number}.jsonl', 'x')
+            return Seen(Phase.ENDED, 'TIMEOUT', Path('log'), may_go_on=True)
+
+        return event
+
+    cluster = Played([*map(judging, range(FRUITLESS + 2)), finished])
+    findings, _ = drives(cluster, planned_runs([Path('configs/b.py')]).runs)
+    assert findings['b'].state is State.COMPLETE
+
+
 def test_without_progress_twice_a_job_is_given_up(runs: Sequence[Planned]) -> None:
     """The third allocation brings nothing new, and neither does the fourth: failed, with state and log."""
     cluster = Played([*map(lost_after, (4, 8, 8, 8)), finished])
@@ -266,16 +290,6 @@ def test_an_extent_changes_with_samples_and_verdicts_alone(tmp_path: Path) -> No
         write(place / path, 'x')
         seen.append(extent_of([tmp_path]))
         assert (seen[-1] != seen[-2]) is new, path
-
-
-def test_an_extent_has_the_verdicts_of_a_store_at_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As GPASSK_VERDICTS may name it."""
-    monkeypatch.setenv('HOME', str(tmp_path))
-    before = extent_of([], ['~/verdicts'])
-    write(tmp_path / 'verdicts' / 'v.jsonl', 'x')
-    assert extent_of([], ['~/verdicts']) != before
 
 
 def foreign_lock(work_dir: Path, job: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...judges.store import STORE_VARIABLE
+from ..config_file import stores_in
 from ..driver import Watcher
 from ..examine import examine
 from ..lock import holder_of
@@ -20,7 +21,7 @@ from ..sessions import Session, sessions_of
 from ..state import Excerpt, Finding, State
 from ..work_dir import last_lines
 from .cluster import Cluster, Phase, Seen
-from .work import FRUITLESS, Work, extent_of
+from .work import FRUITLESS, Work
 
 LOG_LINES = 40
 
@@ -46,7 +47,7 @@ class _Placed:
 
     work: Work
     extent: str
-    """What there was before it; see `extent_of`."""
+    """What there was before it; see `Work.extent`."""
     fruitless: int = 0
     placed: float = field(default_factory=time.time)
     started: float | None = None
@@ -112,7 +113,7 @@ class ClusterDriver:
         adopted = self._cluster.adopt({run.name for run in left}) if left else {}
         if adopted:
             self._say(f'at work already in {self._cluster.name}: {_some(adopted)}')
-        self._jobs.update({name: _Placed(work, _extent(work)) for name, work in adopted.items()})
+        self._jobs.update({name: _Placed(work, work.extent()) for name, work in adopted.items()})
         theirs = {name for work in adopted.values() for name in work.runs}
         new = [run for run in left if run.name not in theirs]
         self._submit(works_of(new, self._outputs, self._words, self._say))
@@ -132,7 +133,7 @@ class ClusterDriver:
         if not works:
             return
         placed: dict[str, _Placed] = {}
-        extents = {work.session: _extent(work) for work in works}  # before any of them begins
+        extents = {work.session: work.extent() for work in works}  # before any of them begins
         for name, work in self._cluster.submit(works).items():
             placed[name] = _Placed(work, extents[work.session], (fruitless or {}).get(work.session, 0))
         self._jobs.update(placed)
@@ -214,7 +215,7 @@ class ClusterDriver:
         return goes_on
 
     def _goes_on(self, placed: _Placed, seen: Seen) -> _Placed | None:
-        extent = _extent(placed.work)
+        extent = placed.work.extent()
         fruitless = placed.fruitless + 1 if extent == placed.extent else 0
         return None if fruitless >= FRUITLESS else _Placed(placed.work, extent, fruitless)
 
@@ -284,7 +285,7 @@ def works_of(
         words: what follows `gpassk` for a session.
         say: is told of sessions that get no GPU because nothing is known of their models.
     """
-    here, sessions = str(Path.cwd()), sessions_of(runs)
+    here, sessions = Path.cwd(), sessions_of(runs)
     if unknown := [session.name for session in sessions if not session.is_known]:
         say(
             f'no GPU is asked for where the config computes its models: {_some(unknown)}; if they need GPUs, '
@@ -296,16 +297,19 @@ def works_of(
             runs=tuple(run.name for run in session.runs),
             work_dirs=tuple(str(outputs / run.name) for run in session.runs),
             words=tuple(words(session)),
-            here=here,
+            here=str(here),
             gpus=session.need.gpus,
+            stores=tuple(sorted(_stores(session, here))),
         )
         for session in sessions
     ]
 
 
-def _extent(work: Work) -> str:
-    store = os.environ.get(STORE_VARIABLE)
-    return extent_of(work.work_dirs, [store] if store else [])
+def _stores(session: Session, here: Path) -> set[str]:
+    """Return where verdicts of a session are kept, beside its work directories."""
+    named = {os.environ.get(STORE_VARIABLE, '')}
+    named |= {store for run in session.runs if run.config is not None for store in stores_in(run.config)}
+    return {str(here / Path(store).expanduser()) for store in named if store}
 
 
 def _several(number: int, what: str) -> str:

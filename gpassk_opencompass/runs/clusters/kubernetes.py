@@ -91,8 +91,8 @@ def _check(works: Sequence[Work], outputs: Path, volume: Volume) -> None:
     lost = [name for name in _KEPT if name in _passed() and not volume.has(_passed()[name])]
     if lost:
         raise InputError(
-            f'${lost[0]} is {_passed()[lost[0]]}, not below {volume.mount}, where the pods see the volume: what '
-            'they keep there would be gone with them'
+            f'${lost[0]} is {_passed()[lost[0]]}, not below {volume.mount}, where the pods see the volume: '
+            'what they keep there would be gone with them'
         )
     outside = sorted(path for path in needed if not volume.has(path))
     if outside:

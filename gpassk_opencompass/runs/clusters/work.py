@@ -45,6 +45,12 @@ class Work:
     here: str
     """The current directory; relative paths in configs are meant from there."""
     gpus: int = 0
+    stores: tuple[str, ...] = ()
+    """Folders of verdicts elsewhere, absolute."""
+
+    def extent(self) -> str:
+        """Return a text that changes with each sample that it draws, and each verdict that it keeps."""
+        return extent_of(self.work_dirs, self.stores)
 
 
 class Ended(NamedTuple):
@@ -144,7 +150,7 @@ def extent_of(work_dirs: Iterable[str | Path], stores: Iterable[str] = ()) -> st
         stores: folders of verdicts that are elsewhere.
     """
     places = [(Path(folder), pattern) for folder in work_dirs for pattern in _GROWING]
-    places += [(Path(store).expanduser(), '*.jsonl') for store in stores]
+    places += [(Path(store), '*.jsonl') for store in stores]
     sizes: list[str] = []
     for folder, pattern in places:
         with suppress(OSError):
