@@ -65,9 +65,10 @@ class Told:
     """A watcher that keeps what it is told."""
 
     findings: list[Finding] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)
 
     def started(self, run: Planned, what: str) -> None:
-        pass
+        self.begun.append(f'{run.name}: {what}')
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         self.findings.append(finding)
@@ -77,7 +78,7 @@ class Told:
 
 
 def drives(
-    cluster: Played, runs: Sequence[Planned], stop: Stop | None = None
+    cluster: Played, runs: Sequence[Planned], stop: Stop | None = None, told: Told | None = None
 ) -> tuple[dict[str, Finding], list[str]]:
     """Drive runs in ./out; return their findings, and what was said."""
     said: list[str] = []
@@ -86,7 +87,7 @@ def drives(
         Path('out'),
         lambda session: ['run', *(str(run.config) for run in session.runs)],
         lambda finding: finding.state is State.COMPLETE,
-        Told(),
+        told or Told(),
         Stop() if stop is None else stop,
         said.append,
     )
@@ -167,6 +168,29 @@ def test_a_job_that_the_cluster_ends_goes_on_while_there_is_progress(runs: Seque
     assert findings['b'].state is State.COMPLETE
     assert len(cluster.submitted) == 5
     assert sum('is continued' in line for line in said) == 4
+
+
+def test_of_a_session_only_the_run_at_work_is_said_to_have_started(runs: Sequence[Planned]) -> None:
+    """The others wait for their turn in the job."""
+    told, cluster = Told(), Played([lambda work: Seen(Phase.RUNNING, 'RUNNING', Path('log'), 'n1')])
+    [first, second] = [run for run in runs if run.name in ('a', 'c')]
+    seen: list[list[str]] = []
+
+    def look() -> Mapping[str, Seen]:
+        seen.append(list(told.begun))
+        held = [] if len(seen) == 1 else [first] if len(seen) == 2 else [second]
+        for run in (first, second):
+            path = Path('out', run.name, '.gpassk', 'lock')
+            write(path, [1, 'n1', '2026-01-01T00:00:00Z']) if run in held else path.unlink(missing_ok=True)
+        if len(seen) == 4:
+            cluster.jobs = {name: finished(cluster.submitted[0]) for name in cluster.jobs}
+        return dict(cluster.jobs)
+
+    cluster.look = look
+    _, said = drives(cluster, [first, second], told=told)
+    a, c = 'a: Played job j0 on n1', 'c: Played job j0 on n1'
+    assert seen == [[], [], [a], [a, c]]
+    assert 'Played job j0 on n1: begins with 2 runs' in said
 
 
 @pytest.mark.parametrize('named', ['by the config', 'by the variable'])

@@ -52,8 +52,8 @@ class _Placed:
     placed: float = field(default_factory=time.time)
     started: float | None = None
     """When it was first seen at work; None before that, and of one that ended between two looks."""
-    held: set[str] = field(default_factory=set)
-    """Its runs whose work directories were seen in use."""
+    held: dict[str, float] = field(default_factory=dict)
+    """Its runs whose work directories are in use, and since when."""
 
 
 class ClusterDriver:
@@ -174,25 +174,25 @@ class ClusterDriver:
 
     def _note_running(self, name: str, seen: Seen) -> None:
         placed = self._jobs[name]
+        where = f'{self._cluster.name} job {name}' + (f' on {seen.node}' if seen.node else '')
         if placed.started is None:
             placed.started = time.time()
-            where = f' on {seen.node}' if seen.node else ''
-            for run in self._left(placed.work):
-                self._watcher.started(run, f'{self._cluster.name} job {name}{where}')
+            self._say(f'{where}: begins with {_several(len(placed.work.runs), "run")}')
         for run in self._left(placed.work):
             if holder_of(self._outputs / run.name) is not None:
-                placed.held.add(run.name)
+                if run.name not in placed.held:
+                    placed.held[run.name] = time.time()
+                    self._watcher.started(run, where)
             elif run.name in placed.held:  # it was at work, and is not any more
-                placed.held.discard(run.name)
+                seconds = time.time() - placed.held.pop(run.name)
                 finding = examine(run, self._outputs / run.name)
                 if self._is_done(finding):
-                    self._tell(finding, time.time() - placed.started)
+                    self._tell(finding, seconds)
 
     def _at_work(self, placed: _Placed) -> list[AtWork]:
-        if placed.started is None:
-            return []
-        left = [run for run in self._left(placed.work) if run.name in placed.held]
-        return [AtWork(run, self._outputs / run.name, placed.started) for run in left]
+        held = placed.held
+        left = [run for run in self._left(placed.work) if run.name in held]
+        return [AtWork(run, self._outputs / run.name, held[run.name]) for run in left]
 
     def _left(self, work: Work) -> list[Planned]:
         """Return the runs of a job whose end is not known, as far as this command was asked for them."""
@@ -206,8 +206,8 @@ class ClusterDriver:
         goes_on = self._goes_on(placed, seen) if left and seen.may_go_on and not self._stop else None
         if goes_on is not None:
             self._say(f'{self._cluster.name} ended job {name} ({seen.state}): its session is continued')
-        seconds = time.time() - (placed.started or placed.placed)
         for finding in findings:
+            seconds = time.time() - placed.held.get(finding.name, placed.started or placed.placed)
             if self._is_done(finding):
                 self._tell(finding, seconds)
             elif goes_on is None:
