@@ -107,14 +107,23 @@ def cluster_driver(
     watcher: Watcher,
     stop: Stop,
     is_done: Callable[[Finding], bool],
+    say: Callable[[str], None],
 ) -> ClusterDriver | None:
     """Return what drives the runs on the cluster that was asked for; None if they are for this machine.
+
+    Args:
+        arguments: of the command line.
+        request: what they ask for.
+        watcher: is told of every step.
+        stop: becomes true when the user wants to stop.
+        is_done: whether nothing is left to do for a run in this state.
+        say: is told what concerns no single run.
 
     Raises:
         InputError: the cluster cannot be reached, or an option for it is wrong.
         MissingExtraError: Ray is not installed.
     """
-    cluster = _cluster(arguments, request)
+    cluster = _cluster(arguments, request, say)
     if cluster is None:
         return None
     return ClusterDriver(
@@ -128,7 +137,7 @@ def cluster_driver(
     )
 
 
-def _cluster(arguments: Namespace, request: RunRequest) -> Cluster | None:
+def _cluster(arguments: Namespace, request: RunRequest, say: Callable[[str], None]) -> Cluster | None:
     notes = request.outputs.resolve() / NOTES
     if arguments.slurm:
         return Slurm(notes / 'slurm', _sbatch_options(arguments), arguments.jobs, say)
