@@ -17,6 +17,7 @@ from ..runs.clusters.ray import Ray
 from ..runs.clusters.slurm import Slurm
 from ..runs.driver import Watcher
 from ..runs.examine import examine
+from ..runs.gpus import ELSEWHERE
 from ..runs.plan import Planned
 from ..runs.processes import Stop
 from ..runs.sessions import Session
@@ -25,9 +26,6 @@ from ..runs.work_dir import NOTES
 
 if TYPE_CHECKING:
     from .run import RunRequest
-
-OF_OPENCOMPASS = ('--slurm', '--dlc')
-"""Options behind `--` with which OpenCompass itself would go to a cluster."""
 
 OURS = ('-a', '--array', '-o', '--output', '-J', '--job-name', '--parsable', '-W', '--wait')
 """Options of sbatch that cannot be given."""
@@ -94,7 +92,7 @@ def check_cluster_arguments(arguments: Namespace) -> None:
         raise InputError(
             '--emit kubernetes needs --image IMAGE and --claim NAME (of a PersistentVolumeClaim)'
         )
-    within = [word for word in arguments.rest if word in OF_OPENCOMPASS]
+    within = [word for word in arguments.rest if word in ELSEWHERE]
     if within and (arguments.slurm or arguments.ray or arguments.emit):
         raise InputError(
             f'{within[0]} behind -- would have each job submit jobs itself: leave one of the two out'

@@ -16,15 +16,16 @@ from types import TracebackType
 
 from ..errors import InputError
 from ..runs.command import check_unquoted
+from ..runs.gpus import ELSEWHERE
 from ..runs.processes import GRACE
+from ..runs.turns import PART, SESSION
 from . import client
 from .preload import MODULES
-from .tasks import PART, SESSION
 
 STARTS = 3
 """How often the warm process is started in all: one that dies is replaced, one that cannot live is not."""
 
-ELSEWHERE = frozenset({'--slurm', '--dlc', '--debug', '--dry-run'})
+NO_COMMANDS = frozenset({*ELSEWHERE, '--debug', '--dry-run'})
 """Options of OpenCompass with which tasks do not run as commands of this machine."""
 
 _PATH_BYTES = 100
@@ -75,7 +76,7 @@ class Pool:
 
         Only then are virtual GPU numbers translated.
         """
-        return not self.plain_because and not ELSEWHERE & {*line} and _is_own(Path(line[0]))
+        return not self.plain_because and not NO_COMMANDS & {*line} and _is_own(Path(line[0]))
 
     def command(self, line: Sequence[str]) -> list[str]:
         """Return the words of a command that does the same, but in a copy; the warm process is started.
