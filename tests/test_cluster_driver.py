@@ -35,13 +35,14 @@ class Played:
     cancelled: list[bool] = field(default_factory=list)
     refuses: int = 10**6
     """The number of submissions from which on it refuses."""
+    refusal: Exception = field(default_factory=lambda: InputError('no more jobs'))
 
     def adopt(self, runs: Collection[str]) -> Mapping[str, Work]:
         return {}
 
     def submit(self, works: Sequence[Work]) -> Mapping[str, Work]:
         if len(self.submitted) >= self.refuses:
-            raise InputError('no more jobs')
+            raise self.refusal
         placed = {f'j{len(self.submitted) + number}': work for number, work in enumerate(works)}
         self.submitted += works
         for name, work in placed.items():
@@ -237,9 +238,12 @@ def test_a_job_that_was_cancelled_by_somebody_is_not_continued(runs: Sequence[Pl
     assert findings['b'].state is State.FAILED
 
 
-def test_a_refused_continuation_takes_no_other_run_with_it(runs: Sequence[Planned]) -> None:
-    """The run says why it was not continued, the others end as they do."""
-    cluster = Played([finished, lost_after(4)], refuses=2)
+@pytest.mark.parametrize('refusal', [InputError('no more jobs'), OSError('no more jobs')])
+def test_a_refused_continuation_takes_no_other_run_with_it(
+    runs: Sequence[Planned], refusal: Exception
+) -> None:
+    """The run says why it was not continued, the others end as they do; so on a full disk."""
+    cluster = Played([finished, lost_after(4)], refuses=2, refusal=refusal)
     findings, _ = drives(cluster, runs)
     assert findings['a'].state is findings['c'].state is State.COMPLETE
     assert findings['b'].detail.startswith('not continued, no more jobs; 4 of ? predictions')

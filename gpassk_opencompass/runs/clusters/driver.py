@@ -143,7 +143,7 @@ class ClusterDriver:
     def _submit_again(self, placed: Sequence[_Placed]) -> None:
         try:
             self._submit([one.work for one in placed], {one.work.session: one.fruitless for one in placed})
-        except InputError as error:
+        except (InputError, OSError) as error:  # refused, or nothing can be written any more
             for run in (run for one in placed for run in self._left(one.work)):
                 finding = examine(run, self._outputs / run.name, holding=True)
                 self._tell(replace(finding, detail=f'not continued, {error}; {finding.detail}'), None)
