@@ -148,7 +148,12 @@ class Turns:
         return [*copies, *map(Unneeded, done)]
 
     def _need(self, session: Session) -> Need:
-        """Return what a session needs; one whose models are not known takes all GPUs, as by hand."""
+        """Return what a session needs; nothing where a cluster draws its samples.
+
+        One whose models are not known takes all GPUs, as by hand.
+        """
+        if not session.is_here:
+            return Need()
         if session.is_known:
             return session.need
         wholes = sum(not gpu.is_part for gpu in self._gpus)
