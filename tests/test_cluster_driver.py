@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_opencompass import config_text, predictions, record, write, write_configs
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.runs import cluster_jobs, lock
-from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work
+from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work, ray
 from gpassk_opencompass.runs.clusters.cluster import Phase
 from gpassk_opencompass.runs.clusters.work import FRUITLESS, Ended, Notes, extent_of, read_works, write_works
 from gpassk_opencompass.runs.lock import WorkDirLock, is_in_use
@@ -318,6 +319,35 @@ def test_an_extent_changes_with_samples_and_verdicts_alone(tmp_path: Path) -> No
         write(place / path, 'x')
         seen.append(extent_of([tmp_path]))
         assert (seen[-1] != seen[-2]) is new, path
+
+
+def test_a_ray_task_has_the_paths_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~` is the home directory of who types it, and that of a node may be another one."""
+    given: list[Any] = []
+
+    class Package:
+        """What is used of ray to place a task."""
+
+        def remote(self, *arguments: Any, **_: Any) -> Any:
+            given.extend(arguments)
+            return lambda function: self
+
+        def options(self, **_: Any) -> Package:
+            return self
+
+        def nodes(self) -> list[Any]:
+            return []
+
+    monkeypatch.setattr(ray, '_connected', lambda address: Package())
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('GPASSK_SAMPLES', '~/samples')
+    monkeypatch.setenv('GPASSK_VERDICTS', 'verdicts')
+    work = Work('s', ('r',), (str(tmp_path / 'r'),), ('run',), str(tmp_path))
+    ray.Ray('auto', tmp_path / 'notes', None, print).submit([work])
+    variables = given[1]
+    assert 'HOME' not in variables
+    assert variables['GPASSK_SAMPLES'] == str(tmp_path / 'samples')
+    assert variables['GPASSK_VERDICTS'] == str(tmp_path / 'verdicts')
 
 
 def foreign_lock(work_dir: Path, job: str | None) -> None:

@@ -16,7 +16,7 @@ from ...judges.store import STORE_VARIABLE
 from ...sample_store.choice import REUSE_VARIABLE
 from ...sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from ..cluster_jobs import JOB
-from ..command import PATH_VARIABLES, environment
+from ..command import PATH_VARIABLES, with_absolute_paths
 from .work import WORKS, WORKS_FOLDER, Work, works_text
 
 RETRIES = 3
@@ -193,7 +193,7 @@ def _variables(name: str) -> list[dict[str, Any]]:
 
 def _passed() -> dict[str, str]:
     """Return the variables that pods are to have as this command has them, with absolute paths."""
-    here = environment(Path.cwd(), os.environ)
+    here = with_absolute_paths(Path.cwd(), os.environ)
     return {given: here[given] for given in _PASSED if here.get(given)}
 
 
