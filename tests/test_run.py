@@ -426,7 +426,7 @@ COMMANDS = re.findall(r'^gpassk (.*)$', PAGE, re.MULTILINE)
 @pytest.mark.parametrize('line', COMMANDS)
 def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
-    own, _, rest = line.partition(' -- ')
+    own, _, rest = line.partition(' | ')[0].partition(' -- ')
     name, *arguments = shlex.split(own, comments=True)
     parser_for(name).parse_args([name, *arguments])
     if name == 'run':
