@@ -6,15 +6,16 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_opencompass import config_text, predictions, record, write, write_configs
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.runs import cluster_jobs, lock
-from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work
+from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work, ray
 from gpassk_opencompass.runs.clusters.cluster import Phase
-from gpassk_opencompass.runs.clusters.work import Ended, Notes, extent_of, read_works, write_works
+from gpassk_opencompass.runs.clusters.work import FRUITLESS, Ended, Notes, extent_of, read_works, write_works
 from gpassk_opencompass.runs.lock import WorkDirLock, is_in_use
 from gpassk_opencompass.runs.plan import Planned, discovered_runs, planned_runs
 from gpassk_opencompass.runs.processes import Stop
@@ -35,13 +36,14 @@ class Played:
     cancelled: list[bool] = field(default_factory=list)
     refuses: int = 10**6
     """The number of submissions from which on it refuses."""
+    refusal: Exception = field(default_factory=lambda: InputError('no more jobs'))
 
     def adopt(self, runs: Collection[str]) -> Mapping[str, Work]:
         return {}
 
     def submit(self, works: Sequence[Work]) -> Mapping[str, Work]:
         if len(self.submitted) >= self.refuses:
-            raise InputError('no more jobs')
+            raise self.refusal
         placed = {f'j{len(self.submitted) + number}': work for number, work in enumerate(works)}
         self.submitted += works
         for name, work in placed.items():
@@ -65,9 +67,10 @@ class Told:
     """A watcher that keeps what it is told."""
 
     findings: list[Finding] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)
 
     def started(self, run: Planned, what: str) -> None:
-        pass
+        self.begun.append(f'{run.name}: {what}')
 
     def ended(self, finding: Finding, seconds: float | None) -> None:
         self.findings.append(finding)
@@ -77,7 +80,7 @@ class Told:
 
 
 def drives(
-    cluster: Played, runs: Sequence[Planned], stop: Stop | None = None
+    cluster: Played, runs: Sequence[Planned], stop: Stop | None = None, told: Told | None = None
 ) -> tuple[dict[str, Finding], list[str]]:
     """Drive runs in ./out; return their findings, and what was said."""
     said: list[str] = []
@@ -86,7 +89,7 @@ def drives(
         Path('out'),
         lambda session: ['run', *(str(run.config) for run in session.runs)],
         lambda finding: finding.state is State.COMPLETE,
-        Told(),
+        told or Told(),
         Stop() if stop is None else stop,
         said.append,
     )
@@ -136,6 +139,17 @@ def test_a_session_is_one_job(runs: Sequence[Planned]) -> None:
     assert said == ['submitted to Played: 3 runs in 2 jobs, j0, j1']
 
 
+def test_a_job_gets_the_gpus_of_the_largest_model(runs: Sequence[Planned]) -> None:
+    """A config may have several models; of one that computes them nobody knows, and that is said."""
+    both = "models = [{'abbr': 'x', 'run_cfg': {'num_gpus': 2}}, {'abbr': 'y', 'run_cfg': {'num_gpus': 4}}]\n"
+    Path('configs', 'a.py').write_text(both + "datasets = [{'abbr': 'd'}]\n")
+    Path('configs', 'b.py').write_text('import math\nmodels = [math.pi]\ndatasets = [1]\n')
+    cluster = Played([lambda work: Seen(Phase.ENDED, 'COMPLETED', Path('log'), code=1)] * 3)
+    _, said = drives(cluster, planned_runs([Path('configs')]).runs)
+    assert {work.runs: work.gpus for work in cluster.submitted} == {('a',): 4, ('b',): 0, ('c',): 0}
+    assert [text for text in said if 'no GPU is asked for' in text and ': b; ' in text]
+
+
 def test_what_is_complete_is_not_submitted(runs: Sequence[Planned]) -> None:
     """A second command submits nothing, and with one run left, that one."""
     drives(Played([finished, finished]), runs)
@@ -158,6 +172,53 @@ def test_a_job_that_the_cluster_ends_goes_on_while_there_is_progress(runs: Seque
     assert sum('is continued' in line for line in said) == 4
 
 
+def test_of_a_session_only_the_run_at_work_is_said_to_have_started(runs: Sequence[Planned]) -> None:
+    """The others wait for their turn in the job."""
+    told, cluster = Told(), Played([lambda work: Seen(Phase.RUNNING, 'RUNNING', Path('log'), 'n1')])
+    [first, second] = [run for run in runs if run.name in ('a', 'c')]
+    seen: list[list[str]] = []
+
+    def look() -> Mapping[str, Seen]:
+        seen.append(list(told.begun))
+        held = [] if len(seen) == 1 else [first] if len(seen) == 2 else [second]
+        for run in (first, second):
+            path = Path('out', run.name, '.gpassk', 'lock')
+            write(path, [1, 'n1', '2026-01-01T00:00:00Z']) if run in held else path.unlink(missing_ok=True)
+        if len(seen) == 4:
+            cluster.jobs = {name: finished(cluster.submitted[0]) for name in cluster.jobs}
+        return dict(cluster.jobs)
+
+    cluster.look = look
+    _, said = drives(cluster, [first, second], told=told)
+    a, c = 'a: Played job j0 on n1', 'c: Played job j0 on n1'
+    assert seen == [[], [], [a], [a, c]]
+    assert 'Played job j0 on n1: begins with 2 runs' in said
+
+
+@pytest.mark.parametrize('named', ['by the config', 'by the variable'])
+def test_verdicts_in_a_store_elsewhere_are_progress(
+    runs: Sequence[Planned], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A slow judge may take several allocations after the last sample."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    if named == 'by the variable':
+        monkeypatch.setenv('GPASSK_VERDICTS', '~/kept')
+    else:
+        text = config_text('b') + "judge = {'type': 'Judge', 'store': 'kept'}\n"
+        Path('configs', 'b.py').write_text(text)
+
+    def judging(number: int) -> Event:
+        def event(work: Work) -> Seen:
+            write(tmp_path / 'kept' / f'{number}.jsonl', 'x')
+            return Seen(Phase.ENDED, 'TIMEOUT', Path('log'), may_go_on=True)
+
+        return event
+
+    cluster = Played([*map(judging, range(FRUITLESS + 2)), finished])
+    findings, _ = drives(cluster, planned_runs([Path('configs/b.py')]).runs)
+    assert findings['b'].state is State.COMPLETE
+
+
 def test_without_progress_twice_a_job_is_given_up(runs: Sequence[Planned]) -> None:
     """The third allocation brings nothing new, and neither does the fourth: failed, with state and log."""
     cluster = Played([*map(lost_after, (4, 8, 8, 8)), finished])
@@ -178,9 +239,12 @@ def test_a_job_that_was_cancelled_by_somebody_is_not_continued(runs: Sequence[Pl
     assert findings['b'].state is State.FAILED
 
 
-def test_a_refused_continuation_takes_no_other_run_with_it(runs: Sequence[Planned]) -> None:
-    """The run says why it was not continued, the others end as they do."""
-    cluster = Played([finished, lost_after(4)], refuses=2)
+@pytest.mark.parametrize('refusal', [InputError('no more jobs'), OSError('no more jobs')])
+def test_a_refused_continuation_takes_no_other_run_with_it(
+    runs: Sequence[Planned], refusal: Exception
+) -> None:
+    """The run says why it was not continued, the others end as they do; so on a full disk."""
+    cluster = Played([finished, lost_after(4)], refuses=2, refusal=refusal)
     findings, _ = drives(cluster, runs)
     assert findings['a'].state is findings['c'].state is State.COMPLETE
     assert findings['b'].detail.startswith('not continued, no more jobs; 4 of ? predictions')
@@ -255,6 +319,35 @@ def test_an_extent_changes_with_samples_and_verdicts_alone(tmp_path: Path) -> No
         write(place / path, 'x')
         seen.append(extent_of([tmp_path]))
         assert (seen[-1] != seen[-2]) is new, path
+
+
+def test_a_ray_task_has_the_paths_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~` is the home directory of who types it, and that of a node may be another one."""
+    given: list[Any] = []
+
+    class Package:
+        """What is used of ray to place a task."""
+
+        def remote(self, *arguments: Any, **_: Any) -> Any:
+            given.extend(arguments)
+            return lambda function: self
+
+        def options(self, **_: Any) -> Package:
+            return self
+
+        def nodes(self) -> list[Any]:
+            return []
+
+    monkeypatch.setattr(ray, '_connected', lambda address: Package())
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('GPASSK_SAMPLES', '~/samples')
+    monkeypatch.setenv('GPASSK_VERDICTS', 'verdicts')
+    work = Work('s', ('r',), (str(tmp_path / 'r'),), ('run',), str(tmp_path))
+    ray.Ray('auto', tmp_path / 'notes', None, print).submit([work])
+    variables = given[1]
+    assert 'HOME' not in variables
+    assert variables['GPASSK_SAMPLES'] == str(tmp_path / 'samples')
+    assert variables['GPASSK_VERDICTS'] == str(tmp_path / 'verdicts')
 
 
 def foreign_lock(work_dir: Path, job: str | None) -> None:

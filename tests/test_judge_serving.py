@@ -128,6 +128,25 @@ def test_a_run_keeps_a_server_with_gpus_of_its_own(script: Script, tmp_path: Pat
     until(lambda: not script.processes)
 
 
+def test_a_job_of_a_cluster_has_a_server_of_its_own(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with the runs of its job, whatever other jobs of the same folder still do."""
+    servers, own = tmp_path / 'notes' / 'servers', {'gpus': '3'}
+    with run_in_progress(servers):
+        monkeypatch.setenv('GPASSK_JOB', 'slurm:hpc:1_0#0')
+        with run_in_progress(servers):
+            first = User(script, tmp_path / 'notes', **own)
+            first.address()
+        monkeypatch.setenv('GPASSK_JOB', 'slurm:hpc:1_1#0')
+        second = User(script, tmp_path / 'notes', **own)
+        second.address()
+        assert len(script.starts) == 2
+        second.end()
+        first.end()
+        until(lambda: not script.processes)
+
+
 def test_other_settings_are_another_server(script: Script, tmp_path: Path) -> None:
     """As other GPUs."""
     users = [User(script, tmp_path / 'notes', gpus=gpus) for gpus in ('1', '2')]

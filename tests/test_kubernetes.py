@@ -71,6 +71,32 @@ def test_the_manifest_is_what_the_api_takes(sweep: Path, capsys: pytest.CaptureF
         validate(documents[1], VERSION, strict=True)
 
 
+def test_pods_keep_what_they_draw_where_the_command_says(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home directory is another one in a pod; which samples are taken is told, too."""
+    monkeypatch.setenv('HOME', str(sweep / 'home'))
+    monkeypatch.setenv('GPASSK_SAMPLES', '~/samples')
+    monkeypatch.setenv('GPASSK_VERDICTS', 'verdicts')
+    monkeypatch.setenv('GPASSK_REUSE', 'none')
+    for job in emitted(capsys)[1::2]:
+        [container] = job['spec']['template']['spec']['containers']
+        told = {one['name']: one.get('value') for one in container['env']}
+        assert told['GPASSK_SAMPLES'] == str(sweep / 'home/samples')
+        assert told['GPASSK_VERDICTS'] == str(sweep / 'verdicts')
+        assert told['GPASSK_REUSE'] == 'none'
+
+
+@pytest.mark.parametrize('name', ['GPASSK_SAMPLES', 'GPASSK_VERDICTS'])
+def test_a_store_that_would_be_gone_with_its_pod_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It has to lie on the volume."""
+    monkeypatch.setenv(name, '../elsewhere')
+    assert run(*EMIT) == 2
+    assert f'${name} is ' in capsys.readouterr().err
+
+
 def test_what_is_complete_is_left_out(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is printed, and nothing run, where all is done."""
     assert run() == 0

@@ -11,7 +11,7 @@ from typing import Any
 import old_work_dir as old
 import pytest
 
-from gpassk_opencompass.runs.driver import step_of
+from gpassk_opencompass.runs.driver import is_judging
 from gpassk_opencompass.sources.opencompass import find_runs
 
 
@@ -51,10 +51,10 @@ def test_a_folder_that_is_removed_meanwhile_is_passed_over(
 def test_logs_that_are_removed_meanwhile_do_not_end_a_run(
     tmp_path: Path, vanishing: Callable[[Path], None]
 ) -> None:
-    """What is shown of its progress is little then."""
-    log = tmp_path / '20260101_000000' / 'logs' / 'infer' / 'm' / 'd.out'
+    """Its GPUs are taken for in use then."""
+    log = tmp_path / '20260101_000000' / 'logs' / 'eval' / 'm' / 'd.out'
     log.parent.mkdir(parents=True)
-    log.write_text(' 50%|##')
-    assert step_of(tmp_path, 0) == 'sampling, 50 %'
+    log.write_text('')
+    assert is_judging(tmp_path, 0)
     vanishing(log.parent)
-    assert step_of(tmp_path, 0) == 'starting OpenCompass'
+    assert not is_judging(tmp_path, 0)

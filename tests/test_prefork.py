@@ -425,6 +425,10 @@ def test_only_commands_of_this_machine_and_this_python_are_copied(tmp_path: Path
         other = tmp_path / 'other'
         other.write_text('#!/elsewhere/bin/python\nfrom opencompass.cli.main import main\n')
         assert pool.serves([str(own), 'c.py'])
+        for number, runner in enumerate(['type="SlurmRunner"', 'type="LocalRunner", debug=True']):
+            config = tmp_path / f'{number}.py'
+            config.write_text(f'infer = dict(runner=dict({runner}))\n')
+            assert not pool.serves([str(own), str(config)])
         for line in (
             [str(other)],
             [str(tmp_path / 'none')],

@@ -30,7 +30,7 @@ from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
-from gpassk_opencompass.runs.driver import step_of
+from gpassk_opencompass.runs.driver import is_judging
 from gpassk_opencompass.runs.plan import planned_runs
 
 pytestmark = pytest.mark.slow
@@ -381,26 +381,25 @@ def test_where_nothing_can_be_written_the_run_says_so(
 
 
 @pytest.mark.parametrize(
-    ('logs', 'step'),
+    ('logs', 'judging'),
     [
-        ({}, 'starting OpenCompass'),
-        ({'infer/m/d.out': ' 40%|████| 4/10\r 72%|███████| 7/10'}, 'sampling, 70 %'),
-        ({'infer/m/d_0.out': '100%|██| 9/9', 'infer/m/d_1.out': ''}, 'sampling, 50 %'),
-        ({'infer/m/d.out': '100%|██████████| 10/10', 'eval/m/d.out': ''}, 'judging the answers'),
+        ({}, False),
+        ({'infer/m/d.out': '100%|██████████| 10/10'}, False),
+        ({'infer/m/d.out': '100%|██████████| 10/10', 'eval/m/d.out': ''}, True),
     ],
 )
-def test_the_step_is_read_from_the_logs(tmp_path: Path, logs: dict[str, str], step: str) -> None:
-    """Shards are averaged."""
+def test_the_evaluation_is_seen_by_its_logs(tmp_path: Path, logs: dict[str, str], judging: bool) -> None:
+    """From then on its GPUs are free."""
     for name, text in logs.items():
         write(tmp_path / '20260101_000000' / 'logs' / name, text)
-    assert step_of(tmp_path, started=0.0) == step
+    assert is_judging(tmp_path, started=0.0) == judging
 
 
 def test_logs_of_an_earlier_command_do_not_count(tmp_path: Path) -> None:
     """A resumed run starts at the start."""
     path = write(tmp_path / '20260101_000000' / 'logs' / 'eval' / 'm' / 'd.out', '')
     os.utime(path, (1, 1))
-    assert step_of(tmp_path, started=2.0) == 'starting OpenCompass'
+    assert not is_judging(tmp_path, started=2.0)
 
 
 def test_options_are_split_as_opencompass_would(tmp_path: Path) -> None:
@@ -427,7 +426,7 @@ COMMANDS = re.findall(r'^gpassk (.*)$', PAGE, re.MULTILINE)
 @pytest.mark.parametrize('line', COMMANDS)
 def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     """Each command line is parsed, and what it passes on is accepted."""
-    own, _, rest = line.partition(' -- ')
+    own, _, rest = line.partition(' | ')[0].partition(' -- ')
     name, *arguments = shlex.split(own, comments=True)
     parser_for(name).parse_args([name, *arguments])
     if name == 'run':

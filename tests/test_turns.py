@@ -112,6 +112,18 @@ def test_without_gpus_runs_of_a_model_follow_each_other(
     assert released == ['a', 'b']
 
 
+def test_a_runner_of_a_cluster_takes_no_gpu_of_this_machine(tmp_path: Path) -> None:
+    """Not even where none has as many."""
+    run = task(tmp_path, 'a', gpus=8).run
+    assert run.config is not None
+    write(
+        run.config, run.config.read_text() + "infer = {'runner': {'type': 'opencompass.runners.DLCRunner'}}\n"
+    )
+    turns = Turns([Task(run, Finding('a', State.MISSING), None)], ONE, None)
+    assert turns.refused == []
+    assert [turn.gpus for turn in turns.next()] == [()]
+
+
 def test_runs_that_are_sampled_need_neither_gpu_nor_room(tmp_path: Path) -> None:
     """They are judged, one at a time unless more are allowed."""
     tasks = [task(tmp_path, 'a', gpus=8, sampled=True), task(tmp_path, 'b', gpus=8)]

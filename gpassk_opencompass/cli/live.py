@@ -126,10 +126,18 @@ class Screen:
 
     def say(self, line: str) -> None:
         """Print a line, above the table if there is one."""
+        self._make_room()
+        print(line, flush=True)
+
+    def say_aside(self, line: str) -> None:
+        """Print what is no result on standard error, above the table if there is one."""
+        self._make_room()
+        print(line, file=sys.stderr, flush=True)
+
+    def _make_room(self) -> None:
         if self._mode == TABLE:
             self._table.clear()
             self._drawn = -REDRAWN
-        print(line, flush=True)
 
     def sum_up(self, findings: Sequence[Finding], *, stopped: bool = False) -> None:
         """Say at the end in which state each run is.

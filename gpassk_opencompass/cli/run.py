@@ -139,7 +139,7 @@ def run(arguments: Namespace) -> int:
     if arguments.emit:
         return emit(arguments, request, plan.runs, options.is_done)
     with Stop() as stop, Screen(plan.runs, as_json=arguments.json) as screen:
-        cluster = cluster_driver(arguments, request, screen, stop, options.is_done)
+        cluster = cluster_driver(arguments, request, screen, stop, options.is_done, screen.say_aside)
         if cluster is None:
             findings = _driven_here(request, options, plan, screen, stop)
         elif arguments.detach:

@@ -17,6 +17,7 @@ from ..runs.clusters.ray import Ray
 from ..runs.clusters.slurm import Slurm
 from ..runs.driver import Watcher
 from ..runs.examine import examine
+from ..runs.gpus import ELSEWHERE
 from ..runs.plan import Planned
 from ..runs.processes import Stop
 from ..runs.sessions import Session
@@ -25,9 +26,6 @@ from ..runs.work_dir import NOTES
 
 if TYPE_CHECKING:
     from .run import RunRequest
-
-OF_OPENCOMPASS = ('--slurm', '--dlc')
-"""Options behind `--` with which OpenCompass itself would go to a cluster."""
 
 OURS = ('-a', '--array', '-o', '--output', '-J', '--job-name', '--parsable', '-W', '--wait')
 """Options of sbatch that cannot be given."""
@@ -94,7 +92,7 @@ def check_cluster_arguments(arguments: Namespace) -> None:
         raise InputError(
             '--emit kubernetes needs --image IMAGE and --claim NAME (of a PersistentVolumeClaim)'
         )
-    within = [word for word in arguments.rest if word in OF_OPENCOMPASS]
+    within = [word for word in arguments.rest if word in ELSEWHERE]
     if within and (arguments.slurm or arguments.ray or arguments.emit):
         raise InputError(
             f'{within[0]} behind -- would have each job submit jobs itself: leave one of the two out'
@@ -107,14 +105,23 @@ def cluster_driver(
     watcher: Watcher,
     stop: Stop,
     is_done: Callable[[Finding], bool],
+    say: Callable[[str], None],
 ) -> ClusterDriver | None:
     """Return what drives the runs on the cluster that was asked for; None if they are for this machine.
+
+    Args:
+        arguments: of the command line.
+        request: what they ask for.
+        watcher: is told of every step.
+        stop: becomes true when the user wants to stop.
+        is_done: whether nothing is left to do for a run in this state.
+        say: is told what concerns no single run.
 
     Raises:
         InputError: the cluster cannot be reached, or an option for it is wrong.
         MissingExtraError: Ray is not installed.
     """
-    cluster = _cluster(arguments, request)
+    cluster = _cluster(arguments, request, say)
     if cluster is None:
         return None
     return ClusterDriver(
@@ -128,7 +135,7 @@ def cluster_driver(
     )
 
 
-def _cluster(arguments: Namespace, request: RunRequest) -> Cluster | None:
+def _cluster(arguments: Namespace, request: RunRequest, say: Callable[[str], None]) -> Cluster | None:
     notes = request.outputs.resolve() / NOTES
     if arguments.slurm:
         return Slurm(notes / 'slurm', _sbatch_options(arguments), arguments.jobs, say)
@@ -168,7 +175,7 @@ def emit(
     if not left:
         say('all is complete')
         return 0
-    works = works_of(left, outputs, lambda session: session_words(request, session))
+    works = works_of(left, outputs, lambda session: session_words(request, session), say)
     mount = Path(arguments.mount or '.').resolve()
     print(manifest(works, outputs, Volume(arguments.image, arguments.claim, mount), arguments.jobs), end='')
     say(f'{len(left)} runs in {len(works)} sessions; apply with: kubectl apply -f FILE')

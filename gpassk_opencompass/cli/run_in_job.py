@@ -21,7 +21,6 @@ from pathlib import Path
 from types import FrameType
 
 from ..errors import GPassKError
-from ..judges.store import STORE_VARIABLE
 from ..runs.cluster_jobs import JOB, ask, is_earlier_start, slurm_job
 from ..runs.clusters.work import (
     TIED,
@@ -30,7 +29,6 @@ from ..runs.clusters.work import (
     Ended,
     Notes,
     Work,
-    extent_of,
     read_works,
 )
 from ..runs.lock import holder_of, is_in_use
@@ -86,22 +84,20 @@ def _index(given: Sequence[str]) -> int:
 
 
 def _session(work: Work, notes: Notes, notice: Notice) -> Ended:
-    store = os.environ.get(STORE_VARIABLE)
-    stores = [store] if store else []
     try:
         os.chdir(work.here)
     except OSError as error:
         return Ended(REFUSED, f'no {work.here} on this node, {error.strerror}: all nodes need the same disk')
     for folder in work.work_dirs:
         _end_orphan(Path(folder))
-    before = extent_of(work.work_dirs, stores)
+    before = work.extent()
     try:
         code = gpassk(work.words)
     except SystemExit as error:  # stopped before or after its runs; or a wrong option
         code = error.code if isinstance(error.code, int) else REFUSED
     if not notice.given or code == 0:
         return Ended(code)
-    if not notes.is_fruitful(before, extent_of(work.work_dirs, stores)):
+    if not notes.is_fruitful(before, work.extent()):
         return Ended(
             1,
             'twice in a row the allocation ended before anything new was kept: ask for more time, or '

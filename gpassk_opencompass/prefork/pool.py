@@ -16,15 +16,17 @@ from types import TracebackType
 
 from ..errors import InputError
 from ..runs.command import check_unquoted
+from ..runs.config_file import is_local, read_config, runner_of
+from ..runs.gpus import ELSEWHERE
 from ..runs.processes import GRACE
+from ..runs.turns import PART, SESSION
 from . import client
 from .preload import MODULES
-from .tasks import PART, SESSION
 
 STARTS = 3
 """How often the warm process is started in all: one that dies is replaced, one that cannot live is not."""
 
-ELSEWHERE = frozenset({'--slurm', '--dlc', '--debug', '--dry-run'})
+NO_COMMANDS = frozenset({*ELSEWHERE, '--debug', '--dry-run'})
 """Options of OpenCompass with which tasks do not run as commands of this machine."""
 
 _PATH_BYTES = 100
@@ -75,7 +77,12 @@ class Pool:
 
         Only then are virtual GPU numbers translated.
         """
-        return not self.plain_because and not ELSEWHERE & {*line} and _is_own(Path(line[0]))
+        return (
+            not self.plain_because
+            and not NO_COMMANDS & {*line}
+            and _is_own(Path(line[0]))
+            and all(map(_starts_commands, line[1:2]))
+        )
 
     def command(self, line: Sequence[str]) -> list[str]:
         """Return the words of a command that does the same, but in a copy; the warm process is started.
@@ -183,6 +190,16 @@ def _is_own(program: Path) -> bool:
     beside = program == Path(sys.executable).with_name(program.name)
     named = text.partition(b'\n')[0] == b'#!' + os.fsencode(sys.executable)
     return (beside or named) and b'from opencompass.cli.main import main' in text
+
+
+def _starts_commands(config: str) -> bool:
+    """Whether the tasks of a config run as commands of this machine, as far as it tells."""
+    try:
+        values = read_config(Path(config)) or {}
+    except InputError:  # opencompass will say so
+        return True
+    runners = [runner_of(values, stage) for stage in ('infer', 'eval')]
+    return all(is_local(runner) and not runner.get('debug') for runner in runners)
 
 
 def _private_folder() -> Path:

@@ -10,13 +10,8 @@ from typing import Any, NamedTuple
 from ..errors import GPassKError
 from ..runs.config_file import dicts_of, read_config
 from ..runs.sessions import loading_key
+from ..runs.turns import PART, SESSION
 from .client import VISIBLE
-
-SESSION = 'GPASSK_SESSION'
-"""Environment variable: the runs that share a loaded model."""
-
-PART = 'GPASSK_GPU_MEMORY'
-"""Environment variable: GiB that a model takes of its GPU, which it shares with others."""
 
 KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 """Models that keep what they load, see `kept`; and all whose entry has `serve`."""

@@ -159,11 +159,16 @@ def environment(here: Path, variables: Mapping[str, str]) -> dict[str, str]:
     OpenCompass names its time directories by the local time of its process, which differs from machine to
     machine and goes back an hour once a year.
     """
+    return {**with_absolute_paths(here, variables), 'TZ': 'UTC'}
+
+
+def with_absolute_paths(here: Path, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return variables that mean the same in another directory, and where the home directory is another."""
     paths = {name: _seen_from(here, variables[name]) for name in PATH_VARIABLES if variables.get(name)}
     if variables.get('PYTHONPATH'):
         entries = variables['PYTHONPATH'].split(os.pathsep)
         paths['PYTHONPATH'] = os.pathsep.join(_seen_from(here, entry) for entry in entries)
-    return {**variables, **paths, 'TZ': 'UTC'}
+    return {**variables, **paths}
 
 
 def _seen_from(here: Path, path: str) -> str:

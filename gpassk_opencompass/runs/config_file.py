@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import mapping
 from ..naming.names import in_file_name
 from ..sweep.configs import config_source, plain, signature
 from ..sweep.template import NO_LITERAL, literal
 
 Config = Mapping[str, Any]
+
+_LOCAL = 'LocalRunner'
 
 EVALUATION = ('eval_cfg', 'k')
 """Fields of a data set that matter only after the samples are drawn."""
@@ -94,6 +97,20 @@ def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:
     """Return the dicts of a list of the config; none if it has no such list."""
     entries = config.get(name)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def runner_of(config: Config, stage: str) -> Mapping[str, Any]:
+    """Return the runner that a config names for 'infer' or 'eval'; {} for OpenCompass's usual one."""
+    return mapping(mapping(config.get(stage)).get('runner'))
+
+
+def is_local(runner: Mapping[str, Any]) -> bool:
+    """Whether a runner has its tasks done on this machine, and not by a cluster.
+
+    >>> is_local({}), is_local({'type': 'opencompass.runners.DLCRunner'})
+    (True, False)
+    """
+    return str(runner.get('type', _LOCAL)).rpartition('.')[2] == _LOCAL
 
 
 def _nodes(path: Path) -> Iterator[ast.AST]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .config_file import Config, dicts_of
+from .config_file import dicts_of, is_local, runner_of
 from .plan import Planned
 
 LOADING = frozenset(
@@ -40,21 +40,32 @@ class Session:
     """That of its first run, so that no other session has it."""
     runs: tuple[Planned, ...]
     need: Need
+    is_here: bool = True
+    """Whether its samples are drawn on the machine that starts OpenCompass, and not by a runner elsewhere."""
+    is_known: bool = True
+    """Whether the config tells what it needs; one that computes its values does not."""
 
 
 def sessions_of(runs: Sequence[Planned]) -> list[Session]:
     """Group runs by what they load, in the order of their first ones.
 
-    A config that computes its values, or has several models, is a session of its own.
+    A config that computes its values, has several models, or a runner of a cluster, is a session of its own.
+    It needs what the largest of its models does; where nothing is known of them, see `Session.is_known`.
     """
-    groups: dict[str, list[tuple[Planned, Mapping[str, Any]]]] = {}
+    groups: dict[str, list[Planned]] = {}
+    needs: dict[str, Need | None] = {}
+    local: dict[str, bool] = {}
     for run in runs:
-        model = _only_model(run.values())
-        key = run.name if model is None else loading_key(model)
-        groups.setdefault(key, []).append((run, model or {}))
+        values = run.values()
+        models = [] if values is None else dicts_of(values, 'models')
+        here = is_local(runner_of(values or {}, 'infer'))
+        key = loading_key(models[0]) if len(models) == 1 and here else f'run {run.name}'
+        groups.setdefault(key, []).append(run)
+        local[key] = here
+        needs[key] = None if values is None else max(map(need_of, models), default=Need(), key=_gpus)
     return [
-        Session(members[0][0].name, tuple(run for run, _ in members), need_of(members[0][1]))
-        for members in groups.values()
+        Session(members[0].name, tuple(members), needs[key] or Need(), local[key], needs[key] is not None)
+        for key, members in groups.items()
     ]
 
 
@@ -77,6 +88,5 @@ def need_of(model: Mapping[str, Any]) -> Need:
     return Need(gpus if isinstance(gpus, int) else 0, memory if isinstance(memory, (int, float)) else None)
 
 
-def _only_model(config: Config | None) -> Mapping[str, Any] | None:
-    models = [] if config is None else dicts_of(config, 'models')
-    return models[0] if len(models) == 1 else None
+def _gpus(need: Need) -> int:
+    return need.gpus

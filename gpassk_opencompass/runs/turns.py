@@ -11,7 +11,7 @@ from .config_file import dicts_of
 from .gpus import VISIBLE, Gpu
 from .plan import Planned
 from .schedule import Demand, Slot, Waiting, is_share, next_step, shards_of, why_never
-from .sessions import Need, Session, need_of, sessions_of
+from .sessions import Need, Session, sessions_of
 from .state import Finding
 
 QUESTIONS = 100
@@ -148,15 +148,16 @@ class Turns:
         return [*copies, *map(Unneeded, done)]
 
     def _need(self, session: Session) -> Need:
-        """Return what a session needs; one whose models are not known takes all GPUs, as by hand."""
-        if session.need.gpus or len(session.runs) > 1:
+        """Return what a session needs; nothing where a cluster draws its samples.
+
+        One whose models are not known takes all GPUs, as by hand.
+        """
+        if not session.is_here:
+            return Need()
+        if session.is_known:
             return session.need
-        values = session.runs[0].values()
         wholes = sum(not gpu.is_part for gpu in self._gpus)
-        if values is None:
-            return Need(max(wholes, min(1, len(self._gpus))))
-        needs = [need_of(model) for model in dicts_of(values, 'models')]
-        return max(needs, default=session.need, key=lambda need: need.gpus)
+        return Need(max(wholes, min(1, len(self._gpus))))
 
     def _add(self, session: str, task: Task) -> None:
         run, need = task.run, self._needs[session]

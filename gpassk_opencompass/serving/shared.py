@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ..files import read_json, replace_file
 from .keeper import is_locked
@@ -26,8 +26,8 @@ from .server import Asked, Server
 SERVERS = 'servers'
 """The folder of the servers of all runs, in `.gpassk` beside their work directories."""
 
-RUN = 'run.lock'
-"""The file there that a `gpassk run` has locked."""
+JOBS = ('GPASSK_JOB', 'SLURM_JOB_ID')
+"""Variables that name the job of a cluster in which this process is, the first that is set."""
 
 _POLL = 0.2
 
@@ -49,7 +49,7 @@ def run_in_progress(folder: Path) -> Iterator[None]:
     with ExitStack() as held:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            held.enter_context(_locked(folder / RUN, fcntl.LOCK_SH))
+            held.enter_context(_locked(_run_lock(folder), fcntl.LOCK_SH))
         except OSError:
             pass
         yield
@@ -80,7 +80,7 @@ def shared_server(
             yield Shared(own.address, str(own.log))
         return
     with users:
-        yield _found_or_started(place, serve, asked, say, [folder / RUN] if lasts else [])
+        yield _found_or_started(place, serve, asked, say, [_run_lock(folder)] if lasts else [])
 
 
 def _found_or_started(
@@ -114,8 +114,25 @@ def _noted(note: Path) -> Shared | None:
 
 
 def _key(serve: Serve, asked: Asked) -> str:
-    """Return the name of a folder that is the same for who asks for the same on this machine."""
-    told = [serve.config(), asked._replace(key='')._asdict(), asked.visible(), socket.gethostname()]
+    """Return the name of a folder that is the same for who asks for the same here."""
+    return _digest([serve.config(), asked._replace(key='')._asdict(), asked.visible(), *_here()])
+
+
+def _run_lock(folder: Path) -> Path:
+    """Return the file that each `gpassk run` here has locked."""
+    return folder / f'run-{_digest(_here())}.lock'
+
+
+def _here() -> list[str]:
+    """Return what tells who can share a server: processes of one machine, and of one job of a cluster.
+
+    With a job the cluster ends all that it has started; and the folder may be shared by many machines.
+    """
+    job = next((found for name in JOBS if (found := os.environ.get(name))), '')
+    return [socket.gethostname(), job]
+
+
+def _digest(told: Any) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 

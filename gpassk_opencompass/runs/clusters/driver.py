@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...judges.store import STORE_VARIABLE
+from ..config_file import stores_in
 from ..driver import Watcher
 from ..examine import examine
 from ..lock import holder_of
@@ -20,7 +21,7 @@ from ..sessions import Session, sessions_of
 from ..state import Excerpt, Finding, State
 from ..work_dir import last_lines
 from .cluster import Cluster, Phase, Seen
-from .work import FRUITLESS, Work, extent_of
+from .work import FRUITLESS, Work
 
 LOG_LINES = 40
 
@@ -46,13 +47,13 @@ class _Placed:
 
     work: Work
     extent: str
-    """What there was before it; see `extent_of`."""
+    """What there was before it; see `Work.extent`."""
     fruitless: int = 0
     placed: float = field(default_factory=time.time)
     started: float | None = None
     """When it was first seen at work; None before that, and of one that ended between two looks."""
-    held: set[str] = field(default_factory=set)
-    """Its runs whose work directories were seen in use."""
+    held: dict[str, float] = field(default_factory=dict)
+    """Its runs whose work directories are in use, and since when."""
 
 
 class ClusterDriver:
@@ -112,9 +113,10 @@ class ClusterDriver:
         adopted = self._cluster.adopt({run.name for run in left}) if left else {}
         if adopted:
             self._say(f'at work already in {self._cluster.name}: {_some(adopted)}')
-        self._jobs.update({name: _Placed(work, _extent(work)) for name, work in adopted.items()})
+        self._jobs.update({name: _Placed(work, work.extent()) for name, work in adopted.items()})
         theirs = {name for work in adopted.values() for name in work.runs}
-        self._submit(works_of([run for run in left if run.name not in theirs], self._outputs, self._words))
+        new = [run for run in left if run.name not in theirs]
+        self._submit(works_of(new, self._outputs, self._words, self._say))
         return list(self._jobs)
 
     def _unfinished(self, runs: Sequence[Planned]) -> list[Planned]:
@@ -131,7 +133,7 @@ class ClusterDriver:
         if not works:
             return
         placed: dict[str, _Placed] = {}
-        extents = {work.session: _extent(work) for work in works}  # before any of them begins
+        extents = {work.session: work.extent() for work in works}  # before any of them begins
         for name, work in self._cluster.submit(works).items():
             placed[name] = _Placed(work, extents[work.session], (fruitless or {}).get(work.session, 0))
         self._jobs.update(placed)
@@ -141,7 +143,7 @@ class ClusterDriver:
     def _submit_again(self, placed: Sequence[_Placed]) -> None:
         try:
             self._submit([one.work for one in placed], {one.work.session: one.fruitless for one in placed})
-        except InputError as error:
+        except (InputError, OSError) as error:  # refused, or nothing can be written any more
             for run in (run for one in placed for run in self._left(one.work)):
                 finding = examine(run, self._outputs / run.name, holding=True)
                 self._tell(replace(finding, detail=f'not continued, {error}; {finding.detail}'), None)
@@ -172,25 +174,25 @@ class ClusterDriver:
 
     def _note_running(self, name: str, seen: Seen) -> None:
         placed = self._jobs[name]
+        where = f'{self._cluster.name} job {name}' + (f' on {seen.node}' if seen.node else '')
         if placed.started is None:
             placed.started = time.time()
-            where = f' on {seen.node}' if seen.node else ''
-            for run in self._left(placed.work):
-                self._watcher.started(run, f'{self._cluster.name} job {name}{where}')
+            self._say(f'{where}: begins with {_several(len(placed.work.runs), "run")}')
         for run in self._left(placed.work):
             if holder_of(self._outputs / run.name) is not None:
-                placed.held.add(run.name)
+                if run.name not in placed.held:
+                    placed.held[run.name] = time.time()
+                    self._watcher.started(run, where)
             elif run.name in placed.held:  # it was at work, and is not any more
-                placed.held.discard(run.name)
+                seconds = time.time() - placed.held.pop(run.name)
                 finding = examine(run, self._outputs / run.name)
                 if self._is_done(finding):
-                    self._tell(finding, time.time() - placed.started)
+                    self._tell(finding, seconds)
 
     def _at_work(self, placed: _Placed) -> list[AtWork]:
-        if placed.started is None:
-            return []
-        left = [run for run in self._left(placed.work) if run.name in placed.held]
-        return [AtWork(run, self._outputs / run.name, placed.started) for run in left]
+        held = placed.held
+        left = [run for run in self._left(placed.work) if run.name in held]
+        return [AtWork(run, self._outputs / run.name, held[run.name]) for run in left]
 
     def _left(self, work: Work) -> list[Planned]:
         """Return the runs of a job whose end is not known, as far as this command was asked for them."""
@@ -204,8 +206,8 @@ class ClusterDriver:
         goes_on = self._goes_on(placed, seen) if left and seen.may_go_on and not self._stop else None
         if goes_on is not None:
             self._say(f'{self._cluster.name} ended job {name} ({seen.state}): its session is continued')
-        seconds = time.time() - (placed.started or placed.placed)
         for finding in findings:
+            seconds = time.time() - placed.held.get(finding.name, placed.started or placed.placed)
             if self._is_done(finding):
                 self._tell(finding, seconds)
             elif goes_on is None:
@@ -213,7 +215,7 @@ class ClusterDriver:
         return goes_on
 
     def _goes_on(self, placed: _Placed, seen: Seen) -> _Placed | None:
-        extent = _extent(placed.work)
+        extent = placed.work.extent()
         fruitless = placed.fruitless + 1 if extent == placed.extent else 0
         return None if fruitless >= FRUITLESS else _Placed(placed.work, extent, fruitless)
 
@@ -270,30 +272,44 @@ class ClusterDriver:
                 )  # the event of the stop is set, it would not wait
 
 
-def works_of(runs: Sequence[Planned], outputs: Path, words: Callable[[Session], Sequence[str]]) -> list[Work]:
+def works_of(
+    runs: Sequence[Planned],
+    outputs: Path,
+    words: Callable[[Session], Sequence[str]],
+    say: Callable[[str], None],
+) -> list[Work]:
     """Return the jobs of runs: a session each, in the order of their first runs.
 
     Args:
         outputs: the folder of the work directories, absolute.
         words: what follows `gpassk` for a session.
+        say: is told of sessions that get no GPU because nothing is known of their models.
     """
-    here = str(Path.cwd())
+    here, sessions = Path.cwd(), sessions_of(runs)
+    if unknown := [session.name for session in sessions if not session.is_known]:
+        say(
+            f'no GPU is asked for where the config computes its models: {_some(unknown)}; if they need GPUs, '
+            'write models = [dict(…)] with run_cfg = dict(num_gpus=…) into the config'
+        )
     return [
         Work(
             session=session.name,
             runs=tuple(run.name for run in session.runs),
             work_dirs=tuple(str(outputs / run.name) for run in session.runs),
             words=tuple(words(session)),
-            here=here,
+            here=str(here),
             gpus=session.need.gpus,
+            stores=tuple(sorted(_stores(session, here))),
         )
-        for session in sessions_of(runs)
+        for session in sessions
     ]
 
 
-def _extent(work: Work) -> str:
-    store = os.environ.get(STORE_VARIABLE)
-    return extent_of(work.work_dirs, [store] if store else [])
+def _stores(session: Session, here: Path) -> set[str]:
+    """Return where verdicts of a session are kept, beside its work directories."""
+    named = {os.environ.get(STORE_VARIABLE, '')}
+    named |= {store for run in session.runs if run.config is not None for store in stores_in(run.config)}
+    return {str(here / Path(store).expanduser()) for store in named if store}
 
 
 def _several(number: int, what: str) -> str:

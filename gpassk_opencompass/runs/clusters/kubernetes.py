@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...files import digest
+from ...judges.store import STORE_VARIABLE
+from ...sample_store.choice import REUSE_VARIABLE
+from ...sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from ..cluster_jobs import JOB
-from ..command import PATH_VARIABLES
+from ..command import PATH_VARIABLES, with_absolute_paths
 from .work import WORKS, WORKS_FOLDER, Work, works_text
 
 RETRIES = 3
@@ -28,7 +31,8 @@ LARGEST = 900_000
 REFUSED = 2
 """The exit code of a session whose input is wrong: started again it would end the same."""
 
-_PASSED = (*PATH_VARIABLES, 'HF_HUB_OFFLINE', 'HF_ENDPOINT')
+_KEPT = (STORE_VARIABLE, SAMPLES_VARIABLE)
+_PASSED = (*PATH_VARIABLES, REUSE_VARIABLE, 'HF_HUB_OFFLINE', 'HF_ENDPOINT')
 _TOLD = '/gpassk'
 _LABEL = {'app.kubernetes.io/name': 'gpassk'}
 
@@ -41,6 +45,10 @@ class Volume(NamedTuple):
     """The name of a PersistentVolumeClaim that several nodes can mount."""
     mount: Path
     """Where the pods see it: configs and work directories have the same paths there as here."""
+
+    def has(self, path: str) -> bool:
+        """Whether the pods see an absolute path of this machine on it."""
+        return Path(os.path.normpath(path)).is_relative_to(self.mount)
 
 
 def manifest(works: Sequence[Work], outputs: Path, volume: Volume, at_once: int | None) -> str:
@@ -80,7 +88,13 @@ def label(name: str, content: str) -> str:
 def _check(works: Sequence[Work], outputs: Path, volume: Volume) -> None:
     needed = {str(outputs), *(work.here for work in works)}
     needed |= {word for work in works for word in work.words if word.endswith('.py') and word.startswith('/')}
-    outside = sorted(path for path in needed if not Path(path).is_relative_to(volume.mount))
+    lost = [name for name in _KEPT if name in _passed() and not volume.has(_passed()[name])]
+    if lost:
+        raise InputError(
+            f'${lost[0]} is {_passed()[lost[0]]}, not below {volume.mount}, where the pods see the volume: '
+            'what they keep there would be gone with them'
+        )
+    outside = sorted(path for path in needed if not volume.has(path))
     if outside:
         raise InputError(
             f'{outside[0]} is not below {volume.mount}, where the pods see the volume: give --mount, a '
@@ -170,12 +184,17 @@ def _pod(name: str, gpus: int, notes: Path, volume: Volume) -> dict[str, Any]:
 def _variables(name: str) -> list[dict[str, Any]]:
     index = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
     own = {'GPASSK_INDEX': index, 'GPASSK_POD': 'metadata.uid'}
-    passed = {given: os.environ[given] for given in _PASSED if os.environ.get(given)}
-    fixed = {WORKS_FOLDER: _TOLD, JOB: f'kubernetes:{name}:$(GPASSK_INDEX)#$(GPASSK_POD)', **passed}
+    fixed = {WORKS_FOLDER: _TOLD, JOB: f'kubernetes:{name}:$(GPASSK_INDEX)#$(GPASSK_POD)', **_passed()}
     return [
         *({'name': given, 'valueFrom': {'fieldRef': {'fieldPath': path}}} for given, path in own.items()),
         *({'name': given, 'value': value} for given, value in fixed.items()),
     ]
+
+
+def _passed() -> dict[str, str]:
+    """Return the variables that pods are to have as this command has them, with absolute paths."""
+    here = with_absolute_paths(Path.cwd(), os.environ)
+    return {given: here[given] for given in _PASSED if here.get(given)}
 
 
 def _yaml(value: Any, indent: int = 0) -> str:

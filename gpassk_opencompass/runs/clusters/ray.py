@@ -15,6 +15,7 @@ from typing import Any
 from ...errors import InputError, MissingExtraError
 from ...times import utc_folder
 from ..cluster_jobs import JOB
+from ..command import with_absolute_paths
 from .cluster import Phase, Seen
 from .work import TIED, Notes, Work, write_works
 
@@ -104,7 +105,8 @@ class Ray:
             str(task.folder),
             str(task.number),
         ]
-        variables = {name: value for name, value in os.environ.items() if not _is_of_the_node(name)}
+        here = with_absolute_paths(Path(task.work.here), os.environ)  # the node has another home directory
+        variables = {name: value for name, value in here.items() if not _is_of_the_node(name)}
         log = Notes(task.folder, task.number).log
         told = self._place.options(num_gpus=task.work.gpus, name=f'gpassk {task.work.session}')
         of_node = (_OF_THE_NODE, _ALSO_OF_THE_NODE)

@@ -45,6 +45,12 @@ class Work:
     here: str
     """The current directory; relative paths in configs are meant from there."""
     gpus: int = 0
+    stores: tuple[str, ...] = ()
+    """Folders of verdicts elsewhere, absolute."""
+
+    def extent(self) -> str:
+        """Return a text that changes with each sample that it draws, and each verdict that it keeps."""
+        return extent_of(self.work_dirs, self.stores)
 
 
 class Ended(NamedTuple):
