@@ -172,6 +172,18 @@ def test_a_limit_above_the_benchmark_is_no_limit(tmp_path: Path, capsys: pytest.
     assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == [NAME]
 
 
+@pytest.mark.parametrize('number', ['0', '-1', '1000001', '1000000000', '9' * 5000])
+@pytest.mark.parametrize('option', ['--limit', '--samples'])
+def test_a_number_that_no_record_holds_is_refused_at_once(
+    tmp_path: Path, option: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not when all is sampled, as a damaged result; one million is held."""
+    with pytest.raises(SystemExit):
+        dump(tmp_path, BASE, f'{option}={number}')
+    assert 'expected an integer' in capsys.readouterr().err
+    assert dump(tmp_path, BASE, '--limit', '1000000', '--dry_run') == 0
+
+
 def test_k_above_n_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And said; with none left n is k."""
     assert dump(tmp_path, BASE, '--samples', '8') == 0
@@ -329,7 +341,7 @@ def test_the_command_to_go_on_has_the_options() -> None:
     """As it is printed after Ctrl-C."""
     from gpassk_opencompass.cli.run import RunRequest
 
-    request = RunRequest([Path('c')], Path('o'), 1, None, (), Limits(10, 4))
+    request = RunRequest([Path('c')], Path('o'), None, None, (), (), limits=Limits(10, 4))
     assert request.command() == 'gpassk run c -w o --limit 10 --samples 4'
     assert read_options([]).passed == ()
 

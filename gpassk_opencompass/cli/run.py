@@ -20,6 +20,7 @@ from ..runs.processes import Stop
 from ..runs.state import Finding
 from ..runs.work_dir import NOTES
 from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
+from ..sample_store.store import STORE_VARIABLE, check_store
 from ..serving import SERVERS, run_in_progress
 from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
@@ -132,6 +133,7 @@ def run(arguments: Namespace) -> int:
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
+    check_store(os.environ.get(STORE_VARIABLE))
     options = read_options(request.passed_on)
     plan, notes = limited_plan(request.configs, request.limits, request.outputs)
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)

@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import mapping
-from ..line_files import LineWriter, complete_lines, is_whole, line_files, line_of, own_writer, reading
+from ..line_files import (
+    LineWriter,
+    complete_lines,
+    is_whole,
+    line_files,
+    line_of,
+    own_writer,
+    reading,
+    store_folder,
+)
 from .identity import IDENTITY, Identity, Origin, read_identity, write_identity
 
 STORE_VARIABLE = 'GPASSK_SAMPLES'
@@ -32,6 +41,16 @@ WHAT = 'samples'
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "origin": "(?P<origin>[0-9a-f]{16})", ')
 _FOLDER = re.compile(r'[0-9a-f]{16}-[0-9a-f]{8}')
+
+
+def check_store(place: str | None) -> None:
+    """Check what `$GPASSK_SAMPLES` names before anything is started for it; nothing is made.
+
+    Raises:
+        InputError: a file is there, or the home directory of nobody.
+    """
+    if place:
+        identity_folders(store_folder(place), 'none')
 
 
 class Place(NamedTuple):
