@@ -36,6 +36,12 @@ from .task import Task, current_task, difference, kept_tasks
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
 
+PATHS = ('path', 'tokenizer_path', 'peft_path', 'lora_path')
+"""Fields of a model that name files: a path here, or a name on the hub."""
+
+_AT_TOP = ('config.json', 'tokenizer_config.json', 'adapter_config.json')
+"""Files of which a repository of the hub has one, and which are there before its weights are loaded."""
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -92,8 +98,10 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
             return mine
         known = read_provenance(folder) or mine
     for what in ('model', 'files', 'versions'):
-        found = difference(getattr(known, what), getattr(mine, what))
-        if found:
+        was, now = getattr(known, what), getattr(mine, what)
+        if what == 'files':  # what the first task did not know, it may have brought here
+            now = {name: now.get(name) for name in was}
+        if found := difference(was, now):
             raise IncompleteError(
                 f'{folder / PROVENANCE}: this run began with {what}{found}: its samples would be mixed with '
                 'others. Go back to what it began with, or start anew, without -r or in another work '
@@ -170,10 +178,7 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     revision = (settings.get('model_kwargs') or {}).get('revision') or 'main'
     found = {}
-    for name in ('path', 'tokenizer_path', 'peft_path'):
-        path = settings.get(name)
-        if not isinstance(path, str) or not path:
-            continue
+    for name, path in _paths(settings).items():
         local = Path(path).expanduser()
         if local.exists():
             found[name] = model_files(local)
@@ -182,15 +187,26 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def unidentified(known: Provenance) -> list[str]:
+    """Return the fields that name files of a model of which nobody knows what is in them."""
+    return [name for name in _paths(known.model) or ('path',) if name not in known.files]
+
+
+def _paths(settings: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: settings.get(name) for name in PATHS}
+    return {name: path for name, path in found.items() if isinstance(path, str) and path}
+
+
 def _commit(name: str, revision: str) -> str:
     """Find the commit that a name on the hub stands for in this machine's cache; '' if it is not there."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
-    with suppress(HFValidationError, ValueError, OSError):
-        found = try_to_load_from_cache(name, 'config.json', revision=revision)
-        if isinstance(found, str):
-            return Path(found).parent.name
+    for file in _AT_TOP:
+        with suppress(HFValidationError, ValueError, OSError):
+            found = try_to_load_from_cache(name, file, revision=revision)
+            if isinstance(found, str):
+                return Path(found).parent.name
     return ''
 
 
