@@ -327,7 +327,8 @@ def _unpromised(model: Any, known: Provenance) -> str:
     if not callable(getattr(getattr(model, 'seeds', None), 'seed_of', None)):
         return 'the model takes no seed for a sample'
     if missing := unidentified(known):
-        return f'nothing tells which weights it has: its {missing[0]} is neither here nor in the cache of the hub'
+        where = 'is neither here nor in the cache of the hub'
+        return f'nothing tells which weights it has: its {missing[0]} {where}'
     return ''
 
 
