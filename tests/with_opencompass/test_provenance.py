@@ -94,6 +94,25 @@ def test_another_engine_or_other_weights_are_refused(tmp_path: Path) -> None:
             provenance.claim(tmp_path, replace(BEGUN, **{'files': {'path': {'config.json': 'a'}}, **changed}))
 
 
+def test_the_engines_of_a_process_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that draws for two models says of each what a process of its own would have said."""
+    engines = {'torch': '1', 'lmdeploy': '2'}
+    monkeypatch.setattr(provenance, 'version', engines.__getitem__)
+    monkeypatch.setattr(provenance, 'packages_distributions', dict)
+    monkeypatch.setattr(provenance, 'ENGINES', ('torch', 'lmdeploy'))
+    monkeypatch.delitem(sys.modules, 'lmdeploy', raising=False)
+    provenance._version_of.cache_clear()
+    kinds = [
+        type('Model', (), {'__module__': f'opencompass.models.{module}'})
+        for module in ('huggingface_above_v4_33', 'turbomind_with_tf_above_v4_33')
+    ]
+    assert provenance.provenance_of(None, kinds[0]()).versions == {'torch': '1'}
+    monkeypatch.setitem(sys.modules, 'lmdeploy', sys)
+    told = [provenance.provenance_of(None, kind()).versions for kind in kinds]
+    provenance._version_of.cache_clear()
+    assert told == [{'torch': '1'}, engines]
+
+
 def test_weights_that_a_run_downloads_itself_do_not_refuse_its_next_task(tmp_path: Path) -> None:
     """A server, or a model that is loaded late, brings them after the first task has begun."""
     begun = provenance.claim(tmp_path, replace(BEGUN, created='first'))
