@@ -7,7 +7,7 @@ that a store has, asks the model for the others alone, and puts those into the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..results.health import NOT_DRAWN, Generation
 from ..sample_store.choice import REUSE_VARIABLE, Choice, Held, check_reuse, choose
 from ..sample_store.identity import Identity, Origin, sample_key
 from ..sample_store.store import BESIDE, STORE_VARIABLE, WHAT, Kept, SampleStore
+from ..serving import taken_from_environment
 from ..times import utc_now
 from .handover import GenerationsOfBatch, Sample
 from .provenance import Provenance, unidentified
@@ -309,12 +310,15 @@ def kept_samples(
 def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
     """Return what chooses a run's samples of what is said of its model.
 
-    That is the adapter, too, by which name a server may know it. Where nothing identifies the weights the
+    That is the adapter, too, by which name a server may know it, and what its command line takes from the
+    environment. Where nothing identifies the weights the
     model's own name counts: one server may have had several checkpoints, all as 'default'.
     """
     told = dict(known.model)
     if served := task.model.get('served_name'):
         told['served_name'] = str(served)
+    if isinstance(serve := task.model.get('serve'), Mapping):
+        told['variables'] = taken_from_environment(serve)
     if unidentified(known):
         told['abbr'] = model_abbr_from_cfg(task.model)
     return told
