@@ -23,7 +23,7 @@ from ..sample_store.store import BESIDE, STORE_VARIABLE, WHAT, Kept, SampleStore
 from ..serving import taken_from_environment
 from ..times import utc_now
 from .handover import GenerationsOfBatch, Sample
-from .provenance import Provenance, unidentified
+from .provenance import Provenance, files_of, unidentified
 from .task import Task
 
 MOST_TAKEN = 1000
@@ -317,8 +317,11 @@ def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
     told = dict(known.model)
     if served := task.model.get('served_name'):
         told['served_name'] = str(served)
+    tokenizer = known.model.get('tokenizer_path')
+    if tokenizer and not known.files:  # its chat template may be applied here, whoever has the weights
+        told['tokenizer_files'] = files_of({'tokenizer_path': tokenizer})
     if isinstance(serve := task.model.get('serve'), Mapping):
-        told['variables'] = taken_from_environment(serve)
+        told['serve_variables'] = taken_from_environment(serve)
     if unidentified(known):
         told['abbr'] = model_abbr_from_cfg(task.model)
     return told

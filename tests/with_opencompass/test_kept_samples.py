@@ -254,6 +254,17 @@ def test_two_models_that_servers_call_the_same_share_no_samples(lab: Lab) -> Non
     assert lab.asked.total() == 32
 
 
+def test_the_chat_template_that_is_applied_here_counts(lab: Lab) -> None:
+    """Of a server that is sent whole prompts: it is in the folder of the tokenizer."""
+    template = lab.root / 'tokenizer' / 'chat_template.jinja'
+    template.parent.mkdir()
+    hosted = {**HOSTED, 'tokenizer_path': str(template.parent)}
+    for text, asked_for in (('before', 32), ('before', 0), ('after', 32)):
+        template.write_text(text)
+        lab.run(f'{text}-{asked_for}', hosted)
+        assert lab.asked.total() == asked_for
+
+
 def test_an_adapter_that_nothing_identifies_promises_nothing(lab: Lab) -> None:
     """Although the weights below it are known."""
     lab.run('first', seeded(peft_path='org/adapter'))
