@@ -22,7 +22,7 @@ from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName
 from gpassk_opencompass.question_sets import QuestionSet
 from gpassk_opencompass.questions.limits import limited
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.sweep.limits import Limits, limited_data
 
@@ -379,6 +379,23 @@ def test_limited_runs_stand_in_no_leaderboard(tmp_path: Path) -> None:
         'MATH500-L5': [ABBR.format(2), f'{ABBR.format(3)} (n = 4 by --samples)', ABBR.format(1)],
         'MATH500-L5-limit24': [f'{ABBR.format(3)} (24 questions)'],
     }
+
+
+def test_a_limited_result_that_is_scored_again_stays_marked(tmp_path: Path) -> None:
+    """Under a name that says nothing, with another k; and where the name of any data set tells it."""
+    path = write_result(tmp_path, ABBR.format(1), THIRDS)
+    record = json.loads(path.read_text())
+    record['gpassk']['limited'] = {'limit': 24, 'of': 134}
+    path.write_text(json.dumps(record))
+    for name, options in (('again', []), ('ks', ['--k', '3'])):
+        target = tmp_path / 'rescored' / f'{name}.json'
+        command = ['score', str(path), '--dataset', 'mine', '-o', str(target), *options]
+        assert main(command) == 0
+        assert json.loads(target.read_text())['gpassk']['limited'] == {'limit': 24, 'of': 134}
+    del record['gpassk']['limited']
+    foreign = path.with_name('gsm8k-limit24.json')
+    foreign.write_text(json.dumps(record))
+    assert boards([read(foreign)])[0] == []
 
 
 def test_the_record_tells_it_whatever_the_name_says(tmp_path: Path) -> None:

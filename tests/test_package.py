@@ -119,7 +119,7 @@ ROOMS = {
     'keys': {'errors'},
     'chat': {'chat', 'errors', 'keys'},
     'line_files': {'errors'},
-    'sample_store': {'errors', 'files', 'line_files', 'sample_store', 'unseen'},
+    'sample_store': {'errors', 'files', 'line_files', 'naming', 'sample_store', 'unseen'},
     'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'line_files', 'registry'},
     'serving': {'errors', 'files', 'keys', 'serving', 'times'},
     'json_entries': {'errors'},

@@ -284,6 +284,7 @@ def test_what_the_quick_verdicts_say_the_rule_judge_says_too() -> None:
         ({'evaluator': {'type': 'GPassKEvaluator', 'judge': {'type': 'rule', 'without': ['unit']}}}, False),
         ({'evaluator': {'type': 'GPassKEvaluator', 'judge': {'type': 'llm', 'model': 'm'}}}, False),
         ({'evaluator': {'type': 'GPassKEvaluator', 'model_name': 'm'}}, False),
+        ({'evaluator': {'type': 'GPassKEvaluator', 'judge_serve': {'path': 'm'}}}, False),
         ({'evaluator': {'type': 'GPassKEvaluator', 'evaluator': {'type': 'X'}}}, False),
         ({'evaluator': {'type': 'GPassKEvaluator'}, 'pred_postprocessor': {'type': 'f'}}, False),
     ],

@@ -286,3 +286,13 @@ def test_a_word_for_what_is_taken() -> None:
     assert [check_reuse(value) for value in (None, '', 'mix')] == ['same', 'same', 'mix']
     with pytest.raises(InputError, match="GPASSK_REUSE = 'Same': expected one of same, mix, none"):
         check_reuse('Same')
+
+
+@pytest.mark.parametrize('reuse', REUSE)
+def test_a_look_at_a_hosted_model_does_not_stop_the_whole_run(reuse: str) -> None:
+    """Nothing of it is taken unless all is wanted; where it has all, it is one run as any other."""
+    origins = {'own': Origin('m@AIME2024-k4-r1', ''), 'look': Origin('m@AIME2024-limit1-k4-r1', '')}
+    some = choose(Held([{'look'}, set()], 'own', [], 'behind a server', origins), reuse, 'it')
+    assert list(some.origins) == (['own', 'look'] if reuse == 'mix' else ['own'])
+    whole = choose(Held([{'look'}, {'look'}], 'own', [], 'behind a server', origins), reuse, 'it')
+    assert list(whole.origins) == (['own'] if reuse == 'none' else ['own', 'look'])

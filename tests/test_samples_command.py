@@ -25,13 +25,19 @@ def identity(name: str, **settings: float) -> Identity:
 
 
 def fill(
-    root: Path, one: Identity, questions: int, n: int, origin: Origin = FIRST, right: int = 1
+    root: Path,
+    one: Identity,
+    questions: int,
+    n: int,
+    origin: Origin = FIRST,
+    right: int = 1,
+    prompt: str = '',
 ) -> SampleStore:
     """n samples of each question, the first `right` of them right; the store, open."""
     store = SampleStore(root, one)
     for number in range(questions):
         for replica in range(n):
-            key = sample_key(one, f'q{number}', replica, None, '')
+            key = sample_key(one, f'q{number}', replica, None, prompt)
             about = {
                 'uid': f'q{number}',
                 'replica': replica,
@@ -177,3 +183,18 @@ def test_a_store_beside_work_directories_is_none(outputs: Path, capsys: pytest.C
         (name, outputs / name) for name in ('a-run', 'b-run')
     ]
     assert found.foreign == ('figures',)
+
+
+def test_questions_that_were_asked_in_two_ways_are_not_mixed(
+    outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with cot and without: one run is to be chosen; and n is that of each."""
+    root, direct = outputs / '.gpassk/samples', Origin('direct', '2026-03-01T00:00:00Z')
+    fill(root, identity('small', temperature=0.7), 3, 4, direct, prompt='2+2? At once!').close()
+    [small] = listed(capsys, '--model', 'small')
+    assert (small['questions'], small['replicas'], small['samples']) == (3, 4, 24)
+    command = ['samples', 'export', '--model', 'small', '-o', str(tmp_path / 'all.jsonl')]
+    assert main(command) == 2
+    assert 'with several prompts, as with and without cot: --run NAME' in capsys.readouterr().err
+    assert main([*command, '--run', 'direct']) == 0
+    assert 'wrote 12 samples' in capsys.readouterr().out

@@ -19,7 +19,7 @@ from loopback import DIRECT, is_healthy
 from started_servers import Script, group_of, until
 
 from gpassk_opencompass.errors import IncompleteError, InputError
-from gpassk_opencompass.serving import Asked, Server, choosing, ports, read_serve
+from gpassk_opencompass.serving import Asked, Server, choosing, ports, read_serve, taken_from_environment
 from gpassk_opencompass.serving import server as server_module
 
 OWNER = """
@@ -222,7 +222,7 @@ def test_a_kill_of_the_keeper_takes_the_server_with_it(script: Script, tmp_path:
         assert keeper is not None
         keeper.kill()
         until(lambda: not group_of(script.starts[-1]['pid']))
-        assert _error(server.check)
+        until(lambda: _error(server.check) is not None)
 
 
 def test_two_at_once_have_two_ports(script: Script, tmp_path: Path) -> None:
@@ -278,6 +278,7 @@ def test_a_key_from_the_environment_is_in_no_file(
         ({'command': 'x "{port}'}, None, 'cannot be split into words'),
         ({'command': 'x {port} --api-key sk-12345678'}, None, 'write --api-key \\$MY_KEY'),
         ({'command': 'x {port} --api-key=sk-12345678'}, None, 'write --api-key \\$MY_KEY'),
+        ({'command': 'x {port} --hf-token sk-12345678'}, None, 'write --hf-token \\$MY_KEY'),
         ({}, None, "which server\\? server='vllm' \\(or sglang"),
         ({}, 'vlm', "server = 'vlm': expected vllm, sglang, lmdeploy, llama.cpp"),
         ({'port': 1}, 'vllm', r"serve has \['port'\]; it takes command, arguments"),
@@ -311,6 +312,8 @@ OPERATIONAL = [
     '--max-num-seqs 9',
     '--disable-log-requests',
     '--api-key $K',
+    '--hf-token',
+    '--hf-token $K',
 ]
 CHOOSING = [
     '--quantization fp8',
@@ -320,6 +323,21 @@ CHOOSING = [
     '--enforce-eager',
     '--new-flag',
 ]
+
+
+def test_what_a_command_line_takes_from_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its value, which stands nowhere; of keys, places and the machine nothing."""
+    line = 'vllm serve {model} --port {port} --chat-template=$TEMPLATE --api-key $MY_KEY --host $HERE'
+    serve = {'command': line, 'env': {'VLLM_MODE': '$MODE', 'HF_TOKEN': '$OTHER_KEY', 'HF_HOME': '$PLACE'}}
+    for name in ('TEMPLATE', 'MY_KEY', 'HERE', 'MODE', 'OTHER_KEY', 'PLACE'):
+        monkeypatch.setenv(name, 'before')
+    first = taken_from_environment(serve)
+    assert set(first) == {'TEMPLATE', 'MODE'}
+    assert 'before' not in str(first)
+    for name in ('TEMPLATE', 'MY_KEY', 'HERE', 'MODE', 'OTHER_KEY', 'PLACE'):
+        monkeypatch.setenv(name, 'after')
+        assert (taken_from_environment(serve) != first) == (name in first)
+        monkeypatch.setenv(name, 'before')
 
 
 def test_what_of_a_command_line_chooses_samples() -> None:

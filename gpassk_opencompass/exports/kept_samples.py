@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple, TextIO
 
+from ..errors import InputError
 from ..files import mapping
 from ..results.samples import Column, arrow_schema, arrow_table
 from ..sample_store.stock import Stock
@@ -49,17 +50,25 @@ def rows_of(chosen: Sequence[Stock], run: str | None = None) -> Rows:
             sample the first.
 
     Raises:
-        InputError: a file cannot be read.
+        InputError: a file cannot be read, or a question was asked in several ways, which are no samples of
+            one thing.
     """
     rows, left_out = [], 0
     for stock, label in zip(chosen, _labels(chosen), strict=True):
-        seen: set[str] = set()
+        seen: dict[tuple[str, Any], Kept] = {}
         for kept in _kept(stock, run):
-            if kept.key in seen:
+            sample = str(kept.about.get('uid')), kept.about.get('replica')
+            first = seen.setdefault(sample, kept)
+            if first is kept:
+                rows.append(_row(stock, kept, label))
+            elif first.key == kept.key:
                 left_out += 1
             else:
-                seen.add(kept.key)
-                rows.append(_row(stock, kept, label))
+                names = ', '.join(dict.fromkeys(str(one.about.get('run')) for one in (first, kept)))
+                raise InputError(
+                    f'{stock.folder.name} has question {sample[0]} with several prompts, as with and without '
+                    f'cot: --run NAME chooses one, such as {names}'
+                )
     return Rows(rows, left_out)
 
 

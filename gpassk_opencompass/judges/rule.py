@@ -166,10 +166,7 @@ class RuleJudge:
         return judgements
 
     def accepts(self, pair: Pair) -> bool | None:
-        """Return whether `judge` takes the answer for correct, None where that would need a proof.
-
-        For a trial of the judge itself: no process is started, and nothing is counted.
-        """
+        """Return whether `judge` takes the answer for correct; see `at_once`."""
         said = self.at_once(pair)
         return None if said is None else said.verdict is Verdict.CORRECT
 

@@ -28,7 +28,7 @@ def sizes(ks: Sequence[int], n: int) -> str:
 
 
 _SIZES = re.compile(
-    r'(?:-limit[1-9][0-9]*)?(?:-samples[1-9][0-9]*)?(?P<sizes>-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?'
+    r'(?:-limit(?P<limit>[1-9][0-9]*))?(?:-samples(?P<samples>[1-9][0-9]*))?(?P<sizes>-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?'
 )
 
 
@@ -42,9 +42,24 @@ def limited_abbr(abbr: str, limit: int | None, samples: int | None, ks: Sequence
     >>> limited_abbr('gsm8k', 10, None, (), None), limited_abbr('gsm8k-limit10', 5, None, (), None)
     ('gsm8k-limit10', 'gsm8k-limit5')
     """
-    end = next(found for start in range(len(abbr) + 1) if (found := _SIZES.fullmatch(abbr, start)))
+    end = _end_of(abbr)
     written = f'-{sizes(ks, n)}' if end['sizes'] and ks and n else end['sizes'] or ''
     return f'{abbr[: end.start()]}{limit_marks(limit, samples)}{written}'
+
+
+def limits_in(abbr: str) -> dict[str, int]:
+    """Return what the marks in any data set abbreviation say: limit, samples, as far as they are there.
+
+    >>> limits_in('gsm8k-limit10-samples4'), limits_in('gsm8k')
+    ({'limit': 10, 'samples': 4}, {})
+    """
+    marks = _end_of(abbr).groupdict()
+    return {name: int(marks[name]) for name in ('limit', 'samples') if marks[name]}
+
+
+def _end_of(abbr: str) -> re.Match[str]:
+    """Return the marks, k and n at the end of an abbreviation; of none of them nothing."""
+    return next(found for start in range(len(abbr) + 1) if (found := _SIZES.fullmatch(abbr, start)))
 
 
 def without_sizes(abbr: str) -> str:

@@ -7,12 +7,12 @@ that a store has, asks the model for the others alone, and puts those into the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmengine.dist import get_world_size
-from opencompass.utils import get_logger
+from opencompass.utils import get_logger, model_abbr_from_cfg
 
 from ..errors import IncompleteError, InputError
 from ..line_files import store_folder
@@ -20,9 +20,10 @@ from ..results.health import NOT_DRAWN, Generation
 from ..sample_store.choice import REUSE_VARIABLE, Choice, Held, check_reuse, choose
 from ..sample_store.identity import Identity, Origin, sample_key
 from ..sample_store.store import BESIDE, STORE_VARIABLE, WHAT, Kept, SampleStore
+from ..serving import taken_from_environment
 from ..times import utc_now
 from .handover import GenerationsOfBatch, Sample
-from .provenance import Provenance
+from .provenance import Provenance, files_of, unidentified
 from .task import Task
 
 MOST_TAKEN = 1000
@@ -285,7 +286,7 @@ def kept_samples(
     work_dir = root.parent.parent.absolute()
     named = os.environ.get(STORE_VARIABLE)
     place = store_folder(named) if named else work_dir.parent.joinpath(*BESIDE)
-    identity = Identity(known.model, known.files, known.versions, task.inference_settings)
+    identity = Identity(_told_of_model(task, known), known.files, known.versions, task.inference_settings)
     try:
         store = SampleStore(place, identity)
     except InputError as error:
@@ -306,14 +307,35 @@ def kept_samples(
     )
 
 
+def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
+    """Return what chooses a run's samples of what is said of its model.
+
+    That is the adapter, too, by which name a server may know it, and what its command line takes from the
+    environment. Where nothing identifies the weights the
+    model's own name counts: one server may have had several checkpoints, all as 'default'.
+    """
+    told = dict(known.model)
+    if served := task.model.get('served_name'):
+        told['served_name'] = str(served)
+    tokenizer = known.model.get('tokenizer_path')
+    if tokenizer and not known.files:  # its chat template may be applied here, whoever has the weights
+        told['tokenizer_files'] = files_of({'tokenizer_path': tokenizer})
+    if isinstance(serve := task.model.get('serve'), Mapping):
+        told['serve_variables'] = taken_from_environment(serve)
+    if unidentified(known):
+        told['abbr'] = model_abbr_from_cfg(task.model)
+    return told
+
+
 def _unpromised(model: Any, known: Provenance) -> str:
     """Return why a model may not draw a sample as it was drawn before; '' if it does."""
     if getattr(model, 'is_api', False):
         return 'the model is behind a server, which promises no sample a second time'
     if not callable(getattr(getattr(model, 'seeds', None), 'seed_of', None)):
         return 'the model takes no seed for a sample'
-    if not known.files:
-        return 'nothing tells which weights it has: its path is neither here nor in the cache of the hub'
+    if missing := unidentified(known):
+        where = 'is neither here nor in the cache of the hub'
+        return f'nothing tells which weights it has: its {missing[0]} {where}'
     return ''
 
 

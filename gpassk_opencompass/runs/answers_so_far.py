@@ -142,7 +142,8 @@ def judged_by_rule(evaluation: Mapping[str, Any]) -> bool:
         return True
     changes = [name for name in evaluation if name.endswith('postprocessor') and evaluation[name]]
     foreign = not str(evaluator.get('type')).endswith('GPassKEvaluator') or evaluator.get('evaluator')
-    if changes or foreign or evaluator.get('pred_postprocessor') or evaluator.get('model_name'):
+    asked = [name for name in ('pred_postprocessor', 'model_name', 'judge_serve') if evaluator.get(name)]
+    if changes or foreign or asked:
         return False
     judge = evaluator.get('judge')
     return judge is None or (

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import IncompleteError, InputError
+from ..naming.limits import limits_in
 from .identity import Origin
 
 REUSE_VARIABLE = 'GPASSK_REUSE'
@@ -64,7 +65,8 @@ def choose(held: Held, reuse: str, what: str) -> Choice:
     """Say whose samples a run takes.
 
     What the run has drawn itself it always takes: a task that was killed draws nothing twice. With 'same' it
-    takes what the engine would draw again; where the engine cannot promise that, all or nothing of one run.
+    takes what the engine would draw again; where the engine cannot promise that, all or nothing of one run,
+    and of one that was made smaller with --limit or --samples silently nothing.
 
     Args:
         reuse: one of `REUSE`.
@@ -82,11 +84,17 @@ def choose(held: Held, reuse: str, what: str) -> Choice:
         chosen += [*alike, *(one for one in others if one not in alike)]
     elif reuse == SAME:
         chosen += alike
+        others = [one for one in others if counts[one] == len(held.samples) or not _is_trial(held, one)]
         if others and not any(counts[one] for one in chosen):
             chosen += [_whole(held, counts, others, what)]
     how = MIXED if reuse == MIX else WHOLE
     taken_as = {one: SEEDED if one in alike else how for one in chosen}
     return Choice(chosen, {**taken_as, held.own: ''})
+
+
+def _is_trial(held: Held, origin: str) -> bool:
+    """Whether a run was made smaller for a look, by its name: it need not stop the whole one that follows."""
+    return bool(limits_in(held.origins[origin].run))
 
 
 def _whole(held: Held, counts: Mapping[str, int], others: Sequence[str], what: str) -> str:

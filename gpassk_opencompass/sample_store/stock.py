@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -30,16 +30,24 @@ class Stock:
     """Of its files."""
     used: float
     """When a run last looked there, or added to it, in seconds since 1970."""
-    questions: set[str] = field(default_factory=set)
-    """Their uids."""
-    replicas: Counter[str] = field(default_factory=Counter)
-    """Samples of each question."""
+    replicas: defaultdict[str, set[Any]] = field(default_factory=lambda: defaultdict(set))
+    """Uid of a question → which of its replicas there are, however it was asked, and however often."""
     runs: Counter[str] = field(default_factory=Counter)
     """Samples by the name of the run that drew them."""
     latest: str = ''
     """When the last one was drawn, ISO 8601 in UTC."""
     damaged: int = 0
     """Lines that are."""
+
+    @property
+    def questions(self) -> int:
+        """Return how many there are."""
+        return len(self.replicas)
+
+    @property
+    def n(self) -> int:
+        """Return how many replicas the question has that has most."""
+        return max(map(len, self.replicas.values()), default=0)
 
     @property
     def samples(self) -> int:
@@ -82,8 +90,8 @@ class Stock:
             'model': self.model,
             'engine': self.engine,
             'sampling': self.sampling,
-            'questions': len(self.questions),
-            'replicas': max(self.replicas.values(), default=0),
+            'questions': self.questions,
+            'replicas': self.n,
             'samples': self.samples,
             'runs': dict(self.runs),
             'bytes': self.bytes,
@@ -134,9 +142,7 @@ def _count(stock: Stock) -> None:
         if kept is None:
             stock.damaged += 1
             continue
-        uid = str(kept.about.get('uid'))
-        stock.questions.add(uid)
-        stock.replicas[uid] += 1
+        stock.replicas[str(kept.about.get('uid'))].add(kept.about.get('replica'))
         stock.runs[str(kept.about.get('run'))] += 1
         stock.latest = max(stock.latest, str(kept.about.get('time', '')))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -61,7 +62,7 @@ _PLACEHOLDER = re.compile(r'\{([A-Za-z_]\w*)\}')
 _VARIABLE = re.compile(r'\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})')
 _NAME = re.compile(r'[A-Za-z_]\w*')
 _OF_KEYS = re.compile(r'(?i).*(?:KEY|TOKEN|SECRET|PASSWORD)')
-_KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key'})
+_KEYS = frozenset({'--api-key', '--api-keys', '--admin-api-key', '--hf-token', '--access-token'})
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,8 @@ def _check_command(command: str) -> None:
         )
     for word, following in zip(words, [*words[1:], ''], strict=True):
         flag, equals, value = word.partition('=')
-        if flag in _KEYS and not (value if equals else following).startswith('$'):
+        given = value if equals else following
+        if flag in _KEYS and given and not given.startswith(('$', '--')):
             raise InputError(  # not repeated: it may be the key itself
                 f'serve.command has a key behind {flag}: write {flag} $MY_KEY, export MY_KEY, and say '
                 "key_env='MY_KEY' for the requests"
@@ -257,11 +259,27 @@ def choosing(serve: Mapping[str, Any]) -> dict[str, Any]:
     return {**told, 'env': env} if env else told
 
 
+def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
+    """Return what variables of the environment add to `choosing`: name → digest of the value, of no key.
+
+    >>> taken_from_environment({'command': 'x --port {port} --api-key $MY_KEY --host $HERE'})
+    {}
+    """
+    env = {str(name): str(text) for name, text in (serve.get('env') or {}).items()}
+    texts = [text for name, text in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)]
+    texts += choosing(serve)['command'][1:]
+    names = {name for text in texts for name in _variables_in(text) if not _OF_KEYS.fullmatch(name)}
+    return {
+        name: hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
+        for name in sorted(names)
+    }
+
+
 def _choosing(words: Sequence[str]) -> list[str]:
     kept, skip = [], False
     for word in words:
         flag, equals, _ = word.partition('=')
-        if skip:
+        if skip and not word.startswith('--'):
             skip = False
         elif flag in _WITH_VALUE:
             skip = not equals

@@ -76,6 +76,8 @@ def result_record(
                 'answer': [answer for question in sampled for answer in question.answers or ()],
                 'verdict': [WORDS[symbol] for question in sampled for symbol in question.verdicts],
             }
+    if read is not None and (limited := read['gpassk'].get('limited')):
+        record['gpassk']['limited'] = limited  # whatever of it is scored
     if read is not None and _of_same_samples(read, record):
         _carry_over(read, record)
         samples = samples and {**(known or {}), **samples}

@@ -242,6 +242,36 @@ def test_weights_that_nothing_identifies_promise_nothing(lab: Lab) -> None:
     assert 'nothing tells which weights it has' in lab.said
 
 
+def test_two_models_that_servers_call_the_same_share_no_samples(lab: Lab) -> None:
+    """Two checkpoints, each served as 'default' in its turn; or two adapters of a server that is started."""
+    lab.run('first', seeded(type='kept_model.HostedModel', path='default', abbr='step-1000'))
+    lab.run('second', seeded(type='kept_model.HostedModel', path='default', abbr='step-2000'))
+    assert lab.asked.total() == 32
+    lab.run('again', seeded(type='kept_model.HostedModel', path='default', abbr='step-2000'), k=3)
+    assert lab.asked.total() == 0
+    lab.run('adapter', seeded(served_name='one'))
+    lab.run('other', seeded(served_name='two'))
+    assert lab.asked.total() == 32
+
+
+def test_the_chat_template_that_is_applied_here_counts(lab: Lab) -> None:
+    """Of a server that is sent whole prompts: it is in the folder of the tokenizer."""
+    template = lab.root / 'tokenizer' / 'chat_template.jinja'
+    template.parent.mkdir()
+    hosted = {**HOSTED, 'tokenizer_path': str(template.parent)}
+    for text, asked_for in (('before', 32), ('before', 0), ('after', 32)):
+        template.write_text(text)
+        lab.run(f'{text}-{asked_for}', hosted)
+        assert lab.asked.total() == asked_for
+
+
+def test_an_adapter_that_nothing_identifies_promises_nothing(lab: Lab) -> None:
+    """Although the weights below it are known."""
+    lab.run('first', seeded(peft_path='org/adapter'))
+    assert lab.run('more', seeded(peft_path='org/adapter'), n=6, k=2) is None
+    assert 'its peft_path is neither here nor in the cache of the hub' in lab.said
+
+
 def test_shards_of_a_hosted_model_are_not_mixed_one_by_one(lab: Lab) -> None:
     """A shard whose rows are all kept does not take them while others would have to be drawn."""
     lab.run('first', HOSTED, n=4)

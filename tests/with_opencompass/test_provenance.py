@@ -94,6 +94,32 @@ def test_another_engine_or_other_weights_are_refused(tmp_path: Path) -> None:
             provenance.claim(tmp_path, replace(BEGUN, **{'files': {'path': {'config.json': 'a'}}, **changed}))
 
 
+def test_the_engines_of_a_process_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that draws for two models says of each what a process of its own would have said."""
+    engines = {'torch': '1', 'lmdeploy': '2'}
+    monkeypatch.setattr(provenance, 'version', engines.__getitem__)
+    monkeypatch.setattr(provenance, 'packages_distributions', dict)
+    monkeypatch.setattr(provenance, 'ENGINES', ('torch', 'lmdeploy'))
+    monkeypatch.delitem(sys.modules, 'lmdeploy', raising=False)
+    provenance._version_of.cache_clear()
+    kinds = [
+        type('Model', (), {'__module__': f'opencompass.models.{module}'})
+        for module in ('huggingface_above_v4_33', 'turbomind_with_tf_above_v4_33')
+    ]
+    assert provenance.provenance_of(None, kinds[0]()).versions == {'torch': '1'}
+    monkeypatch.setitem(sys.modules, 'lmdeploy', sys)
+    told = [provenance.provenance_of(None, kind()).versions for kind in kinds]
+    provenance._version_of.cache_clear()
+    assert told == [{'torch': '1'}, engines]
+
+
+def test_weights_that_a_run_downloads_itself_do_not_refuse_its_next_task(tmp_path: Path) -> None:
+    """A server, or a model that is loaded late, brings them after the first task has begun."""
+    begun = provenance.claim(tmp_path, replace(BEGUN, created='first'))
+    later = replace(BEGUN, files={'path': {'commit': 'abc'}}, created='second')
+    assert provenance.claim(tmp_path, later) == begun
+
+
 def test_samples_under_the_name_of_an_earlier_version_are_not_drawn_anew(tmp_path: Path) -> None:
     """The line says which folder to rename; then the run goes on."""
     earlier, now = tmp_path / 'm2-5_t0-3_l9', tmp_path / 'm2.5_t0.3_l9'
@@ -199,6 +225,25 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: 
     settings = {'path': 'org/m', 'model_kwargs': {'revision': 'v2'}}
     assert provenance.files_of(settings) == {'path': {'commit': commit}}
     assert provenance.files_of({'path': 'gpt 4o: mini'}) == {}
+
+
+@pytest.mark.parametrize('field', ['tokenizer_path', 'peft_path', 'lora_path'])
+def test_an_adapter_of_the_hub_is_known_by_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    """It has no config.json; a folder is known by its files, and what is nowhere is not identified."""
+    commit = '0123456789abcdef0123456789abcdef01234567'
+    snapshot = tmp_path / 'models--org--part' / 'snapshots' / commit
+    snapshot.mkdir(parents=True)
+    (snapshot / ('adapter_config.json' if 'token' not in field else 'tokenizer_config.json')).write_text('{}')
+    (tmp_path / 'models--org--part' / 'refs').mkdir()
+    (tmp_path / 'models--org--part' / 'refs' / 'main').write_text(commit)
+    monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path))
+    assert provenance.files_of({field: 'org/part'}) == {field: {'commit': commit}}
+    assert set(provenance.files_of({field: str(snapshot)})[field])
+    settings = {'path': str(snapshot), field: 'org/other'}
+    known = provenance.Provenance(settings, provenance.files_of(settings), {})
+    assert provenance.unidentified(known) == [field]
 
 
 def test_a_task_finds_its_entries_in_the_config_that_it_was_given(
