@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,3 +104,21 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / 'configs').mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope='session')
+def lmdeploy_parser() -> ArgumentParser:
+    """That of the real lmdeploy 0.18.0, installed without its dependencies beside the environment."""
+    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
+    if not wheel.is_dir():
+        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
+    sys.path.insert(0, str(wheel))
+    try:
+        from lmdeploy.cli.cli import CLI
+        from lmdeploy.cli.serve import SubCliServe
+
+        SubCliServe.add_parsers()
+    finally:
+        sys.path.remove(str(wheel))
+    parser: ArgumentParser = CLI.parser
+    return parser

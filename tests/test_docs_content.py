@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from dataclasses import fields
@@ -31,7 +30,6 @@ from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN
 
 METRICS, JUDGING, REPORT, SWEEPS = page('metrics'), page('judging'), page('report'), page('sweeps')
 PACKAGE = ROOT / 'gpassk_opencompass'
-WHEEL = Path(sys.prefix) / 'lmdeploy-wheel'
 
 
 # docs/metrics.md
@@ -103,23 +101,6 @@ def test_the_configs_of_judging_are_judges(block: Block) -> None:
         assert judge_config(found['eval_model_name'], found['eval_urls'], None)['type'] == 'llm'
     else:
         judge_config('', (), found.get('judge') or found['evaluator']['judge'])
-
-
-@pytest.fixture(scope='module')
-def lmdeploy_parser() -> ArgumentParser:
-    """That of the real lmdeploy 0.18.0, installed without its dependencies beside the environment."""
-    if not WHEEL.is_dir():
-        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
-    sys.path.insert(0, str(WHEEL))
-    try:
-        from lmdeploy.cli.cli import CLI
-        from lmdeploy.cli.serve import SubCliServe
-
-        SubCliServe.add_parsers()
-    finally:
-        sys.path.remove(str(WHEEL))
-    parser: ArgumentParser = CLI.parser
-    return parser
 
 
 def servers(program: str) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -132,23 +133,13 @@ def test_a_key_in_the_environment_of_a_server_is_refused(
 
 
 @pytest.mark.filterwarnings('ignore')
-def test_the_real_lmdeploy_understands_its_command_line() -> None:
+def test_the_real_lmdeploy_understands_its_command_line(lmdeploy_parser: ArgumentParser) -> None:
     """Its own parser of 0.18.0, and its route for health."""
-    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
-    if not wheel.is_dir():
-        pytest.skip('lmdeploy is not unpacked beside this environment; `make test` does it')
-    sys.path.insert(0, str(wheel))
-    try:
-        from lmdeploy.cli.cli import CLI
-        from lmdeploy.cli.serve import SubCliServe
-
-        SubCliServe.add_parsers()
-    finally:
-        sys.path.remove(str(wheel))
     program, *words = read_serve({}, 'lmdeploy').words(VALUES)
-    parsed = CLI.parser.parse_args(words)
+    parsed = lmdeploy_parser.parse_args(words)
     assert program == 'lmdeploy'
     assert (parsed.model_path, parsed.model_name, parsed.tp) == ('/m/x', 'x', 2)
     assert (parsed.server_name, parsed.server_port) == ('127.0.0.1', 1234)
+    wheel = Path(sys.prefix) / 'lmdeploy-wheel'
     routes = (wheel / 'lmdeploy' / 'serve' / 'openai' / 'endpoints' / 'management.py').read_text()
     assert f"'{PRESETS['lmdeploy'].ready}'" in routes

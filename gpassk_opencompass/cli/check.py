@@ -13,7 +13,7 @@ from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
 from ..unseen import printable
 from .files import utf8_output
-from .options import Several, path
+from .options import add_configs, path
 from .states import log_lines, states_json, states_table, summary
 
 LOG_LINES = 5
@@ -22,14 +22,7 @@ LOG_LINES = 5
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the results are, and what there should be."""
     parser.add_argument('outputs', type=path, help='the folder of the work directories, or one of them')
-    parser.add_argument(
-        '--configs',
-        type=path,
-        action=Several,
-        metavar='CONFIG',
-        help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
-        'started are not known',
-    )
+    add_configs(parser)
     parser.add_argument('--json', action='store_true', help='print a list of objects instead of a table')
 
 

@@ -15,7 +15,7 @@ from ..runs.follow import INTERVAL, Follower, Sweep
 from ..runs.plan import Planned, discovered_runs, further_runs, planned_runs
 from ..runs.state import Finding, State
 from .live import Screen
-from .options import Several, path, requested
+from .options import add_configs, path, requested
 
 LOOK_FOR_MORE = 10.0
 """Seconds after which the folders are looked through for work directories that were made since."""
@@ -51,14 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='WORK_DIR',
         help='the folder of the work directories (-w of `gpassk run`), or one work directory',
     )
-    parser.add_argument(
-        '--configs',
-        type=path,
-        action=Several,
-        metavar='CONFIG',
-        help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
-        'started are not known',
-    )
+    add_configs(parser)
     parser.add_argument('--once', action='store_true', help='show once how far the runs are, and end')
     parser.add_argument(
         '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
