@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from fake_opencompass import config_text, predictions, record, write, write_configs
 
+from gpassk_opencompass.cli import run_in_job
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.runs import cluster_jobs, lock
 from gpassk_opencompass.runs.clusters import ClusterDriver, Seen, Work, ray
@@ -348,6 +350,23 @@ def test_a_ray_task_has_the_paths_of_the_command(tmp_path: Path, monkeypatch: py
     assert 'HOME' not in variables
     assert variables['GPASSK_SAMPLES'] == str(tmp_path / 'samples')
     assert variables['GPASSK_VERDICTS'] == str(tmp_path / 'verdicts')
+
+
+def test_a_job_that_is_cancelled_before_its_runs_notes_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it looks for what an earlier start has left."""
+    write_works(tmp_path / 'notes', [Work('s', ('r',), (str(tmp_path / 'r'),), ('run',), str(tmp_path))])
+    monkeypatch.setattr(run_in_job, 'holder_of', lambda folder: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setenv('GPASSK_JOB', 'slurm:hpc:1_0#0')
+    monkeypatch.chdir(tmp_path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGUSR1)}
+    try:
+        assert run_in_job.main([str(tmp_path / 'notes'), '0']) == 130
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert Notes(tmp_path / 'notes', 0).ended == Ended(130)
 
 
 def foreign_lock(work_dir: Path, job: str | None) -> None:

@@ -88,10 +88,10 @@ def _session(work: Work, notes: Notes, notice: Notice) -> Ended:
         os.chdir(work.here)
     except OSError as error:
         return Ended(REFUSED, f'no {work.here} on this node, {error.strerror}: all nodes need the same disk')
-    for folder in work.work_dirs:
-        _end_orphan(Path(folder))
     before = work.extent()
     try:
+        for folder in work.work_dirs:
+            _end_orphan(Path(folder))
         code = gpassk(work.words)
     except SystemExit as error:  # stopped before or after its runs; or a wrong option
         code = error.code if isinstance(error.code, int) else REFUSED
