@@ -23,7 +23,8 @@ from gpassk_opencompass.serving import Asked, Server, choosing, ports, read_serv
 from gpassk_opencompass.serving import server as server_module
 
 OWNER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 from pathlib import Path
 from gpassk_opencompass.serving import Asked, Server, read_serve
 server = Server(read_serve(dict(command=sys.argv[1])), Asked('m', 'm'), Path(sys.argv[2]), grace=0.3)
