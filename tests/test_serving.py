@@ -114,6 +114,14 @@ def test_one_that_ends_at_once_is_an_error_with_the_end_of_its_log(script: Scrip
         server_of(script, tmp_path / 'logs').start()
 
 
+def test_the_reason_is_in_the_first_line_of_the_error(script: Script, tmp_path: Path) -> None:
+    """A table of states shows that line alone; the keeper's note of the end is no reason."""
+    script.set('broken', 'CUDA out of memory')
+    with pytest.raises(IncompleteError) as raised:
+        server_of(script, tmp_path / 'logs').start()
+    assert 'ready: it said last: CUDA out of memory; ' in str(raised.value).splitlines()[0]
+
+
 def test_a_program_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
     """Before anything is started."""
     serve = read_serve({'command': 'no-such-program --port {port}'})

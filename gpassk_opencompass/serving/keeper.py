@@ -35,6 +35,9 @@ RESTARTS = 1
 
 READY = b'ready\n'
 
+NOTE = '== gpassk '
+"""What a line of the log begins with that the keeper wrote, not the server."""
+
 FAILED = 3
 """Exit code when the server has ended for good."""
 
@@ -136,7 +139,7 @@ class Keeper:
             self._log.write(text.encode())
 
     def _note(self, text: str) -> None:
-        self._write(f'== gpassk {utc_now()}: {text}\n'.encode())
+        self._write(f'{NOTE}{utc_now()}: {text}\n'.encode())
 
     def _is_wanted(self) -> bool:
         """Wait a moment, and say whether anybody wants the server still."""
