@@ -119,7 +119,7 @@ def test_the_reason_is_in_the_first_line_of_the_error(script: Script, tmp_path: 
     script.set('broken', 'CUDA out of memory')
     with pytest.raises(IncompleteError) as raised:
         server_of(script, tmp_path / 'logs').start()
-    assert 'ready: it said last: CUDA out of memory; ' in str(raised.value).splitlines()[0]
+    assert 'ready: exit code 1, it said last: CUDA out of memory; ' in str(raised.value).splitlines()[0]
 
 
 def test_a_program_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_one_that_dies_is_started_once_more_at_its_address(script: Script, tmp_p
         script.kill()
         until(lambda: _error(server.check) is not None)
         error = str(_error(server.check))
-        assert error.count('signal 9 (SIGKILL)') == 2
+        assert error.count('ended: signal 9 (SIGKILL)') == 2
         assert len(script.starts) == 2
 
 

@@ -24,7 +24,7 @@ from ..errors import IncompleteError, InputError
 from ..keys import hidden
 from ..times import utc_folder
 from ..unseen import printable
-from .keeper import GRACE, NOTE, READY, Orders
+from .keeper import ENDED, GRACE, NOTE, READY, Orders
 from .line import Serve
 from .ports import HOST, free_port, listens_elsewhere
 
@@ -321,7 +321,8 @@ class Server:
 
     def _end_of_log(self) -> str:
         end = self._said().decode('utf-8', 'replace')[-_TAIL:].strip()
-        last = f'it said last: {self._last_line()}; {self.log} ends in\n{end}'
+        how = end.rpartition('\n')[2].partition(f': {ENDED}')[2]  # killed for memory, it says nothing itself
+        last = f'{how + ", " if how else ""}it said last: {self._last_line()}; {self.log} ends in\n{end}'
         return hidden(last, self._asked.key)
 
 
