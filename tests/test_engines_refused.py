@@ -138,6 +138,15 @@ def test_transformers_is_told_nothing_in_vain(settings: dict[str, Any], message:
         plugin.SeededHuggingFace(MODEL, generation_kwargs=settings)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings('ignore')
+def test_a_model_at_a_whole_path_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    """transformers would say that a path makes no name of the hub."""
+    plugin = import_plugin()
+    with pytest.raises(InputError, match=r'gone.: there is no such file or folder here'):
+        plugin.SeededHuggingFace(str(tmp_path / 'gone'))
+
+
 def test_the_recorded_fields_need_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Templates are expanded where neither lmdeploy nor vLLM is installed."""
     source = Path(__file__).resolve().parents[1] / 'gpassk_opencompass' / 'sweep'

@@ -121,7 +121,7 @@ ROOMS = {
     'line_files': {'errors'},
     'sample_store': {'errors', 'files', 'line_files', 'naming', 'sample_store', 'unseen'},
     'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'line_files', 'registry'},
-    'serving': {'errors', 'files', 'keys', 'serving', 'times'},
+    'serving': {'errors', 'files', 'keys', 'serving', 'times', 'unseen'},
     'json_entries': {'errors'},
     'json_lines': {'errors'},
     'batches': {'batches', 'chat', 'errors', 'files', 'keys'},

@@ -115,6 +115,14 @@ def test_one_that_ends_at_once_is_an_error_with_the_end_of_its_log(script: Scrip
         server_of(script, tmp_path / 'logs').start()
 
 
+def test_the_reason_is_in_the_first_line_of_the_error(script: Script, tmp_path: Path) -> None:
+    """A table of states shows that line alone; the keeper's note of the end is no reason."""
+    script.set('broken', 'CUDA out of memory')
+    with pytest.raises(IncompleteError) as raised:
+        server_of(script, tmp_path / 'logs').start()
+    assert 'ready: exit code 1, it said last: CUDA out of memory; ' in str(raised.value).splitlines()[0]
+
+
 def test_a_program_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
     """Before anything is started."""
     serve = read_serve({'command': 'no-such-program --port {port}'})
@@ -161,7 +169,7 @@ def test_one_that_dies_is_started_once_more_at_its_address(script: Script, tmp_p
         script.kill()
         until(lambda: _error(server.check) is not None)
         error = str(_error(server.check))
-        assert error.count('signal 9 (SIGKILL)') == 2
+        assert error.count('ended: signal 9 (SIGKILL)') == 2
         assert len(script.starts) == 2
 
 

@@ -35,6 +35,12 @@ RESTARTS = 1
 
 READY = b'ready\n'
 
+NOTE = '== gpassk '
+"""What a line of the log begins with that the keeper wrote, not the server."""
+
+ENDED = 'ended: '
+"""What it writes then of how the server ended."""
+
 FAILED = 3
 """Exit code when the server has ended for good."""
 
@@ -136,7 +142,7 @@ class Keeper:
             self._log.write(text.encode())
 
     def _note(self, text: str) -> None:
-        self._write(f'== gpassk {utc_now()}: {text}\n'.encode())
+        self._write(f'{NOTE}{utc_now()}: {text}\n'.encode())
 
     def _is_wanted(self) -> bool:
         """Wait a moment, and say whether anybody wants the server still."""
@@ -179,7 +185,7 @@ class Keeper:
 
     def _again(self, code: int) -> bool:
         """Start it once more, if it was ready and that was not done before."""
-        self._note(f'ended: {described(code)}')
+        self._note(f'{ENDED}{described(code)}')
         if not self._ready or not self._left:
             return False
         self._left -= 1

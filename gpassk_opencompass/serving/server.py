@@ -23,7 +23,8 @@ import gpassk_opencompass
 from ..errors import IncompleteError, InputError
 from ..keys import hidden
 from ..times import utc_folder
-from .keeper import GRACE, READY, Orders
+from ..unseen import printable
+from .keeper import ENDED, GRACE, NOTE, READY, Orders
 from .line import Serve
 from .ports import HOST, free_port, listens_elsewhere
 
@@ -313,12 +314,16 @@ class Server:
             return b''
 
     def _last_line(self) -> str:
-        lines = self._said().decode('utf-8', 'replace').strip().splitlines()
-        return lines[-1][-300:] if lines else 'nothing'
+        """Return the last line of the server itself, without what its keeper notes of it."""
+        lines = self._said().decode('utf-8', 'replace').splitlines()
+        said = [line.strip() for line in lines if line.strip('\0 \t') and not line.startswith(NOTE)]
+        return printable(said[-1][-300:]) if said else 'nothing'
 
     def _end_of_log(self) -> str:
         end = self._said().decode('utf-8', 'replace')[-_TAIL:].strip()
-        return hidden(f'{self.log} ends in\n{end}', self._asked.key)
+        how = end.rpartition('\n')[2].partition(f': {ENDED}')[2]  # killed for memory, it says nothing itself
+        last = f'{how + ", " if how else ""}it said last: {self._last_line()}; {self.log} ends in\n{end}'
+        return hidden(last, self._asked.key)
 
 
 def _check_program(orders: Orders) -> None:

@@ -25,7 +25,7 @@ from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended
 from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
-from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy
+from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_missing
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
 
@@ -69,6 +69,7 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         refuse('generation_kwargs', settings, RULED)
         if settings.get('do_sample') is False:
             refuse_greedy('generation_kwargs', settings, 'do_sample=True')
+        refuse_missing(path)
         self.links = break_links(serial_links, serial_link_text)
         self._marks: Sequence[str] = ()
         self._model: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -56,3 +57,15 @@ def key_from(variable: str) -> str:
     if not key:
         raise InputError(f'key_env={variable!r}: this environment variable is empty; export {variable}=…')
     return key
+
+
+def refuse_missing(path: str) -> None:
+    """Raise InputError for a whole path with nothing there: transformers would take it for a name of the hub.
+
+    >>> refuse_missing('/no/such/model')
+    Traceback (most recent call last):
+    gpassk_opencompass.errors.InputError: path = '/no/such/model': there is no such file or folder here
+    >>> refuse_missing('Qwen/Qwen2.5-7B-Instruct')
+    """
+    if os.path.isabs(path) and not os.path.exists(path):
+        raise InputError(f'path = {path!r}: there is no such file or folder here')

@@ -15,7 +15,7 @@ from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended
-from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_unknown
+from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing, refuse_unknown
 
 _OF_ERRORS = {
     'context_length_exceeded': 'too long',
@@ -60,6 +60,7 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
         refuse_unknown('gen_config', settings, GenerationConfig)
         if not settings.get('do_sample'):
             refuse_greedy('gen_config', settings, 'do_sample=True')
+        refuse_missing(path)
         self.seeds = SeedsOfBatch(random_seed)
         self.generations = GenerationsOfBatch()
         self._replies: list[Any] = []

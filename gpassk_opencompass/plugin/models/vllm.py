@@ -21,7 +21,7 @@ from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from ..responses import mended
 from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
-from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy
+from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing
 
 RULED = {
     **OF_SAMPLE,
@@ -74,6 +74,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         refuse('generation_kwargs', settings, RULED)
         if 'temperature' not in settings:  # the base class then sets 0
             refuse_greedy('generation_kwargs', settings, 'a temperature')
+        refuse_missing(path)
         self.links = break_links(serial_links, serial_link_text)
         if self.links and kwargs.get('fastchat_template'):
             raise InputError("serial_links needs the model's own chat template, not one of fastchat")
