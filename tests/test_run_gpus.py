@@ -218,7 +218,7 @@ def test_gpus_on_a_machine_without_any_are_an_error(
     assert call['gpus'] == {'GPASSK_SESSION': 'ok'}
 
 
-@pytest.mark.parametrize('options', [['--slurm', 'debug'], ['--', '--dlc']])
+@pytest.mark.parametrize('options', [['--', '--slurm', '-p', 'debug'], ['--', '--dlc']])
 def test_gpus_of_this_machine_are_not_for_a_cluster(
     two: Path, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:
@@ -267,7 +267,7 @@ def test_ctrl_c_says_how_to_go_on_with_the_same_gpus(two: Path) -> None:
     """The command is the one that was typed."""
     from gpassk_opencompass.cli.run import RunRequest
 
-    request = RunRequest([Path('configs')], Path('out'), 3, '0,1', None, [])
+    request = RunRequest([Path('configs')], Path('out'), 3, '0,1', (), [])
     assert request.command() == 'gpassk run configs -w out --jobs 3 --gpus 0,1'
 
 

@@ -92,7 +92,8 @@ def test_what_would_not_be_done_is_refused(lines: dict[str, Any], message: str) 
 
 def test_the_engines_that_take_links_have_the_option() -> None:
     """And no other has it."""
-    assert [name for name in ENGINES if ENGINES[name].takes_links] == ['vllm', 'huggingface', 'completions']
+    able = [name for name in ENGINES if ENGINES[name].takes_links]
+    assert able == ['vllm', 'huggingface', 'completions', 'serve']
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ..naming.manifest import MANIFEST
 from ..report.summary import Run, results_table
 from ..results.read import read
 from ..runs import examine, planned_runs
+from ..runs.work_dir import NOTES
 from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates
 from . import main as gpassk
@@ -94,7 +95,7 @@ def refuse_others(folder: Path, configs: Collection[str], more: Collection[str] 
         InputError: names the first such file.
     """
     runs = (file.removesuffix('.py') for file in configs)
-    own = {folder / name for name in (CONFIGS, TABLE, REPORT, *runs, *more)}
+    own = {folder / name for name in (CONFIGS, TABLE, REPORT, NOTES, *runs, *more)}
     own |= {folder / CONFIGS / file for file in (*configs, MANIFEST)}
     there = [path for each in (folder, folder / CONFIGS) if each.is_dir() for path in each.iterdir()]
     if others := sorted(set(there) - own):

@@ -132,6 +132,9 @@ def main() -> NoReturn:
 
 def _wait(connection: socket.socket, words: list[str], environment: dict[str, str]) -> NoReturn:
     group = 0
+    for number in PASSED_ON:  # from now on: what does it may be at work before it has said so
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda found, _: _pass_on(connection, found))
     while (received := _next(connection)) is not None:
         answer, _ = received
         if 'plain' in answer:
@@ -139,9 +142,6 @@ def _wait(connection: socket.socket, words: list[str], environment: dict[str, st
         if 'code' in answer:
             _end(answer['code'])
         group = answer['group']
-        for number in PASSED_ON:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, lambda found, _: _pass_on(connection, found))
     if not group:
         _plainly(words, environment)
     _end_group(group)

@@ -136,8 +136,8 @@ class Server:
         assert job.connection is not None
         received = _received(job.connection)
         if received is not None:
-            if job.group:
-                job.group.signal(received[0]['signal'])
+            number = received[0]['signal']
+            job.group.signal(number) if job.group else self._answer(job, -number)
         else:
             self._hang_up(job)
             if job.group is None:
