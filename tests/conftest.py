@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 # How long an example takes depends on the machine, and what else it does.
 settings.register_profile('any machine', deadline=None)
 settings.load_profile('any machine')
+
+
+def pytest_configure() -> None:
+    """Commands under test have the usual signals, also where whoever runs the tests ignores some."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
