@@ -211,7 +211,7 @@ def test_judge_serve_ends_with_a_server_that_dies_twice(script: Script, tmp_path
         script.kill()
         assert process.wait(60) == 1
         assert process.stderr is not None
-        assert process.stderr.read().count(b'SIGKILL') == 2
+        assert process.stderr.read().count(b'ended: signal 9 (SIGKILL)') == 2
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from ..arguments import LARGEST_N
 from ..sweep.limits import Limits
 from .options import positive
 
@@ -19,6 +18,8 @@ def add_limits(parser: ArgumentParser) -> None:
 
 def _bounded(text: str) -> int:
     """Read a number that a record may hold: above it a run would sample, and its result be refused."""
+    from ..arguments import LARGEST_N  # imports numpy
+
     if len(text) > len(str(LARGEST_N)) or positive(text) > LARGEST_N:
         raise ArgumentTypeError(f'{text[:40]!r}: expected an integer from 1 to {LARGEST_N:,}')
     return positive(text)
