@@ -31,7 +31,7 @@ OF_THE_REPORT = ('jinja2', 'latex2mathml', 'matplotlib')
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where to write, and which model."""
     parser.epilog = (
-        'Takes about two minutes on two cores, without a GPU or a network; with --real about ten. The same '
+        'Takes about a minute on two cores, without a GPU or a network; with --real about ten. The same '
         'line again goes on with what is not complete. Nothing is removed.'
     )
     add = parser.add_argument
