@@ -122,20 +122,13 @@ def _entry(
     """Return what a manifest says of the smaller config; None where none says something of the whole."""
     if entry is None:
         return None
-    questions = entry.questions
-    if questions is not None and data.limit is not None:
-        questions = min(questions, data.limit)
     return replace(
         entry,
         file=file,
         dataset_abbr=str(data.config['abbr']),
-        k=data.ks,
-        n=data.n,
-        questions=questions,
         signature=signature(config),
         sha256=digest(content),
-        limit=data.limit,
-        samples=data.samples,
+        **data.sizes(entry.questions),
     )
 
 

@@ -52,6 +52,17 @@ class LimitedData(NamedTuple):
         """Return a name that ends as the data set's abbreviation does, with its marks."""
         return limited_abbr(name, self.limit, self.samples, self.ks, self.n)
 
+    def sizes(self, questions: int | None) -> dict[str, Any]:
+        """Return k, n, the questions that are asked and the marks, as a run and its manifest entry have them.
+
+        Args:
+            questions: of the whole data set; None is not known.
+        """
+        if questions is not None and self.limit is not None:
+            questions = min(questions, self.limit)
+        marks = {'limit': self.limit, 'samples': self.samples}
+        return {'k': self.ks, 'n': self.n, 'questions': questions, **marks}
+
 
 class LimitedRuns(NamedTuple):
     """The runs, and lines on what is another than one might think."""
@@ -156,18 +167,11 @@ def said(limits: Limits) -> str:
 def _smaller(run: Run, data: LimitedData) -> Run:
     if data.config is run.config['datasets'][0]:
         return run
-    questions = run.questions
-    if questions is not None and data.limit is not None:
-        questions = min(questions, data.limit)
     return replace(
         run,
         file=check_file_name(f'{data.renamed(run.file.removesuffix(".py"))}.py'),
         config={**run.config, 'datasets': [data.config]},
-        k=data.ks,
-        n=data.n,
-        questions=questions,
-        limit=data.limit,
-        samples=data.samples,
+        **data.sizes(run.questions),
     )
 
 
