@@ -310,9 +310,9 @@ def kept_samples(
 def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
     """Return what chooses a run's samples of what is said of its model.
 
-    That is the adapter, too, by which name a server may know it, and what its command line takes from the
-    environment. Where nothing identifies the weights the
-    model's own name counts: one server may have had several checkpoints, all as 'default'.
+    That is also the name under which a server knows it, which may be that of an adapter, and what its command
+    line takes from the environment. Where nothing identifies the weights, the model's own name counts: one
+    server may have had several checkpoints, all as 'default'.
     """
     told = dict(known.model)
     if served := task.model.get('served_name'):
