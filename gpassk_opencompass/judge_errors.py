@@ -238,7 +238,7 @@ def _reported(
 def _drawn_score(metric: Metric, judged: Floats) -> Floats:
     """Return the expected score of k draws from P[at least m of them are judged correct]."""
     if metric.kind is Kind.MG_PASS:
-        return np.asarray(judged[..., (metric.k + 1) // 2 + 1 :].sum(-1) * metric.rise)
+        return np.asarray(judged[..., (metric.k + 1) // 2 + 1 :].sum(-1) * (2 / metric.k))
     return np.asarray(judged[..., metric.steps[0]])
 
 

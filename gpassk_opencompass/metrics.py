@@ -1,4 +1,4 @@
-"""pass@k, G-Pass@k and mG-Pass@k from counts: c of the n answers to a question are correct.
+"""pass@k, G-Pass@k, mG-Pass@k and consistency@k from counts: c of the n answers to a question are correct.
 
 A metric depends on a question through c alone, and c has only n + 1 values: so each metric is a table indexed
 by c, built from integers and looked up for any number of questions. All values are fractions from 0 to 1.
@@ -131,14 +131,15 @@ class Kind(Enum):
     PASS = 'pass@k'
     G_PASS = 'G-Pass@k_τ'
     MG_PASS = 'mG-Pass@k'
+    CONSISTENCY = 'consistency@k'
 
 
 _PLACES = {kind: place for place, kind in enumerate(Kind)}
 
-_KINDS = {'pass': Kind.PASS, 'G-Pass': Kind.G_PASS, 'mG-Pass': Kind.MG_PASS}
+_KINDS = {kind.value.partition('@')[0]: kind for kind in Kind}
 
 _KEY = re.compile(
-    r'(?P<kind>m?G-Pass|pass)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
+    r'(?P<kind>m?G-Pass|pass|consistency)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
 )
 
 
@@ -148,11 +149,11 @@ class Metric:
     """One metric. Its text is its key in result files, `Metric.parse` reads the key.
 
     Two metrics are equal where their keys are. They are ordered as in tables: accuracy, then for each k
-    pass@k, G-Pass@k_τ by τ, and mG-Pass@k.
+    pass@k, G-Pass@k_τ by τ, mG-Pass@k and consistency@k, the chance that k answers get one verdict.
 
     Args:
         kind: one of `Kind`, or its text.
-        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy.
+        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy, from 2 on for consistency@k.
         threshold: τ of G-Pass@k_τ, from 0 to 1, kept as its key tells it: to nine decimals, where the
             multiple of 1/k that has the same ones is meant. None for every other kind.
 
@@ -182,6 +183,8 @@ class Metric:
             raise InputError(f'{what} with threshold {self.threshold}: G-Pass@k_τ has one, no other kind')
         if self.kind is Kind.ACCURACY and self.k != 1:
             raise InputError(f'accuracy with k = {self.k}: expected 1, it is that of single answers')
+        if self.kind is Kind.CONSISTENCY and self.k == 1:
+            raise InputError('consistency@1 is undefined: one answer has nothing to agree with; give k ≥ 2')
         if self.threshold is not None:
             object.__setattr__(self, 'threshold', _as_in_key(self.k, self.threshold))
 
@@ -196,7 +199,10 @@ class Metric:
             return ACCURACY
         found = _KEY.fullmatch(text)
         if found is None or (found['kind'] == 'G-Pass') != (found['tau'] is not None):
-            raise InputError(f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5 or mG-Pass@16')
+            raise InputError(
+                f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5, mG-Pass@16 or '
+                'consistency@2'
+            )
         try:
             threshold = None if found['tau'] is None else float(found['tau'])
             return cls(_KINDS[found['kind']], int(found['k']), threshold)
@@ -217,6 +223,14 @@ class Metric:
     def mg_pass_at(cls, k: int) -> Metric:
         """Return mG-Pass@k."""
         return cls(Kind.MG_PASS, k)
+
+    @classmethod
+    def consistency_at(cls, k: int) -> Metric:
+        """Return consistency@k: the chance that k answers are all correct or all wrong.
+
+        The agreement of two runs on a question is that of k = 2.
+        """
+        return cls(Kind.CONSISTENCY, k)
 
     def __str__(self) -> str:
         kind: str = self.kind.value
@@ -239,15 +253,24 @@ class Metric:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The numbers of correct answers, among k, at which the score of a draw rises."""
+        """The numbers of correct answers, among k, at which the score of a draw changes."""
         if self.kind is Kind.MG_PASS:
             return tuple(range((self.k + 1) // 2 + 1, self.k + 1))
+        if self.kind is Kind.CONSISTENCY:
+            return 1, self.k
         return (1,) if self.threshold is None else (required_correct(self.k, self.threshold),)
 
     @property
-    def rise(self) -> float:
-        """What the score of a draw gains at each of `steps`."""
-        return 2 / self.k if self.kind is Kind.MG_PASS else 1.0
+    def changes(self) -> tuple[float, ...]:
+        """By how much the score of a draw changes at each of `steps`."""
+        if self.kind is Kind.CONSISTENCY:
+            return -1.0, 1.0
+        return (2 / self.k if self.kind is Kind.MG_PASS else 1.0,) * len(self.steps)
+
+    @property
+    def base(self) -> float:
+        """The score of a draw without a correct answer."""
+        return float(self.kind is Kind.CONSISTENCY)
 
     def scores(self) -> Floats:
         """Return the score of a draw with a = 0 … k correct answers, of shape (k + 1,).
@@ -255,9 +278,10 @@ class Metric:
         >>> Metric.mg_pass_at(4).scores()
         array([0. , 0. , 0. , 0.5, 1. ])
         """
-        rises = np.zeros(self.k + 1)
-        rises[list(self.steps)] = self.rise
-        return np.cumsum(rises)
+        changes = np.zeros(self.k + 1)
+        changes[0] = self.base
+        changes[list(self.steps)] = self.changes
+        return np.cumsum(changes)
 
 
 ACCURACY = Metric(Kind.ACCURACY)
@@ -314,6 +338,21 @@ def metric_names(
     ['G-Pass@4_0.5', 'G-Pass@4_1.0', 'mG-Pass@4']
     """
     return [metric.name for metric in metrics_of(k_list, thresholds)]
+
+
+def value_table(metric: Metric, n: int) -> Floats:
+    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n.
+
+    These are the values that a metric averages over the questions.
+
+    >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
+    array([0.   , 0.   , 0.167, 0.5  , 1.   ])
+    """
+    n, k = as_sizes(n, metric.k)
+    table = np.full(n + 1, metric.base)
+    for step, change in zip(metric.steps, metric.changes, strict=True):
+        table += change * tail(n, k, step)
+    return np.clip(table, 0.0, 1.0)  # the rises of k = 18 or 22 add up to a little more
 
 
 def metric_table(

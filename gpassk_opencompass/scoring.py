@@ -259,7 +259,9 @@ def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) ->
     reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'. Neither is
     one asked of a sample that was not drawn: it is unjudged, and its state is the reason.
     """
-    keys = [_pair_key(samples, row, response) for row, response in enumerate(responses)]
+    # n samples of a question give few answers.
+    forms = {answer: normal_form(answer) for answer in {response.answer.text for response in responses}}
+    keys = [_pair_key(samples, row, response, forms) for row, response in enumerate(responses)]
     pairs: dict[tuple[str, ...], Pair] = {}
     for row, (key, response) in enumerate(zip(keys, responses, strict=True)):
         if key is None:
@@ -286,12 +288,18 @@ def judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
     return Judgement(Verdict.UNJUDGED, NO_RESPONSE, response.generation.state or '')
 
 
-def _pair_key(samples: Samples, row: int, response: Response) -> tuple[str, ...] | None:
-    """Return what makes two rows one pair; None where nothing has to be asked."""
+def _pair_key(
+    samples: Samples, row: int, response: Response, forms: Mapping[str, str]
+) -> tuple[str, ...] | None:
+    """Return what makes two rows one pair; None where nothing has to be asked.
+
+    Args:
+        forms: the normal form of each answer.
+    """
     answer = response.answer
     if not response.drawn or hedges(answer, samples.reference[row]):
         return None
-    given = normal_form(answer.text) if answer.text else '\0' + response.said[-TAIL_LENGTH:]
+    given = forms[answer.text] if answer.text else '\0' + response.said[-TAIL_LENGTH:]
     return samples.question[row], samples.reference[row], samples.language[row], given
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..metrics import ACCURACY
-from ..report.figures.labels import settings_of, varying, written
+from ..report.labels import varying, written
 from ..report.leaderboard import Board, Entry
 from ..uncertainty import Interval, bootstrap_means
 from ..uncertainty.intervals import cluster_numbers, problems_refusal, quantile
@@ -98,7 +98,7 @@ def series_of(board: Board, rounds: Rounds | None = None) -> tuple[list[Series],
         for name in (name for names in rounds.values() for name in names):
             if name not in known:
                 raise InputError(f'--rounds: no run of {name!r}; there are {", ".join(sorted(known))}')
-    fields = varying(board.entries)
+    fields = varying(entry.result for entry in board.entries)
     members: dict[str, list[tuple[int | None, Entry]]] = {}
     left_out = []
     for entry in board.entries:
@@ -108,7 +108,7 @@ def series_of(board: Board, rounds: Rounds | None = None) -> tuple[list[Series],
         elif not places:
             left_out.append(f'{entry.name}: in no series of --rounds')
         for name, number in places if entry.greedy else ():
-            settings = written(settings_of(entry), fields)
+            settings = written(entry.result, fields)
             members.setdefault(f'{name} {settings}'.strip(), []).append((number, entry))
     found = [
         _series(name, sorted(own, key=lambda one: (one[0] is None, one[0] or 0)), board)

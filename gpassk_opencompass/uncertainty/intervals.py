@@ -1,6 +1,6 @@
 """The interval of a mean over questions, for new questions of the same kind; and the cluster bootstrap.
 
-Source of Wilson's interval: Wilson 1927, JASA 22, 209.
+Sources: Wilson 1927, JASA 22, 209; for strata Cochran 1977, Sampling Techniques, chapter 5.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
+from ..distributions import student_quantile
 from ..errors import InputError
 
 Floats = NDArray[np.float64]
@@ -26,6 +26,13 @@ FEWEST_EFFECTIVE = 6.0
 
 FEWEST_IN_ALL = 2.0
 """Nor where the values, or what they lack to 1, add up to fewer: tiny ones hide the rare large ones."""
+
+FEWEST_WITHIN = 24.0
+"""Strata are used where so many problems, in effect, differ from the others of their stratum.
+
+Of n problems that are solved or not, few of them the rarer way, each rare one counts as about four here: it
+and the others' small distances from the mean that it moved. So this asks for six, as `FEWEST_EFFECTIVE` does.
+"""
 
 LEAST_ERROR = 1e-12
 """Nor with a standard error up to this, which is rounding: all problems score alike."""
@@ -52,10 +59,15 @@ class Interval:
     problems: int
     """Source problems: the clusters that are taken as independent."""
     refused: str = ''
+    strata: int = 0
+    """Of the standard error and the interval; 0: none, problems are draws from all of them."""
 
 
 def mean_interval(
-    values: ArrayLike, problems: Sequence[Hashable] | None = None, level: float = 0.95
+    values: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    strata: Sequence[Hashable] | None = None,
 ) -> Interval:
     """Return the mean of a question's values with an interval for new questions of the same kind.
 
@@ -66,10 +78,17 @@ def mean_interval(
     Little, Louis and Slud 2019, on intervals for proportions in surveys with clusters). Near 0 and 1 it
     keeps its level far longer than p ± t·SE, with which it agrees in the middle.
 
+    With `strata` it is for new questions of the same strata in the same proportions: what the strata differ
+    by is not an error then, and t has (problems − strata) degrees of freedom. Where fewer than
+    `FEWEST_WITHIN` problems, in effect, differ from others of their stratum, it is the interval without
+    strata, as a rule a wider one: hardly any difference within strata was seen, and that says little of
+    what was not drawn.
+
     Args:
         values: one a question, each in [0, 1].
         problems: the source problem of each question; None: each question is its own.
         level: of confidence, between 0 and 1.
+        strata: of each question, e.g. its contest; see `strata_of_clusters`. None: there are none.
 
     Returns:
         An interval, refused with fewer than `FEWEST_PROBLEMS` problems (in effect, by their sizes), where
@@ -77,22 +96,28 @@ def mean_interval(
         alike: it would be wrong more often than it says.
 
     Raises:
-        InputError: no value, one outside [0, 1], or another number of problems.
+        InputError: no value, one outside [0, 1], another number of problems or strata, or a problem in two
+            strata.
 
     >>> interval = mean_interval([0.0, 1.0] * 50)
     >>> round(interval.low, 3), interval.estimate, round(interval.high, 3)
     (0.402, 0.5, 0.598)
     """
-    array, cluster = as_values(values, problems)
+    array, cluster = as_scores(values, problems)
     check_level(level)
-    if array.min() < -_ROUNDING or array.max() > 1 + _ROUNDING:
-        raise InputError(f'values must lie in [0, 1], got {array.min()} … {array.max()}')
     sums = cluster_sums(np.clip(array, 0.0, 1.0), cluster)
-    return interval_of_sums(sums, np.bincount(cluster), level)
+    return interval_of_sums(sums, np.bincount(cluster), level, strata_of_clusters(strata, cluster))
 
 
-def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95) -> Interval:
+def interval_of_sums(
+    sums: Floats, sizes: NDArray[np.intp], level: float = 0.95, stratum: NDArray[np.intp] | None = None
+) -> Interval:
     """Return the interval of `mean_interval` from the sum of the values and the questions of each problem.
+
+    Args:
+        sums, sizes: of each problem.
+        level: of confidence.
+        stratum: 0, 1, … of each problem, as `strata_of_clusters` has them; None: there are none.
 
     >>> interval_of_sums(np.array([0.0, 1.0] * 50), np.ones(100, dtype=np.intp)) == mean_interval([0, 1] * 50)
     True
@@ -101,9 +126,93 @@ def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95)
     refused = problems_refusal(sizes) or _solved_refusal(sums / sizes) or spread_refusal(error)
     if refused:
         return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
+    strata = strata_used(sums, sizes, stratum)
+    if stratum is not None and strata:
+        within = residuals_within(sums - estimate * sizes, stratum)
+        error = math.sqrt(float(squares_within(within, stratum))) / int(sizes.sum())
     trials = estimate * (1 - estimate) / error**2
-    low, high = wilson(estimate, trials, quantile(level, sizes.size - 1))
-    return Interval(estimate, error, low, high, level, sizes.size)
+    low, high = wilson(estimate, trials, quantile(level, sizes.size - max(strata, 1)))
+    return Interval(estimate, error, low, high, level, sizes.size, '', strata)
+
+
+def strata_used(sums: Floats, sizes: NDArray[np.intp], stratum: NDArray[np.intp] | None) -> int:
+    """Return how many strata an interval has; 0 where there is one, or too little differs within them.
+
+    Arguments are those of `interval_of_sums`; see `FEWEST_WITHIN`.
+    """
+    count = 0 if stratum is None else int(stratum.max()) + 1
+    if stratum is None or count < 2:
+        return 0
+    residuals = sums - float(sums.sum()) / int(sizes.sum()) * sizes
+    enough = effective_number(np.abs(residuals_within(residuals, stratum))) >= FEWEST_WITHIN
+    return count if enough else 0
+
+
+def strata_of_clusters(strata: Sequence[Hashable] | None, cluster: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return 0, 1, … for the stratum of each problem; all 0 without strata.
+
+    A stratum of one problem says nothing of how problems differ. All such strata are one together; where
+    that, too, has one problem, it goes to the smallest of the others (of equal ones to the first).
+
+    Args:
+        strata: of each question; None: all are of one.
+        cluster: the number of the source problem of each question.
+
+    Raises:
+        InputError: there is not one stratum a question, or a problem has questions of two.
+
+    >>> strata_of_clusters(['CNMO', 'CNMO', 'WLPMC', 'AMC', 'AMC', 'AMC'], np.arange(6)).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    if strata is None:
+        return np.zeros(int(cluster.max()) + 1, dtype=np.intp)
+    if len(strata) != cluster.size:
+        raise InputError(f'{len(strata)} strata for {cluster.size} questions: give one a question')
+    named = cluster_numbers(strata)
+    found = np.empty(int(cluster.max()) + 1, dtype=np.intp)
+    found[cluster] = named
+    if (wrong := np.flatnonzero(found[cluster] != named)).size:
+        place = int(wrong[0])
+        other = next(i for i in np.flatnonzero(cluster == cluster[place]) if strata[i] != strata[place])
+        raise InputError(
+            f'one problem has questions in two strata, {strata[place]!r} and {strata[other]!r}: give all '
+            'translations of a problem one stratum, e.g. the set of the contests in which it stands'
+        )
+    return _merged(found)
+
+
+def _merged(stratum: NDArray[np.intp]) -> NDArray[np.intp]:
+    sizes = np.bincount(stratum)
+    alone = np.flatnonzero(sizes == 1)
+    target = alone
+    if alone.size == 1 and sizes.size > 1:
+        target = np.array([min(np.flatnonzero(sizes > 1), key=lambda one: (sizes[one], one))])
+    merged = np.where(np.isin(stratum, alone), target[:1] if alone.size else 0, stratum)
+    return cluster_numbers(merged.tolist())
+
+
+def residuals_within(residuals: Floats, stratum: NDArray[np.intp]) -> Floats:
+    """Return how far the residual of each problem is from the mean of its stratum, shape (…, J)."""
+    means = _sums_within(residuals, stratum) / np.bincount(stratum)
+    return np.asarray(residuals - means[..., stratum])
+
+
+def squares_within(within: Floats, stratum: NDArray[np.intp]) -> Floats:
+    """Return Σ over strata of J/(J − 1)·Σr², r the residuals of its J problems; NaN where a stratum has one.
+
+    Args:
+        within: what `residuals_within` returns, shape (…, J); the result has shape (…).
+    """
+    sizes = np.bincount(stratum).astype(np.float64)
+    factors = np.divide(sizes, sizes - 1, out=np.full_like(sizes, np.nan), where=sizes > 1)
+    return np.asarray(_sums_within(within**2, stratum) @ factors)
+
+
+def _sums_within(values: Floats, stratum: NDArray[np.intp]) -> Floats:
+    """Return the sum of each stratum, shape (…, strata)."""
+    order = np.argsort(stratum, kind='stable')
+    starts = np.searchsorted(stratum[order], np.arange(int(stratum.max()) + 1))
+    return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1))
 
 
 def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
@@ -174,6 +283,14 @@ def as_values(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[F
     return array, clusters_of(problems, array.size)
 
 
+def as_scores(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[Floats, NDArray[np.intp]]:
+    """Return what `as_values` does, of values from 0 to 1; InputError where one is not, as a percentage."""
+    array, cluster = as_values(values, problems)
+    if array.min() < -_ROUNDING or array.max() > 1 + _ROUNDING:
+        raise InputError(f'values must lie in [0, 1], got {array.min()} … {array.max()}')
+    return array, cluster
+
+
 def clusters_of(problems: Sequence[Hashable] | None, questions: int) -> NDArray[np.intp]:
     """Return the number of each question's source problem; without problems each question is its own.
 
@@ -207,7 +324,7 @@ def check_level(level: float) -> None:
 @lru_cache(maxsize=1024)
 def quantile(level: float, freedom: int) -> float:
     """Return Student's t for two sides; tables of many runs ask for the same one thousands of times."""
-    return float(stats.t.ppf((1 + level) / 2, freedom))
+    return student_quantile((1 + level) / 2, freedom)
 
 
 def _solved_refusal(solved: Floats) -> str:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
-from scipy.special import betaln
 
 from ..arguments import as_counts, as_sizes
+from ..distributions import beta_binomial
 from ..errors import InputError
-from ..metrics import Metric
+from ..metrics import Metric, value_table
+from .beta_fit import fitted_beta
 from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
-from .rerun import beta_moments, value_table
+from .rerun import beta_moments
 
 Floats = NDArray[np.float64]
-
-_BOUNDS = (1e-3, 1e3)
 
 _LEAST_SHARE = 1e-9  # below this no number of questions that anybody asks has an interval
 
@@ -52,11 +51,7 @@ class Population:
 
     def moments(self, metric: Metric, n: int) -> tuple[float, float, float]:
         """Return the mean of the metric and its variance between and within questions of n samples."""
-        [mean], [between] = beta_moments(metric, np.array([self.a]), np.array([self.b]))
-        values = value_table(metric, n)
-        chances = stats.betabinom.pmf(np.arange(n + 1), n, self.a, self.b)
-        within = float(chances @ values**2) - float(chances @ values) ** 2 - between
-        return float(mean), float(between), max(within, 0.0)
+        return _moments(self.a, self.b, metric, n)
 
     def variance(self, metric: Metric, n: int) -> float:
         """Return the variance of the mean over the translations of one source problem."""
@@ -66,6 +61,16 @@ class Population:
         """Return the variance with any number of samples: what is left when nothing comes from sampling."""
         between = self.moments(metric, metric.k)[1]
         return between * (1 + (self.translations - 1) * self.correlation) / self.translations
+
+
+@lru_cache(maxsize=4096)
+def _moments(a: float, b: float, metric: Metric, n: int) -> tuple[float, float, float]:
+    """Return `Population.moments`; plans ask for the same ones for many numbers of questions."""
+    [mean], [between] = beta_moments(metric, np.array([a]), np.array([b]))
+    values = value_table(metric, n)
+    chances = beta_binomial(n, a, b)
+    within = float(chances @ values**2) - float(chances @ values) ** 2 - between
+    return float(mean), float(between), max(within, 0.0)
 
 
 @dataclass(frozen=True)
@@ -135,14 +140,16 @@ def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: flo
     if counts.size < 2 or counts.min() == counts.max():
         raise InputError(f'{counts.size} counts, all alike: a pilot needs questions of different hardness')
 
-    def loss(logs: Floats) -> float:
-        a, b = np.exp(logs)
-        return -float(np.sum(betaln(counts + a, n - counts + b) - betaln(a, b)))
+    histogram = np.bincount(counts.astype(np.intp, copy=False), minlength=n + 1).astype(np.float64)
+    a, b = fitted_beta(histogram)
+    return Population(a, b, translations, correlation)
 
-    limits = [tuple(np.log(_BOUNDS))] * 2
-    found = optimize.minimize(loss, np.zeros(2), bounds=limits, method='L-BFGS-B')
-    a, b = np.exp(found.x)
-    return Population(float(a), float(b), translations, correlation)
+
+def fit_histogram(questions: Floats) -> Population | None:
+    """Return the population of `fit_population` from how many questions have c = 0 … n; None if all alike."""
+    if np.count_nonzero(questions) < 2:
+        return None
+    return Population(*fitted_beta(questions))
 
 
 def expected_refusal(mean: float, variance: float, problems: int) -> str:

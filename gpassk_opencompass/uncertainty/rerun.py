@@ -6,31 +6,17 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import betaln, gammaln
 
 from ..arguments import as_counts, as_sizes
+from ..distributions import beta_binomial, hypergeometric, normal_quantile
 from ..errors import InputError
-from ..metrics import Metric
+from ..metrics import Metric, value_table
 from ..tails import tail
+from .beta_fit import fitted_beta
 from .intervals import Interval, check_level
 
 Floats = NDArray[np.float64]
-
-
-def value_table(metric: Metric, n: int) -> Floats:
-    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n.
-
-    These are the values that a metric averages over the questions.
-
-    >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
-    array([0.   , 0.   , 0.167, 0.5  , 1.   ])
-    """
-    n, k = as_sizes(n, metric.k)
-    table = np.zeros(n + 1)
-    for step in metric.steps:
-        table += metric.rise * tail(n, k, step)
-    return np.minimum(table, 1.0)  # the rises of k = 18 or 22 add up to a little more
 
 
 @lru_cache(maxsize=64)
@@ -61,7 +47,7 @@ def subset_squares(metric: Metric, n: int, m: int) -> Floats:
     """
     if m > n:
         raise InputError(f'm = {m}: expected at most the n = {n} answers that there are')
-    chances = stats.hypergeom.pmf(np.arange(m + 1), n, np.arange(n + 1)[:, None], m)
+    chances = hypergeometric(n, np.arange(n + 1), m)
     return np.asarray(chances @ value_table(metric, m) ** 2)
 
 
@@ -90,11 +76,21 @@ def rerun_interval(c: object, n: int, metric: Metric, level: float = 0.95) -> In
     if counts.size == 0:
         raise InputError('c is empty: a score needs at least one question')
     questions = np.bincount(counts.astype(np.intp, copy=False), minlength=n + 1)
+    return rerun_of(questions.astype(np.float64), metric, level)
+
+
+def rerun_of(questions: Floats, metric: Metric, level: float = 0.95) -> Interval:
+    """Return the interval of `rerun_interval` from how many questions have c = 0 … n, shape (n + 1,).
+
+    >>> round(rerun_of(np.array([1.0, 0.0, 1.0]), Metric.parse('accuracy')).estimate, 3)
+    0.5
+    """
+    n, count = questions.size - 1, float(questions.sum())
     variance = rerun_variance(metric, n, questions)
-    estimate, error = float(value_table(metric, n)[counts].mean()), float(np.sqrt(variance)) / counts.size
-    half = float(stats.norm.ppf((1 + level) / 2)) * error
+    estimate, error = float(questions @ value_table(metric, n)) / count, float(np.sqrt(variance)) / count
+    half = normal_quantile((1 + level) / 2) * error
     low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
-    return Interval(estimate, error, low, high, level, counts.size)
+    return Interval(estimate, error, low, high, level, round(count))
 
 
 def rerun_variance(
@@ -103,9 +99,11 @@ def rerun_variance(
     """Return the sum of the variances of the questions' values over reruns with m samples each.
 
     A question's variance is what Jeffreys' posterior of its chance, Beta(c + ½, n − c + ½), expects of
-    another m samples (`expected_variances`). With n ≥ 2k there is an estimate from subsets and disjoint
-    draws beside it, unbiased but blind where few questions are answered now right, now wrong
-    (`subset_squares`, `pair_table`); the larger of the two sums counts.
+    another m samples (`expected_variances`). There is another estimate beside it, and the larger of the two
+    sums counts. With n ≥ 2k it is from subsets and disjoint draws, unbiased but blind where few questions are
+    answered now right, now wrong (`subset_squares`, `pair_table`). With fewer samples Jeffreys' prior, which
+    takes most questions for nearly always right or wrong, weighs too much: it is the same with the prior that
+    is fitted to all questions. A single answer says nothing of what would change: all may have one chance.
 
     Args:
         questions: how many have c = 0 … n of n correct, shape (n + 1,).
@@ -113,18 +111,33 @@ def rerun_variance(
     """
     variance = float(questions @ expected_variances(metric, n, m))
     if n < 2 * metric.k:
-        return variance
+        return max(variance, float(questions @ _fitted_variances(metric, n, questions, m)))
     squares = value_table(metric, n) ** 2 if m is None else subset_squares(metric, n, m)
     return max(variance, float(questions @ (squares - pair_table(metric, n))))
+
+
+def _fitted_variances(metric: Metric, n: int, questions: Floats | NDArray[np.intp], m: int | None) -> Floats:
+    """Return E[Var(value of m samples | p)] with the Beta prior of p that makes all counts most likely."""
+    if np.count_nonzero(questions) < 2:
+        return np.zeros(n + 1)
+    if n == 1:
+        share = float(questions[1] / questions.sum())
+        return np.full(2, share * (1 - share))
+    c, (a, b) = np.arange(n + 1), fitted_beta(questions)
+    return _variances(metric, n if m is None else m, a + c, b + n - c)
 
 
 @lru_cache(maxsize=256)
 def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
     """Return E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), c = 0 … n; without m, of n."""
-    m = n if m is None else m
     alphas = np.arange(n + 1) + 0.5
-    means, variances = beta_moments(metric, alphas, n + 1 - alphas)
-    again = stats.betabinom.pmf(np.arange(m + 1), m, alphas[:, None], (n + 1 - alphas)[:, None])
+    return _variances(metric, n if m is None else m, alphas, n + 1 - alphas)
+
+
+def _variances(metric: Metric, m: int, alphas: Floats, betas: Floats) -> Floats:
+    """Return E[Var(value of m samples | p)] for each p ~ Beta(alpha, beta)."""
+    means, variances = beta_moments(metric, alphas, betas)
+    again = beta_binomial(m, alphas, betas)
     return np.asarray(np.maximum(again @ value_table(metric, m) ** 2 - variances - means**2, 0.0))
 
 

@@ -1,0 +1,344 @@
+"""Runs on the same questions: what a table says of all pairs of them at once, and their ranks.
+
+Sources: Romano and Wolf 2005, Econometrica 73, 1237, on the maximum of resampled statistics; Mogstad, Romano,
+Shaikh and Wilhelm 2024, Rev. Econ. Stud. 91, 476, on ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..distributions import student_tail
+from ..errors import InputError
+from .comparison import Comparison, added_squares
+from .intervals import (
+    as_scores,
+    check_level,
+    cluster_sums,
+    clusters_of,
+    problems_refusal,
+    quantile,
+    ratio_error,
+    residuals_within,
+    squares_within,
+    strata_of_clusters,
+)
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+DRAWS, MOST_DRAWS = 2_000, 200_000
+"""Of random signs; the most take a minute or two for tables of many runs."""
+
+LEAST_BEYOND = 20
+"""Draws that there are beyond a critical value: its own noise is a small part of what it tells."""
+
+_CHUNK = 100_000
+"""Drawn signs at a time, which bounds the memory."""
+
+_ROUNDING = 1e-9
+"""A t statistic that exceeds another one by a smaller share is equal to it."""
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """All pairs of M runs of one table, right at once at `level`: what its ranks are made of.
+
+    Of run i and run j, at [i, j]: that i is better beyond doubt, that their interval lies above 0, and that
+    their p-value is at most 1 − level, are one and the same.
+    """
+
+    difference: Floats
+    """Of the means, run i − run j; shape (M, M)."""
+    error: Floats
+    """Standard error of the difference, as `compare` has it; shape (M, M), NaN of a run with itself."""
+    p_value: Floats
+    """Two-sided, of no difference, adjusted for all pairs; shape (M, M), 1 of a run with itself."""
+    run_error: Floats
+    """Standard error of the mean of each run, shape (M,)."""
+    critical: float
+    """What |difference| / error must exceed, for every pair; infinite where nothing is beyond doubt."""
+    level: float
+    problems: int
+    refused: str
+    """Why nothing is said of any pair; '' where it is."""
+    strata: int
+    """Of the errors; 0: none."""
+
+    @cached_property
+    def better(self) -> Bools:
+        """Return at [i, j] whether run i is better than run j beyond doubt."""
+        with np.errstate(invalid='ignore'):
+            above: Bools = self.difference > self.critical * self.error
+        return above
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """Return best and worst rank of each run, from 1, shape (M, 2)."""
+        return np.stack([1 + self.better.sum(0), len(self.better) - self.better.sum(1)], axis=1)
+
+    def pair(self, i: int, j: int) -> Comparison:
+        """Return run i − run j with interval and p-value that hold for all pairs at once."""
+        difference, error = float(self.difference[i, j]), float(self.error[i, j])
+        unpaired = float(np.hypot(self.run_error[i], self.run_error[j]))
+        half = self.critical * error
+        low, high, p_value = difference - half, difference + half, float(self.p_value[i, j])
+        if self.refused:
+            low = high = p_value = float('nan')
+        return Comparison(
+            *(difference, error, low, high, p_value, unpaired),
+            *(self.level, self.problems, self.refused, self.strata),
+        )
+
+
+def all_pairs(
+    values: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    draws: int | None = None,
+    seed: int = 0,
+    strata: Sequence[Hashable] | None = None,
+) -> AllPairs:
+    """Compare M runs with each other, all M·(M − 1)/2 pairs right at once at `level`.
+
+    Two runs differ beyond doubt where the t statistic of `compare` exceeds what the largest one of all pairs
+    exceeds in a share 1 − level of `draws` draws, in each of which the runs are swapped on about half of the
+    source problems, the same ones for all pairs: the differences of these problems change their sign. That is
+    so for the differences as they are, and for what they differ by from their means: the larger of the two
+    values counts, of critical values as of p-values. Every
+    statistic is divided by the standard error of its own draw, √(J/(J − 1)·(Q − S²/J) + 2)/J where J problems
+    have one question each, with S the sum and Q the sum of squares of a pair's differences. It must exceed
+    Student's t, too, so that what the table tells apart, a comparison of these two alone does at this level.
+    For two runs this is a randomisation test, exact (or stricter) where neither is better and their
+    differences are symmetric; the maximum over all pairs keeps the error over the whole table.
+
+    Args:
+        values: of M runs on the same Q questions, shape (M, Q), from 0 to 1.
+        problems: the source problem of each question; None: each question is its own.
+        level: of confidence for the whole table, between 0 and 1.
+        draws: of random signs; with fewer than level/(1 − level) nothing is beyond doubt. None: 2,000, and
+            more where the level is above 99 %.
+        seed: of the signs.
+        strata: of each question, as for `compare`. None: there are none.
+
+    Returns:
+        The pairs, refused with fewer than 20 problems (in effect, by their sizes).
+
+    Raises:
+        InputError: values that are no (M, Q), another number of problems or strata, or a problem in two.
+
+    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
+    >>> found = all_pairs([shaky, steady, steady])
+    >>> found.ranks.tolist(), found.pair(1, 0).low > 0
+    ([[3, 3], [1, 2], [1, 2]], True)
+    """
+    runs = np.asarray(values, dtype=np.float64)
+    check_level(level)
+    if runs.ndim != 2 or runs.size == 0:
+        raise InputError(f'values: expected a row of questions a run, got shape {runs.shape}')
+    cluster = clusters_of(problems, runs.shape[1])
+    sums = np.stack([cluster_sums(as_scores(run, problems)[0], cluster) for run in runs])
+    table = _Table(sums, np.bincount(cluster), strata_of_clusters(strata, cluster))
+    return _compared(table, level, _draws_for(level) if draws is None else draws, seed)
+
+
+def told_apart(
+    values: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    draws: int | None = None,
+    seed: int = 0,
+    strata: Sequence[Hashable] | None = None,
+) -> Bools:
+    """Return at [i, j] whether run i is better than run j beyond doubt: `better` of `all_pairs`.
+
+    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
+    >>> told_apart([shaky, steady]).tolist()
+    [[False, False], [True, False]]
+    """
+    return all_pairs(values, problems, level, draws, seed, strata).better
+
+
+def rank_intervals(
+    values: ArrayLike,
+    problems: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    draws: int | None = None,
+    seed: int = 0,
+    strata: Sequence[Hashable] | None = None,
+) -> NDArray[np.int64]:
+    """Return the best and the worst rank that each of M runs may have: `ranks` of `all_pairs`.
+
+    A run's best rank is one behind all runs that are better beyond doubt, its worst one before all that are
+    worse beyond doubt. All are right at once at `level`.
+
+    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
+    >>> rank_intervals([shaky, steady, steady]).tolist()
+    [[3, 3], [1, 2], [1, 2]]
+    """
+    return all_pairs(values, problems, level, draws, seed, strata).ranks
+
+
+def _draws_for(level: float) -> int:
+    """Return how many draws tell what is exceeded in a share 1 − level of them.
+
+    Raises:
+        InputError: they would take too long.
+    """
+    least = math.ceil(round(LEAST_BEYOND / (1 - level), 6))
+    if least > MOST_DRAWS:
+        highest = 1 - LEAST_BEYOND / MOST_DRAWS
+        raise InputError(f'level = {level!r}: expected at most {highest:g} for all pairs of a table at once')
+    return max(DRAWS, least)
+
+
+class _Table(NamedTuple):
+    """The sums of the values of each run and problem, shape (M, J), and size and stratum of each problem."""
+
+    sums: Floats
+    sizes: NDArray[np.intp]
+    stratum: NDArray[np.intp]
+
+
+def _compared(table: _Table, level: float, draws: int, seed: int) -> AllPairs:
+    count, problems = table.sums.shape
+    strata = int(table.stratum.max()) + 1
+    difference, error = _differences(table)
+    run_error = np.array([ratio_error(run, table.sizes)[1] for run in table.sums])
+    refused = problems_refusal(table.sizes)
+    p_value, critical = np.ones((count, count)), math.inf
+    if not refused and count > 1:
+        statistics, freedom = np.abs(difference) / error, problems - strata
+        # Differences as they are make a test of equal runs exact, but take runs that differ much for more
+        # alike than they are; about their own means they make the intervals hold, whatever the differences.
+        found = [_largest_of_draws(one, draws, seed) for one in (table, _centred(table))]
+        # Nor is told apart what the comparison of two alone leaves open.
+        critical = max(*(_critical(one, level) for one in found), quantile(level, freedom)) * (1 + _ROUNDING)
+        p_value = np.maximum(*(_adjusted(statistics, one, freedom) for one in found))
+    used = strata if strata > 1 else 0
+    return AllPairs(difference, error, p_value, run_error, critical, level, problems, refused, used)
+
+
+def _differences(table: _Table) -> tuple[Floats, Floats]:
+    """Return difference and error of run i − run j at [i, j], as `compare` has them."""
+    total, added = int(table.sizes.sum()), added_squares(table.sizes)
+    means = table.sums.sum(1) / total
+    squares = np.full((len(means), len(means)), np.nan)
+    residuals = table.sums - means[:, None] * table.sizes
+    for i in range(len(means) - 1):
+        apart = residuals_within(residuals[i] - residuals[i + 1 :], table.stratum)
+        squares[i, i + 1 :] = squares[i + 1 :, i] = added + squares_within(apart, table.stratum)
+    return means[:, None] - means, np.sqrt(squares) / total
+
+
+def _rows_of(table: _Table) -> list[NDArray[np.intp]]:
+    """Return the places of the problems of each stratum."""
+    return [np.flatnonzero(table.stratum == one) for one in range(int(table.stratum.max()) + 1)]
+
+
+def _critical(largest: Floats, level: float) -> float:
+    """Return what the largest |t| of all pairs exceeds in a share 1 − level of the draws.
+
+    The data themselves count as one more draw, so the share holds for any number of draws.
+
+    Args:
+        largest: of each draw, in ascending order.
+    """
+    place = math.ceil(round((largest.size + 1) * level, 9))
+    return math.inf if place > largest.size else float(largest[place - 1])
+
+
+def _adjusted(statistics: Floats, largest: Floats, freedom: int) -> Floats:
+    """Return the p-value of each |t|: that of all pairs at once, and not below that of the pair alone."""
+    beyond = largest.size - np.searchsorted(largest * (1 + _ROUNDING), np.nan_to_num(statistics))
+    alone = 2 * student_tail(np.nan_to_num(statistics), freedom)
+    return np.asarray(np.maximum((beyond + 1) / (largest.size + 1), alone))
+
+
+def _largest_of_draws(table: _Table, draws: int, seed: int) -> Floats:
+    """Return the largest |t| of all pairs in each draw, in ascending order."""
+    found = [_largest(signs, table) for signs in _signs(table.sums.shape, draws, seed)]
+    return np.sort(np.concatenate([np.empty(0), *found]))
+
+
+def _centred(table: _Table) -> _Table:
+    """Return a table of runs that are equally good: each as it is about its own mean."""
+    means = table.sums.sum(1) / int(table.sizes.sum())
+    return table._replace(sums=table.sums - means[:, None] * table.sizes)
+
+
+def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
+    """Return a sign for each problem, a row a draw, in chunks."""
+    generator = np.random.default_rng(seed)
+    rows = max(1, _CHUNK // max(shape))
+    for start in range(0, draws, rows):
+        count = min(rows, draws - start)
+        yield generator.integers(2, size=(count, shape[1])) * 2.0 - 1
+
+
+class _Part(NamedTuple):
+    """One stratum of J problems in some draws: J/(J − 1), J, Σsize, Σsize², and sums of each run."""
+
+    factor: float
+    problems: int
+    questions: float
+    squared: float
+    flipped: Floats
+    """Σ±sum of each draw and run."""
+    weighed: Floats
+    """Σ±sum·size."""
+    values: Floats
+    """The sums themselves, shape (M, J): flipping leaves their squared differences as they are."""
+
+
+def _parts(signs: Floats, table: _Table) -> list[_Part]:
+    found = []
+    for rows in _rows_of(table):
+        sums, sizes = table.sums[:, rows], table.sizes[rows].astype(np.float64)
+        count, own = rows.size, signs[:, rows]
+        found.append(
+            _Part(
+                count / (count - 1),
+                count,
+                float(sizes.sum()),
+                float(sizes @ sizes),
+                own @ sums.T,
+                own @ (sums * sizes).T,
+                sums,
+            )
+        )
+    return found
+
+
+def _largest(signs: Floats, table: _Table) -> Floats:
+    """Return the largest |t| of all pairs in each draw, shape (draws,)."""
+    total, added = int(table.sizes.sum()), added_squares(table.sizes)
+    parts = _parts(signs, table)
+    largest = np.zeros(len(signs))
+    for i in range(len(table.sums) - 1):
+        sums_of = np.asarray(sum(part.flipped[:, [i]] - part.flipped[:, i + 1 :] for part in parts))
+        squares = np.full(sums_of.shape, added)
+        for part in parts:
+            squares += part.factor * _squares_of(part, i, sums_of / total)
+        np.maximum(largest, (sums_of**2 / squares).max(1), out=largest)
+    return np.asarray(np.sqrt(largest))
+
+
+def _squares_of(part: _Part, i: int, means: Floats) -> Floats:
+    """Return Σr² of one stratum for run i against all behind it, r its residuals from their mean.
+
+    A residual before that is x − mean·size, with `means` over all strata, shape (draws, runs behind i).
+    """
+    squares = ((part.values[i] - part.values[i + 1 :]) ** 2).sum(1)
+    sums_of = part.flipped[:, [i]] - part.flipped[:, i + 1 :]
+    crossed = part.weighed[:, [i]] - part.weighed[:, i + 1 :]
+    about_zero = squares - means * (2 * crossed - means * part.squared)
+    # The difference of two sums that may be equal but for rounding; a sum of squares is never below 0.
+    return np.asarray(np.maximum(about_zero - (sums_of - means * part.questions) ** 2 / part.problems, 0.0))
