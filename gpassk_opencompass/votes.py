@@ -13,8 +13,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from .answers import normal_form
-
 Sizes = tuple[int, ...]
 """How often each different answer was given."""
 
@@ -52,7 +50,11 @@ def ballot(answers: Sequence[str], correct: Sequence[bool]) -> Ballot:
     return Ballot(votes, right, sum(0 < hits[vote] < given[vote] for vote in given))
 
 
-_form = lru_cache(maxsize=100_000)(normal_form)
+@lru_cache(maxsize=100_000)
+def _form(answer: str) -> str:
+    from .answers import normal_form  # where nobody votes, the rules of answers are not needed
+
+    return normal_form(answer)
 
 
 def majority(ballot: Ballot, m: int) -> float:

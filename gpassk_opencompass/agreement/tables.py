@@ -26,7 +26,10 @@ _HEADERS = {
     KAPPA: 'κ',
 }
 
-_FORMS = {'unjudged_percent': ('{:.1f} %',), KAPPA: ('{:.3f}', '[{:.3f}, {:.3f}]')}
+_FORMS = {name: Column(head, 'right', '{:.1f}') for name, head in _HEADERS.items()} | {
+    'unjudged_percent': Column(_HEADERS['unjudged_percent'], 'right', '{:.1f} %'),
+    KAPPA: Column(_HEADERS[KAPPA], 'right', '{:.3f}', '[{:.3f}, {:.3f}]'),
+}
 
 _REFUSED = f'fewer than {FEWEST} pairs that are worth independent ones, or κ of one label'
 
@@ -62,7 +65,7 @@ def shown_table(rows: Sequence[Cells]) -> Table:
         'agreement',
         [
             *(Column(name, 'left') for name in groups),
-            *(Column(name, 'right', *_FORMS.get(key, ('{:.1f}',))) for key, name in _HEADERS.items()),
+            *_FORMS.values(),
         ],
     )
     for row in rows:

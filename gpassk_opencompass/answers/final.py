@@ -137,8 +137,10 @@ def other_candidate(rest: str, boxed: str) -> str:
     at_once, later = _OR_ELSE.match(rest), _DOUBTED.search(rest, 0, _DOUBT_WINDOW)
     found = at_once['value'] if at_once and not at_once['unit'] else ''
     found = found or (later['value'] if later else '')
+    if not found:
+        return ''
     comparable = is_plain_number(boxed) if is_plain_number(found) else is_option(boxed)
-    return found if found and comparable and not alike(boxed, found) else ''
+    return found if comparable and not alike(boxed, found) else ''
 
 
 def _statement(rest: str) -> str:

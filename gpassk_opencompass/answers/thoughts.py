@@ -16,7 +16,9 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
-"""Every mark holds one of them; most responses hold none, and substrings are found faster than a pattern."""
+"""Every mark holds one of them, in small letters."""
+_BEGINS = ('<', '◁', 'THINK]')
+"""Every mark begins with one of the first two or ends with the third, whatever the case of its letters."""
 
 END_MARKS = (
     *('</think>', '[/THINK]', '◁/think▷', '</seed:think>', '<|end_of_thought|>'),
@@ -66,8 +68,7 @@ def part(text: str, quotable: str = '') -> Parted:
     >>> part('Such a thought begins with "<think>".').thought
     ''
     """
-    plain = text.casefold()
-    if not any(hint in plain for hint in _HINTS):
+    if not _may_be_marked(text):
         return Parted(text, '', False)
     spoken: list[str] = []
     thoughts: list[str] = []
@@ -91,6 +92,26 @@ def part(text: str, quotable: str = '') -> Parted:
     thoughts += [text[end.end() :]] if end else []
     said = next((span for span in reversed(spoken) if span.strip()), spoken[-1])
     return Parted(said, ''.join(thoughts), end is not None, doubtful)
+
+
+def thought_in(text: str) -> int | None:
+    r"""Return how many characters at the beginning of a response are its thought; None where there is none.
+
+    >>> thought_in('<think>2 + 2</think>It is 4.'), thought_in('It is 4.'), thought_in('<think>2 + 2')
+    (20, None, 12)
+    """
+    parted = part(text)
+    if not parted.thought or not text.endswith(parted.said):
+        return None
+    return len(text) - len(parted.said)
+
+
+def _may_be_marked(text: str) -> bool:
+    """Return False only of a text without a mark, as most are: substrings are found faster than a pattern."""
+    if not any(begin in text for begin in _BEGINS):
+        return False
+    plain = text.casefold()
+    return any(hint in plain for hint in _HINTS)
 
 
 def _place(text: str, start: int, at: int) -> tuple[bool, bool]:

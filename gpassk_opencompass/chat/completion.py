@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..keys import hidden, without_long
+from ..keys import hidden, hides, without_long
 from .trouble import Kind, Trouble, server_message
 
 
@@ -80,6 +80,8 @@ class Reply(NamedTuple):
                 stand there; only a long one is taken out of it, where it stands whole, for some gateways
                 quote it in errors that they send as replies.
         """
+        if not hides(*secrets):
+            return self
         words = {name: part for name, part in self._asdict().items() if isinstance(part, str)}
         written = set() if in_answers else _WRITTEN
         shown: dict[str, Any] = {

@@ -115,7 +115,8 @@ async def exchange(
         wait = pause_of(response.headers) if wait is None else wait
         raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
     reply = read_reply(content)
-    return reply._replace(pause=pause_of(response.headers, reply.tokens or 1))
+    pause = pause_of(response.headers, reply.tokens or 1)
+    return reply if pause is None else reply._replace(pause=pause)
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:

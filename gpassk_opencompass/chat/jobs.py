@@ -11,7 +11,7 @@ from .trouble import Trouble
 _CHARACTERS_A_TOKEN = 3
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Job:
     """One request on its way through the attempts."""
 

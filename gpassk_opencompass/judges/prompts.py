@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -276,7 +276,9 @@ class Candidate(NamedTuple):
     shortened: bool
 
 
-def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidate:
+def settle(
+    pair: Pair, accept_equal: bool, longest: int, form_of: Callable[[str], str] = normal_form
+) -> Judgement | Candidate:
     """Return the judgement where nobody has to be asked, else what to ask.
 
     Args:
@@ -284,6 +286,7 @@ def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidat
         accept_equal: take an answer that has the normal form of the reference for correct.
         longest: characters that are shown; of a longer answer the first and the last half as many, of a
             longer tail the last. Answers above it are not normalised.
+        form_of: `normal_form`, or one that remembers.
     """
     answer, tail = pair.answer.strip(), pair.tail.strip()
     if not answer:
@@ -292,8 +295,8 @@ def settle(pair: Pair, accept_equal: bool, longest: int) -> Judgement | Candidat
         return _candidate(pair, tail[-longest:], '', unboxed=True, shortened=len(tail) > longest)
     if len(answer) > longest:
         return _candidate(pair, _shortened(answer, longest), '', unboxed=False, shortened=True)
-    form = normal_form(answer)
-    if accept_equal and form and form == normal_form(pair.reference):
+    form = form_of(answer)
+    if accept_equal and form and form == form_of(pair.reference):
         return EQUAL
     return _candidate(pair, answer, form, unboxed=False, shortened=False)
 

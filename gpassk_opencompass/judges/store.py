@@ -29,6 +29,7 @@ SELF_TESTS_VARIABLE = 'GPASSK_SELF_TESTS'
 """Environment variable with the folder where self-tests of the rule judge are kept."""
 
 _WHAT = 'verdicts'
+_sorted = json.JSONEncoder(sort_keys=True).encode  # json.dumps would make an encoder a key
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
 _NOTE = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "note": ')
@@ -55,7 +56,7 @@ def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
     >>> verdict_key({'model': 'm'}, 'ab', 'c') == verdict_key({'model': 'm'}, 'a', 'bc')
     False
     """
-    return hashlib.sha256(json.dumps([judge, *content], sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(_sorted([judge, *content]).encode()).hexdigest()[:32]
 
 
 class VerdictStore:
@@ -227,6 +228,22 @@ def read_lines(file: Path) -> Iterator[Line | None]:
             yield _parsed(raw)
     if file.stat().st_size > end:
         yield None
+
+
+def line_places(file: Path) -> Iterator[tuple[str, int]]:
+    """Yield the key of each verdict in a store's file, and where its line begins, for `line_at`."""
+    start = 0
+    for raw in complete_lines(file):
+        if head := _HEAD.match(raw):
+            yield head['key'].decode(), start
+        start += len(raw) + 1
+
+
+def line_at(file: Path, start: int) -> Line | None:
+    """Return the verdict whose line begins there; None where it is damaged."""
+    with file.open('rb') as content:
+        content.seek(start)
+        return _parsed(content.readline().removesuffix(b'\n'))
 
 
 def begins_sound(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,10 +11,14 @@ from typing import Any
 
 from ..errors import InputError
 from ..keys import read_key
-from .line import Serve, read_serve
+from .line import Serve, choosing, read_serve, taken_from_environment
 from .ports import HOST
 from .server import Asked
 from .shared import SERVERS, shared_server
+
+JUDGE_GPUS = 'GPASSK_JUDGE_GPUS'
+"""Environment variable of an evaluation: the GPUs of a judge that has none of its own, as `gpassk run` gives
+them; CUDA_VISIBLE_DEVICES of its server."""
 
 _FIELDS = ('server', 'path', 'name', 'tp', 'pp', 'gpus', 'key_env', 'serve')
 
@@ -27,7 +32,8 @@ class JudgeServer:
         path: the weights: {model}.
         name: what requests call them: {name}.
         tp, pp: over how many GPUs they are spread; tp 0: it needs none.
-        gpus: of its own, as CUDA_VISIBLE_DEVICES names them; None: those of the evaluation.
+        gpus: of its own, as CUDA_VISIBLE_DEVICES names them; None: those that `gpassk run` gives it, by hand
+            those of the evaluation.
         key_env: the environment variable with the server's key, if its command line gives it one.
     """
 
@@ -57,17 +63,42 @@ class JudgeServer:
         key = read_key(self.key_env) if self.key_env else ''
         return Asked(self.path, self.name, max(1, self.tp), self.pp, self.gpus, host, key)
 
+    @property
+    def count(self) -> int:
+        """Return how many GPUs it takes."""
+        return self.tp * self.pp
+
+    def check_here(self) -> None:
+        """Refuse a server that cannot be started on this machine; nothing is started.
+
+        Raises:
+            InputError: its program is not there, an environment variable is not set, or its key cannot be
+                sent.
+        """
+        asked = self.asked()
+        values = {**asked._asdict(), 'port': 0, 'gpus': asked.visible()}
+        try:
+            self.serve.check_program(values, 'judge_serve.serve')
+        except InputError as error:
+            raise error if 'judge_serve' in str(error) else InputError(f'judge_serve: {error}') from error
+
     def settings(self) -> dict[str, Any]:
         """Return what an LLM judge is told of it beside its name and address."""
         known = {'patience': self.serve.timeout}  # it may be started again meanwhile
         return {**known, 'api_key_env': self.key_env} if self.key_env else known
 
+    def choosing(self) -> dict[str, Any]:
+        """Return what of its command line may change its verdicts, as of a server that samples."""
+        serve = self.serve.config()
+        return {**choosing(serve), 'variables': taken_from_environment(serve)}
+
     @contextmanager
     def started(self, notes: Path, say: Callable[[str], None]) -> Iterator[str]:
         """Start it, or find it started, and give its address as long as the block lasts.
 
-        One that needs no GPUs, or has some for its own, is kept for all evaluations of a `gpassk run`;
-        another one ends with the last evaluation that uses it, so that the models have the GPUs again.
+        One that needs no GPUs, has some for its own, or is given some by `gpassk run` (`JUDGE_GPUS`), is kept
+        for all evaluations of that command; another one ends with the last evaluation that uses it, so that
+        the models have the GPUs again.
 
         Args:
             notes: `.gpassk` beside the work directories.
@@ -76,8 +107,11 @@ class JudgeServer:
         Raises:
             InputError, IncompleteError: see `Server.start`.
         """
+        self.check_here()
         asked = self.asked()
-        lasts = self.gpus is not None or self.tp == 0
+        if self.gpus is None and self.count and os.environ.get(JUDGE_GPUS):
+            asked = asked._replace(gpus=os.environ[JUDGE_GPUS])
+        lasts = asked.gpus is not None or self.tp == 0
         with shared_server(notes / SERVERS, self.serve, asked, say, lasts=lasts) as server:
             yield server.address
 
@@ -109,5 +143,16 @@ def read_judge_server(given: Any) -> JudgeServer:
         serve = read_serve(given.get('serve', {}), given.get('server'))
     except InputError as error:
         raise InputError(f'judge_serve: {error}') from error
+    _check_gpus(texts.get('gpus'), numbers.get('tp', 1) * numbers.get('pp', 1))
     called = texts.pop('name', '') or path.rstrip('/').rpartition('/')[2]
     return JudgeServer(serve, path, called, **numbers, **texts)
+
+
+def _check_gpus(named: str | None, count: int) -> None:
+    """Refuse fewer GPUs than the server takes; none at all is how one is kept off them."""
+    found = [name for name in (named or '').split(',') if name.strip()]
+    if found and len(found) < count:
+        raise InputError(
+            f'judge_serve.gpus = {named!r}: tp × pp = {count}, so it takes {count} GPUs; name them all, or '
+            'leave gpus out, and gpassk run gives it some'
+        )

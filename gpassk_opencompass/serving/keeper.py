@@ -27,8 +27,12 @@ from typing import IO, Any
 from ..keys import hidden
 from ..times import utc_now
 
-GRACE = 15.0
-"""Seconds between SIGTERM and SIGKILL, which may take as long for a process with much memory."""
+GRACE = 20.0
+"""Seconds between SIGTERM and SIGKILL for whatever is ended here: commands, models, servers. srun cancels its
+job meanwhile; and SIGKILL may take as long for a process with much memory."""
+
+SHARED = 'gpassk-shared-server'
+"""A word on the command line of a keeper whose server is used by others than its parent."""
 
 RESTARTS = 1
 """Times that a server which was ready is started again when it dies."""

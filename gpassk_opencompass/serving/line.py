@@ -7,6 +7,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -128,6 +129,23 @@ class Serve:
             _PLACEHOLDER.sub(lambda found: str(values[found[1]]), _from_environment(word))
             for word in shlex.split(self.command)
         ]
+
+    def check_program(self, values: Mapping[str, Any], where: str = 'serve') -> None:
+        """Refuse a program that this machine does not have.
+
+        Args:
+            values: see `words`.
+            where: what the command line is called in messages.
+
+        Raises:
+            InputError: there is no such program, or an environment variable is not set.
+        """
+        program = next(iter(self.words(values)), '')
+        if shutil.which(program, path=self.variables().get('PATH')) is None:
+            raise InputError(
+                f'{where}.command begins with {program!r}, and there is no such program on $PATH: install '
+                f'it, or write the path of it, as of another environment: {where} = dict(command=…)'
+            )
 
     def variables(self) -> dict[str, str]:
         """Return the further environment variables; InputError if one that they are taken from is not set."""
@@ -269,10 +287,12 @@ def taken_from_environment(serve: Mapping[str, Any]) -> dict[str, str]:
     texts = [text for name, text in env.items() if not _OPERATIONAL_VARIABLE.fullmatch(name)]
     texts += choosing(serve)['command'][1:]
     names = {name for text in texts for name in _variables_in(text) if not _OF_KEYS.fullmatch(name)}
-    return {
-        name: hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
-        for name in sorted(names)
-    }
+    return {name: variable_digest(name) for name in sorted(names)}
+
+
+def variable_digest(name: str) -> str:
+    """Return a digest of the value of an environment variable."""
+    return hashlib.sha256(os.environ.get(name, '').encode('utf-8', 'surrogateescape')).hexdigest()[:16]
 
 
 def _choosing(words: Sequence[str]) -> list[str]:

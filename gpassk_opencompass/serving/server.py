@@ -6,7 +6,6 @@ import atexit
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from ..errors import IncompleteError, InputError
 from ..keys import hidden
 from ..times import utc_folder
 from ..unseen import printable
-from .keeper import ENDED, GRACE, NOTE, READY, Orders
+from .keeper import ENDED, GRACE, NOTE, READY, SHARED, Orders, described
 from .line import Serve
 from .ports import HOST, free_port, listens_elsewhere
 
@@ -157,6 +156,7 @@ class Server:
     def check(self) -> None:
         """Raise IncompleteError if the server has ended for good, with the end of its log."""
         if self._keeper is not None and self._keeper.poll() is not None:
+            self._check_keeper(self._keeper.returncode)
             raise IncompleteError(
                 f'the server of {self._asked.name!r} died, and once more after it was started again: '
                 f'{self._end_of_log()}'
@@ -191,6 +191,7 @@ class Server:
     def _begin(self, port: int) -> None:
         asked = self._asked
         values = {**asked._asdict(), 'port': port, 'gpus': asked.visible()}
+        self._serve.check_program(values)
         devices = {} if asked.gpus is None else {'CUDA_VISIBLE_DEVICES': asked.gpus}
         orders = Orders(
             self._serve.words(values),
@@ -202,13 +203,12 @@ class Server:
             self._note,
             self._grace,
         )
-        _check_program(orders)
         root = str(Path(gpassk_opencompass.__file__).parent.parent)
         self._say(f'starting the server of {asked.name!r}, log: {self.log}')
         with self.log.open('ab') as output:
             self._from = output.tell()
             self._keeper = subprocess.Popen(
-                [sys.executable, '-c', _BOOT, str(os.getpid()), root],
+                [sys.executable, '-c', _BOOT, str(os.getpid()), *([SHARED] if self._users else []), root],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=output,
@@ -228,6 +228,7 @@ class Server:
         while True:
             assert self._keeper is not None
             if self._keeper.poll() is not None:
+                self._check_keeper(self._keeper.returncode)
                 if self._port_was_taken(port):
                     return True
                 raise IncompleteError(
@@ -252,6 +253,14 @@ class Server:
                 said = now
                 self._say(f'waiting for the server, {now - start:.0f} s; it says: {self._last_line()}')
             time.sleep(_POLL)
+
+    def _check_keeper(self, code: int) -> None:
+        """Raise IncompleteError if not the server has ended, but the process that keeps it was killed."""
+        if code < 0:
+            raise IncompleteError(
+                f'the process that keeps the server of {self._asked.name!r} was ended by {described(code)}, '
+                f'and the server with it: was the memory of this machine full? {self._end_of_log()}'
+            )
 
     def _tell_ready(self, seconds: float) -> None:
         self._tell(READY)
@@ -324,12 +333,3 @@ class Server:
         how = end.rpartition('\n')[2].partition(f': {ENDED}')[2]  # killed for memory, it says nothing itself
         last = f'{how + ", " if how else ""}it said last: {self._last_line()}; {self.log} ends in\n{end}'
         return hidden(last, self._asked.key)
-
-
-def _check_program(orders: Orders) -> None:
-    program = orders.words[0] if orders.words else ''
-    if shutil.which(program, path=orders.variables.get('PATH')) is None:
-        raise InputError(
-            f'serve.command begins with {program!r}, and there is no such program on $PATH: install it, or '
-            'write the path of it, as of another environment: serve=dict(command=…)'
-        )

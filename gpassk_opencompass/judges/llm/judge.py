@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import Any
 
 from loguru import logger
 
+from ...answers import normal_form
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
 from ...chat.exchange import Access
@@ -78,6 +79,8 @@ class LLMJudge:
         finish_reasons: what servers send as `finish_reason` of a whole reply, besides 'stop' and its like
             (see `asking.WHOLE`); '' for one that sends none.
         canaries: ask the pairs with known verdicts; a judge that fails them is refused.
+        server_digest: of what its server is started with, where that is known: verdicts of a judge with
+            another one are not reused. '': what servers say that they serve tells them apart alone.
         concurrency, rate, timeout, attempts, total_time, patience, tokens_per_minute: see
             `chat.limits.Limits`.
         progress: show a progress bar on stderr.
@@ -105,6 +108,7 @@ class LLMJudge:
         longest: int = 8000,
         finish_reasons: Sequence[str] = (),
         canaries: bool = True,
+        server_digest: str = '',
         concurrency: int = 64,
         rate: float | None = None,
         timeout: float = 600.0,
@@ -128,6 +132,7 @@ class LLMJudge:
             longest=longest,
             finish_reasons=finish_reasons,
             canaries=canaries,
+            server_digest=server_digest,
             progress=progress,
         )
         self._asking = Asking(model, find_prompts(prompts), sampling, also_whole)
@@ -142,6 +147,7 @@ class LLMJudge:
             'sampling': sampling,
             'replies': _READ_BY,
             **({'finish_reasons': sorted(also_whole)} if also_whole else {}),
+            **({'server_digest': server_digest} if server_digest else {}),
         }
         self._served: Served | None = None
         self._counts: Counter[str] = Counter()
@@ -188,7 +194,10 @@ class LLMJudge:
             InputError: the servers refuse the settings (key, model name, address, …).
             IncompleteError: no server answered for the patience given.
         """
-        cases = {pair: settle(pair, self._accept_equal, self._longest) for pair in dict.fromkeys(pairs)}
+        form_of = cache(normal_form)  # references and answers come again and again
+        cases = {
+            pair: settle(pair, self._accept_equal, self._longest, form_of) for pair in dict.fromkeys(pairs)
+        }
         candidates = {pair: case for pair, case in cases.items() if isinstance(case, Candidate)}
         self._counts['pairs'] += len(pairs)
         self._counts.update(case.origin for case in cases.values() if isinstance(case, Judgement))
@@ -208,7 +217,8 @@ class LLMJudge:
         """Return what the judge says of each: stored, or asked for now."""
         self._store.refresh()
         served = self._meet(list(candidates.values()))
-        keys = {pair: self._key(served, ask) for pair, ask in candidates.items()}
+        judge = self._judge_of(served)
+        keys = {pair: _key(judge, ask) for pair, ask in candidates.items()}
         asks: dict[str, Candidate] = {}
         for pair, ask in candidates.items():
             asks.setdefault(keys[pair], ask)
@@ -243,12 +253,12 @@ class LLMJudge:
         whole = [
             served
             for served in self._reception.known_before()
-            if all(self._store.get(self._key(served, ask)) is not None for ask in asks)
+            if self._knows_all(self._judge_of(served), asks)
         ]
         return whole[0] if len(whole) == 1 else None
 
-    def _key(self, served: Served, ask: Candidate) -> str:
-        return verdict_key(self._judge_of(served), ask.language, ask.question, ask.reference, ask.known_by)
+    def _knows_all(self, judge: Mapping[str, Any], asks: Sequence[Candidate]) -> bool:
+        return all(self._store.get(_key(judge, ask)) is not None for ask in asks)
 
     def _judge_of(self, served: Served) -> dict[str, Any]:
         """Return what a verdict is kept under besides its texts."""
@@ -272,7 +282,9 @@ class LLMJudge:
         key = api_key(self._api_key_env)
         with closing(progress_bar(len(missing), hits, not self._progress)) as bar:
             examination = self._reception.examination
-            hear, keep = partial(self._hear, missing), partial(self._keep, missing)
+            judge = self._judge_of(self._served or Served())
+            opened: dict[str, Asked] = {}  # so that no prompt is filled in twice
+            hear, keep = partial(self._hear, missing, opened), partial(self._keep, missing, judge)
             hearing = Hearing(hear, keep, examination, self._counts, bar)
 
             def received(job: Job, reply: Reply) -> bool:
@@ -291,7 +303,7 @@ class LLMJudge:
                 proven=hits > 0,
                 greet=partial(self._reception.greet, key),
             )
-            jobs = (self._asking.job(key, self._asked(ask)) for key, ask in missing.items())
+            jobs = (self._job(key, ask, opened) for key, ask in missing.items())
             mixed = examination.mixed_into(jobs) if self._canaries else jobs
             try:
                 run_apart(partial(traffic.run, mixed))
@@ -304,10 +316,24 @@ class LLMJudge:
             ask.language, question=ask.question, reference=ask.reference, candidate=ask.text
         )
 
-    def _hear(self, missing: Mapping[str, Candidate], key: str, reply: Reply) -> Heard:
-        return self._asking.hear(reply, self._asked(missing[key]))
+    def _job(self, key: str, ask: Candidate, opened: dict[str, Asked]) -> Job:
+        opened[key] = self._asked(ask)
+        return self._asking.job(key, opened[key])
 
-    def _keep(self, missing: Mapping[str, Candidate], key: str, verdict: Verdict, reply: Reply) -> None:
+    def _hear(
+        self, missing: Mapping[str, Candidate], opened: dict[str, Asked], key: str, reply: Reply
+    ) -> Heard:
+        asked = opened.pop(key) if key in opened else self._asked(missing[key])
+        return self._asking.hear(reply, asked)
+
+    def _keep(
+        self,
+        missing: Mapping[str, Candidate],
+        judge: Mapping[str, Any],
+        key: str,
+        verdict: Verdict,
+        reply: Reply,
+    ) -> None:
         ask = missing[key]
         about = {
             'question': ask.question,
@@ -315,7 +341,12 @@ class LLMJudge:
             'answer': ask.text,
             'language': ask.language,
             'reply': reply.text[-_EXCERPT:],
-            'judge': self._judge_of(self._served or Served()),
+            'judge': judge,
             'time': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
         }
         self._store.put(key, verdict, about)
+
+
+def _key(judge: Mapping[str, Any], ask: Candidate) -> str:
+    """Return the key of a verdict; `judge` is what it is kept under besides its texts."""
+    return verdict_key(judge, ask.language, ask.question, ask.reference, ask.known_by)

@@ -144,6 +144,7 @@ def llm_settings(
     longest: int,
     finish_reasons: Sequence[str],
     canaries: bool,
+    server_digest: str,
     progress: bool,
 ) -> LLMSettings:
     """Check arguments of `LLMJudge`, see there.
@@ -161,6 +162,8 @@ def llm_settings(
             raise InputError(f'{name} = {value!r}: expected True or False')
     if isinstance(longest, bool) or not isinstance(longest, int) or longest < _SHORTEST:
         raise InputError(f'longest = {longest!r}: expected a whole number of at least {_SHORTEST} characters')
+    if not isinstance(server_digest, str):
+        raise InputError(f"server_digest = {server_digest!r}: expected a text, '' where nothing is known")
     check_choice(prompts)
     check_key_variable(api_key_env)
     if store is not None:
