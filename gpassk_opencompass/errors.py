@@ -2,7 +2,8 @@
 
     GPassKError
     ├── InputError (ValueError)          a file, row, argument or setting is wrong: mend it
-    │   └── TemplateError                … in a template of a sweep: nothing was written
+    │   ├── TemplateError                … in a template of a sweep: nothing was written
+    │   └── ForeignFileError             … it holds something else than a result of G-Pass@k
     ├── IncompleteError (RuntimeError)   work is missing: run the same command again
     └── MissingExtraError (ImportError)  an optional package is missing: install the extra
 
@@ -20,6 +21,10 @@ class InputError(GPassKError, ValueError):
 
 class TemplateError(InputError):
     """A template cannot be expanded; no file was written."""
+
+
+class ForeignFileError(InputError):
+    """A file holds something else than a result of G-Pass@k: it is somebody else's, and not damaged."""
 
 
 class IncompleteError(GPassKError, RuntimeError):

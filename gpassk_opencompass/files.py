@@ -13,6 +13,9 @@ from typing import Any
 PROVENANCE = 'run.provenance'
 """The file beside the predictions of a model that tells what they were drawn with, and since when."""
 
+FROM_ENVIRONMENT = 'serve.$'
+"""How names begin, in the `files` there, of what a server's command line takes from the environment."""
+
 
 SAMPLES = '.samples.parquet'
 """What the name of a sample file ends in, in the place of the `.json` of its result."""
@@ -23,6 +26,18 @@ _OF_MODELS = frozenset(
 )
 _WHOLE = 1 << 20
 _BLOCK = 1 << 16
+
+UNCERTAIN = Path('.gpassk', 'uncertain')
+"""Where, in the work directory of a run, rounds of its uncertain questions alone are: no results of it."""
+
+
+def run_folder(work_dir: Path) -> Path:
+    """Return the work directory of the run that a work directory belongs to: itself, or the one above.
+
+    >>> run_folder(Path('out/run/.gpassk/uncertain')), run_folder(Path('out/run'))
+    (PosixPath('out/run'), PosixPath('out/run'))
+    """
+    return work_dir.parents[1] if work_dir.parts[-2:] == UNCERTAIN.parts else work_dir
 
 
 def replace_file(path: Path, content: bytes, draft: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import IO, Any
@@ -11,6 +12,8 @@ from typing import IO, Any
 from .errors import InputError
 
 _CHUNK = 1 << 20
+_BYTE_ORDER_MARK = '\xef\xbb\xbf'
+"""As it stands in bytes."""
 _SPACE = ' \t\n\r'
 _CLOSING = {'{': '}', '[': ']'}
 _AFTER = frozenset(f'{_SPACE},]}}')
@@ -45,34 +48,85 @@ class JsonEntries:
         self._chunk = chunk
 
     def __iter__(self) -> Iterator[tuple[tuple[str, ...], Any]]:
-        try:
-            with self.path.open(encoding='utf-8-sig') as file:
-                text = _Text(file, self._chunk)
-                yield from self._entries(text)
-                if text.next():
-                    raise ValueError(f'{text.next()!r} follows the end of the object')
-        except OSError as error:
-            raise InputError(f'cannot read {self.path}: {error.strerror or error}') from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f'{self.path} is damaged, or still being written: {error}') from error
+        with _told_of(self.path), self.path.open(encoding='utf-8-sig') as file:
+            text = _Text(file, self._chunk)
+            yield from self._entries(text)
+            text.end()
 
     def _entries(self, text: _Text) -> Iterator[tuple[tuple[str, ...], Any]]:
-        if text.next() != '{':
-            raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
-        for key in text.each_key():
+        for key in text.each_key_of_object():
             if key == self._inside and text.next() in _CLOSING:
                 yield from (((key, one), text.value()) for one in text.each_key())
             else:
                 yield (key,), text.value()
 
 
+def entry_places(path: Path, chunk: int = _CHUNK) -> dict[str, tuple[int, int]]:
+    """Return the first and the last byte, plus one, of each entry of the object in a file, by its key.
+
+    So that entries of a file which does not fit into memory can be read one by one in any order. Of several
+    with one key the last counts. Keys beyond ASCII are not told as they are.
+
+    Args:
+        path, chunk: see `JsonEntries`.
+
+    Raises:
+        InputError: the file cannot be read, is no JSON object, or is cut off.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / 'predictions.json'
+    >>> _ = path.write_text('{"0": {"prediction": "é"}, "1": 7}', encoding='utf-8')
+    >>> start, end = entry_places(path)['0']
+    >>> path.read_bytes()[start:end].decode()
+    '{"prediction": "é"}'
+    """
+    places = {}
+    with _told_of(path), path.open(encoding='latin-1', newline='') as file:  # a character for each byte
+        marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
+        file.seek(len(_BYTE_ORDER_MARK) if marked else 0)
+        text = _Text(file, chunk, file.tell())
+        for key in text.each_key_of_object():
+            start = text.place
+            text.value()
+            places[key] = start, text.place
+        text.end()
+    return places
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f'cannot read {path}: {error.strerror or error}') from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{path} is damaged, or still being written: {error}') from error
+
+
 class _Text:
     """A text that is read on when it is needed, and where in it one stands."""
 
-    def __init__(self, file: IO[str], chunk: int) -> None:
+    def __init__(self, file: IO[str], chunk: int, place: int = 0) -> None:
         self._file, self._chunk = file, chunk
         self._text, self._at = '', 0
+        self._before = place  # characters of the file that are not kept any more
         self._decode = JSONDecoder().raw_decode
+
+    @property
+    def place(self) -> int:
+        """Return how many characters of the file lie behind."""
+        return self._before + self._at
+
+    def end(self) -> None:
+        """Refuse what follows the end of the object."""
+        if self.next():
+            raise ValueError(f'{self.next()!r} follows the end of the object')
+
+    def each_key_of_object(self) -> Iterator[str]:
+        """Go through an object as `each_key`, and refuse anything else."""
+        if self.next() != '{':
+            raise ValueError(f'it begins with {self.next()!r}; expected a JSON object, {{"…": …}}')
+        return self.each_key()
 
     def next(self) -> str:
         """Return the next character that is no space; '' at the end."""
@@ -126,7 +180,7 @@ class _Text:
         self.next()
 
     def _read_on(self) -> bool:
-        left = self._text[self._at :]
+        left, self._before = self._text[self._at :], self.place
         more = self._file.read(max(self._chunk, len(left)))  # as much again: a long value is decoded seldom
         self._text, self._at = left + more, 0
         return bool(more)

@@ -71,6 +71,15 @@ def hidden(text: str, *keys: str) -> str:
     return _masked(text, spans)
 
 
+def hides(*keys: str) -> bool:
+    """Whether there is anything to hide: '' and the stand-ins for servers without keys are nothing.
+
+    >>> hides('', 'EMPTY'), hides('', 'sk-abcdefgh')
+    (False, True)
+    """
+    return any(_is_key(part) for key in keys for part in (key.strip(), *key.split()))
+
+
 def without_long(text: str, *keys: str) -> str:
     """Return the text with *** for each key of 16 characters or more, only where it stands to the letter.
 

@@ -30,6 +30,7 @@ SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
 
 _SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
+_encoded = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder a line
 _SUM_LENGTH = len(b', "sum": "01234567"}')
 
 
@@ -139,7 +140,7 @@ def line_of(fields: Mapping[str, Any]) -> bytes:
     Args:
         fields: JSON-able, at least one; none is called `sum`.
     """
-    text = json.dumps(fields, ensure_ascii=False)
+    text = _encoded(fields)
     content = text.encode('utf-8', 'backslashreplace')[:-1]  # a half of a character: as JSON escapes it
     return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
 

@@ -6,7 +6,7 @@ nothing about stability, so copies are looked for in every run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,14 +82,18 @@ def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict
         whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
         characters that repeat another replica's word for word; `warnings`: sentences for people.
     """
-    return describe_looks([Look.of(response) for response in responses], rows)
+    return _described(lambda row: Look.of(responses[row]), rows)
 
 
 def describe_looks(looks: Sequence[Look], rows: NDArray[np.int64]) -> dict[str, Any]:
     """Return what `describe_replicas` says, for texts that nobody keeps."""
+    return _described(looks.__getitem__, rows)
+
+
+def _described(look: Callable[[int], Look], rows: NDArray[np.int64]) -> dict[str, Any]:
     replicas = Replicas(rows.shape[1])
     for question in rows.tolist():
-        replicas.add([looks[row] for row in question])
+        replicas.add([look(row) for row in question])
     return replicas.describe()
 
 

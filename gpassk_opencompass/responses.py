@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .answers import FinalAnswer, Parted, answer_of, part
-from .results.health import CUT_OFF, NOT_DRAWN, Generation
+from .results.health import CUT_OFF, NOT_DRAWN, NOT_TOLD, Generation
 
 
 class Response(NamedTuple):
@@ -36,7 +36,7 @@ def read_responses(texts: Sequence[str], told: Sequence[Generation] = ()) -> lis
         texts: of the model.
         told: what the engine said of each, or nothing at all.
     """
-    of_each = told or [Generation()] * len(texts)
+    of_each = told or [NOT_TOLD] * len(texts)
     return [read_response(text, one) for text, one in zip(texts, of_each, strict=True)]
 
 
@@ -51,11 +51,12 @@ def read_response(text: str, told: Generation) -> Response:
     True
     """
     parted = _NONE if told.state in NOT_DRAWN else part(text)
+    state = told.state or _state_of(text, parted, told)
     return Response(
         parted.said,
         answer_of(parted),
         len(parted.thought) or None,
-        told._replace(state=told.state or _state_of(text, parted, told)),
+        told if state == told.state else told._replace(state=state),
     )
 
 

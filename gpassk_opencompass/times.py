@@ -1,8 +1,10 @@
-"""Moments in UTC, and the time directories of OpenCompass, which it names by the clock on the wall."""
+"""Moments in UTC, durations, and the time directories of OpenCompass, named by the clock on the wall."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Collection
 from datetime import datetime, timezone
 
 FOLDER = '%Y%m%d_%H%M%S'
@@ -21,6 +23,16 @@ def utc_now() -> str:
 def utc_folder() -> str:
     """Return the present in the form of a time directory, in UTC as in each one that `gpassk run` makes."""
     return datetime.now(timezone.utc).strftime(FOLDER)
+
+
+def own_folder(taken: Collection[str]) -> str:
+    """Return the present as `utc_folder` does, once it is none of those taken: within a second.
+
+    OpenCompass names a time directory after the second: two starts within one would share it.
+    """
+    while (now := utc_folder()) in taken:
+        time.sleep(0.02)
+    return now
 
 
 def seconds_of(moment: object) -> float | None:
@@ -51,3 +63,17 @@ def seconds_of_folder(name: str, utc: bool = False) -> float | None:
         return (moment.replace(tzinfo=timezone.utc) if utc else moment.astimezone()).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(42.4), duration(185), duration(7500)
+    ('42 s', '3:05 min', '2:05 h')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f'{whole} s'
+    return (
+        f'{whole // 60}:{whole % 60:02} min' if whole < 3600 else f'{whole // 3600}:{whole % 3600 // 60:02} h'
+    )

@@ -12,7 +12,8 @@ languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3`
 size of a data set by its abbreviation alone, so other rows need another name).
 
 A run that was made smaller for a trial is marked: `LiveMathBench-v202412-limit10-k4-r1` has the first 10
-questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`.
+questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`. Where
+`--until` chose n, `LiveMathBench-v202412-until-k4-r12` has k and the n of the config, the most there may be.
 
 A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
 8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
@@ -24,13 +25,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
-from .limits import limit_marks, sizes
+from .limits import UNTIL, limit_marks, sizes
+from .tags import MODEL, parted, tagged
 
 MAX_MODEL, MAX_LABEL = 96, 64
 """Bytes of a model's and of a benchmark's name above which they are cut. Names on the hub have at most 96."""
@@ -38,27 +39,10 @@ MAX_MODEL, MAX_LABEL = 96, 64
 _CUT = r'~[0-9a-f]{8}'
 """What stands for the rest of a name that was cut; no other name has a `~`."""
 
-_FLOAT, _INT = r'[0-9]+(?:[.-][0-9]+)?', r'[0-9]{1,40}'
-
-_TAGS: dict[str, tuple[str, str]] = {
-    'temperature': ('t', _FLOAT),
-    'top_p': ('p', _FLOAT),
-    'top_k': ('k', _INT),
-    'repetition_penalty': ('rp', _FLOAT),
-    'random_seed': ('rs', _INT),
-    'serial_links': ('sl', _INT),
-    'max_out_len': ('l', _INT),
-}
-"""Fields of Settings in the order of the name: the tag and what follows it."""
-
-_MODEL = re.compile(
-    '(?P<model>.+?)' + ''.join(f'(?:_{tag}(?P<{field}>{value}))?' for field, (tag, value) in _TAGS.items())
-)
-
 _Name = TypeVar('_Name')
 
 _WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
-_NO_MARK = r'(?!(?:limit|samples)[0-9]+(?:-|$))'
+_NO_MARK = r'(?!(?:(?:limit|samples)[0-9]+|until)(?:-|$))'
 """Splits and languages are not called as marks are, which may stand in their place."""
 
 _ROWS = (
@@ -68,6 +52,7 @@ _ROWS = (
 _DATASET = re.compile(
     rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
     r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?(?:-samples(?P<samples>[1-9][0-9]{0,17}))?'
+    rf'(?P<until>{UNTIL})?'
     r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
@@ -115,8 +100,8 @@ class ModelName:
     settings: Settings
 
     def __post_init__(self) -> None:
-        match = _MODEL.fullmatch(str(self))
         allowed = clean(self.model) == self.model or _is_cut(self.model, MAX_MODEL)
+        match = MODEL.fullmatch(str(self))
         if not allowed or match is None or match['model'] != cut(self.model, MAX_MODEL):
             raise InputError(
                 f'model name {self.model!r} cannot be told from the settings behind it in {str(self)!r}; '
@@ -124,12 +109,7 @@ class ModelName:
             )
 
     def __str__(self) -> str:
-        parts = (
-            f'_{tag}{_written(value, pattern)}'
-            for field, (tag, pattern) in _TAGS.items()
-            if (value := getattr(self.settings, field)) is not None
-        )
-        return cut(self.model, MAX_MODEL) + ''.join(parts)
+        return cut(self.model, MAX_MODEL) + tagged(vars(self.settings))
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
@@ -140,15 +120,10 @@ class ModelName:
         >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
         ('Qwen2.5-7B', 'Qwen2-5-7B')
         """
-        match = _MODEL.fullmatch(text)
-        if match is None or match['max_out_len'] is None:
+        model, values = parted(text)
+        if not values:
             raise InputError(f'{text!r} is not [MODEL]_t…_p…_k…_rp…_rs…_l[MAX_OUT_LEN]')
-        values: dict[str, Any] = {
-            field: _read(match[field], pattern)
-            for field, (_, pattern) in _TAGS.items()
-            if match[field] is not None
-        }
-        name = cls(match['model'], Settings(**values))
+        name = cls(model, Settings(**values))  # type: ignore[arg-type]
         return name if in_file_name(str(name)) == text else _as_written(text, name)
 
 
@@ -206,6 +181,7 @@ class DatasetName:
     Args:
         limit: how many of the questions were asked for with `--limit`; None: all are.
         samples: whether n is what `--samples` says.
+        until: whether `--until` chose how many of the n samples were drawn.
 
     Raises:
         InputError: a k that is not in 1 … n, a limit below 1, or a label that is no benchmark's.
@@ -217,6 +193,7 @@ class DatasetName:
     cot: bool = True
     limit: int | None = None
     samples: bool = False
+    until: bool = False
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -233,7 +210,8 @@ class DatasetName:
     def __str__(self) -> str:
         direct = '' if self.cot else '-nocot'
         marks = limit_marks(self.limit, self.n if self.samples else None)
-        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}-{sizes(self.ks, self.n)}'
+        rule = UNTIL if self.until else ''
+        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}{rule}-{sizes(self.ks, self.n)}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
@@ -329,18 +307,6 @@ def _as_written(text: str, name: _Name) -> _Name:
     return name
 
 
-def _written(value: float, pattern: str) -> str:
-    """Write a number without exponent: 0.3, 1 as 1.0, 1e-05 as 0.00001, 0 as 0."""
-    if pattern is _INT or value == 0:
-        return str(int(value))
-    text = format(Decimal(repr(float(value))), 'f')
-    return text if '.' in text else text + '.0'
-
-
-def _read(text: str, pattern: str) -> float | int:
-    return int(text) if pattern is _INT else float(text.replace('-', '.'))
-
-
 def _rows(label: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     """Return version, splits and languages of a LiveMathBench label."""
     match = re.fullmatch(_ROWS, label, re.ASCII)
@@ -376,6 +342,7 @@ def _dataset_fields(text: str) -> dict[str, Any] | None:
         'cot': match['direct'] is None,
         'limit': None if match['limit'] is None else int(match['limit']),
         'samples': match['samples'] is not None,
+        'until': match['until'] is not None,
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from ..errors import InputError
+from ..errors import ForeignFileError, InputError
 from ..judges.protocol import Verdict
 from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
 from .samples import TOLD
@@ -41,7 +41,9 @@ def check(name: str, record: object) -> None:
     """
     block = record.get('gpassk') if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(block, dict):
-        raise InputError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
+        if isinstance(record, dict) and 'error' in record:  # as OpenCompass notes it
+            raise InputError(f'{name} says that its evaluation failed: {str(record["error"])[:200]}')
+        raise ForeignFileError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
     if block.get('schema') not in READ:
         known = ' and '.join(map(str, READ))
         raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {known}')

@@ -116,6 +116,10 @@ reasoning_tokens=None, state=None, links=None)
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
+NOT_TOLD = Generation()
+"""Of a sample of which an engine said nothing."""
+
+
 def totals_of(generations: Sequence[Generation]) -> dict[str, Any]:
     """Return what a run cost and how its samples ended, for the block `gpassk`.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import InputError
+from ..errors import ForeignFileError, InputError
 from ..files import listed, mapping, parse_json, read_json
 from ..naming.names import DatasetName, ModelName, Settings, clean, last_part
 from .parquet_files import opened_parquet
@@ -22,6 +22,9 @@ from .samples import TOLD
 
 HOST = 'lighteval'
 DETAILS = 'details_*.parquet'
+
+_AT_A_TIME = 8
+"""Questions whose responses are in memory at once."""
 
 _METRIC = 'G-Pass@k'
 _COLUMNS = ('doc.id', 'doc.task_name', 'doc.generation_size', 'doc.specific', 'metric')
@@ -72,7 +75,7 @@ def read_details(path: Path) -> dict[str, Any]:
     entries = [mapping(mapping(row.get('metric')).get(_METRIC)) for row in rows]
     if not entries or not all('gpassk' in entry for entry in entries):
         metrics = sorted({name for row in rows for name in mapping(row.get('metric'))})
-        raise InputError(
+        raise ForeignFileError(
             f'{path} is no result of G-Pass@k: its {len(rows)} questions were scored by {metrics}, expected '
             f'[{_METRIC!r}] of the tasks of gpassk_opencompass.lighteval_tasks'
         )
@@ -88,18 +91,37 @@ def read_details(path: Path) -> dict[str, Any]:
     }
 
 
-def read_responses(path: Path) -> list[list[str]]:
-    """Read the n responses to each question of a details file, in the order of `read_details`.
+class Responded(NamedTuple):
+    """A question of a details file with its responses."""
+
+    number: int
+    """The order of `read_details`."""
+    texts: list[str]
+    thoughts: list[str | None]
+    """What was kept apart from each text."""
+    prompt: object
+    """What the model was given: a text, or messages; None where it is not told."""
+
+
+def each_response(path: Path) -> Iterator[Responded]:
+    """Yield the responses to each question of a details file, in the order of the file.
 
     Raises:
         InputError: the file cannot be read, or holds no texts.
     """
-    rows = _rows(path, ('doc.id', 'model_response.text'))
-    rows.sort(key=_number)
-    texts = [listed(mapping(row.get('model_response')).get('text')) for row in rows]
-    if not all(isinstance(text, str) for question in texts for text in question) or not all(texts):
+    columns = ['doc.id', *(f'model_response.{name}' for name in ('text', 'reasonings', 'input'))]
+    with opened_parquet(path) as file:
+        for batch in file.iter_batches(_AT_A_TIME, columns=columns):
+            yield from (_responded(path, row) for row in batch.to_pylist())
+
+
+def _responded(path: Path, row: Mapping[str, Any]) -> Responded:
+    told = mapping(row.get('model_response'))
+    texts, thoughts = listed(told.get('text')), listed(told.get('reasonings'))
+    if not texts or not all(isinstance(text, str) for text in texts):
         raise InputError(f'{path}: model_response.text has no response to some questions; expected n texts')
-    return texts
+    known = [one if isinstance(one, str) and one else None for one in thoughts]
+    return Responded(_number(row), texts, (known + [None] * len(texts))[: len(texts)], told.get('input'))
 
 
 def model_of(path: Path, task_length: object) -> tuple[str, dict[str, Any]]:
@@ -191,8 +213,10 @@ def _run(path: Path, block: Mapping[str, Any], doc: Mapping[str, Any]) -> dict[s
     config, whole_name = _model(path, time)
     task = str(doc.get('task_name') or (found['task'] if found else path.stem))
     benchmark = mapping(doc.get('specific')).get('benchmark') or task.partition('|')[0]
+    settings = _settings(config, doc.get('generation_size'))
     return {
-        'model': _model_abbr(whole_name, _settings(config, doc.get('generation_size'))),
+        'model': _model_abbr(whole_name, settings),
+        'settings': {name: value for name, value in settings.items() if value is not None},
         'dataset': _dataset_abbr(str(benchmark), block),
         'host': HOST,
         'created': re.sub(r'T([0-9]+)-([0-9]+)-', r'T\1:\2:', time),

@@ -6,34 +6,54 @@ What it refuses, every command refuses, with the same line.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InputError
-from ..files import SAMPLES, mapping, read_json
+from ..counting import counted
+from ..errors import ForeignFileError, InputError
+from ..files import SAMPLES, UNCERTAIN, mapping, read_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import as_called, clean, in_file_name, last_part
-from ..times import seconds_of, seconds_of_folder
 from . import lighteval
-from .check import check
+from .newest import Replaced, in_lines, newest_of
 from .record import SCHEMA
 from .result import Result, model_settings
 from .samples import sound_sample_file
 
+FOREIGN = 'logs of other programs become results with `gpassk score PATH -o NAME.gpassk.json`'
+"""What to do where nothing was found that is a result."""
+
+
+NAMELESS = 'samples'
+"""The data set of a result that neither says it nor lies in `results/<model>/` of a work directory."""
+
+
+class Unread(NamedTuple):
+    """A file that was found by name and place, and is no complete result."""
+
+    path: Path
+    why: str
+    """In one line, which names the file."""
+    foreign: bool
+    """Whether it holds something else; a result that is damaged otherwise."""
+
 
 class Collected(NamedTuple):
-    """What was found; the last two are one line a file, for a reader."""
+    """What was found; `passed_over` and `older` are lines for a reader, of one file each but for rounds."""
 
     results: list[Result]
     passed_over: list[str]
     """Files that are no complete result, and folders that cannot be read."""
     older: list[str]
-    """Complete results that a newer one replaces."""
+    """Complete results that a newer one replaces; rounds before the last are one line together."""
+    unread: Sequence[Unread] = ()
+    """The files of `passed_over`."""
+    replaced: Sequence[Replaced] = ()
+    """The results of `older`."""
 
 
 def read(path: Path) -> Result:
@@ -43,11 +63,10 @@ def read(path: Path) -> Result:
     they say in `gpassk.run` what the model, the data set and the host are called.
 
     Raises:
-        InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
+        InputError: it cannot be read, is no result of G-Pass@k or the round of some of a run's questions, or
+            is damaged; in one line.
     """
-    if path.name.endswith(SAMPLES):
-        raise InputError(f'{path} has the samples of a result; give the .json beside it')
-    return result_of(path, lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path))
+    return result_of(path, _record_of(path))
 
 
 def result_of(path: Path, record: Any) -> Result:
@@ -56,13 +75,34 @@ def result_of(path: Path, record: Any) -> Result:
     Raises:
         InputError: as `read`.
     """
+    result = read_round(path, record)
+    if count := result.limits.get('chosen'):
+        raise InputError(
+            f'{path} is a round of gpassk run --uncertain-first with the {count} questions that went on '
+            'because of their counts, so that it has no score of its own: give the work directory of the run'
+        )
+    return result
+
+
+def read_round(path: Path, record: Any = None) -> Result:
+    """Read what `read` does, also of a round that asked only the uncertain questions of a run.
+
+    Args:
+        record: the content of the file, where somebody has read it already.
+
+    Raises:
+        InputError: as `read`, for all else.
+    """
+    from .check import check  # pydantic: who only looks for results needs none
+
+    record = _record_of(path) if record is None else record
     check(str(path), record)
     record = _as_now(record)
     block = record['gpassk']
     samples = sound_sample_file(path, block)
     names = mapping(block.get('run'))
     model = names.get('model') or path.name.removesuffix('.json').removesuffix('.gpassk')
-    dataset, host = names.get('dataset') or 'samples', names.get('host', 'file')
+    dataset, host = names.get('dataset') or NAMELESS, names.get('host', 'file')
     if 'run' not in block and (results := _results_above(path)):
         model, dataset, host = path.parent.relative_to(results).as_posix(), path.stem, 'opencompass'
     model = as_called(model, last_part(_model_path(block)))
@@ -112,17 +152,28 @@ def collect(
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder, unreadable))
     summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
     paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
-    results, passed_over = [], [*unreadable, *lighteval.without_details(summaries, paths)]
-    for path in paths:
+    results, unread = [], []
+    for path in counted('reading results', paths):
         try:
             result = read(path)
             results.append(result if details else replace(result, record={'gpassk': result.block}))
         except InputError as error:
-            passed_over.append(str(error))
+            unread.append(Unread(path, str(error), isinstance(error, ForeignFileError)))
     models = _Models([*_homes(folders), *configs])
-    newest, older = _newest(sorted(map(models.told, results), key=_age))
-    newest.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
-    return Collected(newest, passed_over, older)
+    counting, replaced = newest_of(map(models.told, results))
+    counting.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
+    passed_over = [*unreadable, *lighteval.without_details(summaries, paths), *(one.why for one in unread)]
+    return Collected(counting, passed_over, in_lines(replaced), unread, replaced)
+
+
+def files_below(folders: Iterable[Path]) -> list[Path]:
+    """Return the files that `collect` would read, by name and place.
+
+    Raises:
+        InputError: a folder is missing.
+    """
+    unreadable: dict[str, None] = {}
+    return sorted({path for folder in folders for path in _below(folder, unreadable)})
 
 
 def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
@@ -151,6 +202,12 @@ def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, 'details': left, 'gpassk': {**record['gpassk'], 'schema': SCHEMA}}
 
 
+def _record_of(path: Path) -> Any:
+    if path.name.endswith(SAMPLES):
+        raise InputError(f'{path} has the samples of a result; give the .json beside it')
+    return lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
+
+
 def _read_json(path: Path) -> Any:
     if lighteval.is_summary(path):
         raise InputError(
@@ -177,31 +234,6 @@ def _text(value: object) -> str:
     return str(value).encode('utf-8', 'backslashreplace').decode('utf-8')
 
 
-def _newest(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
-    """Return the results that count, of results sorted by age, and a line for each other one."""
-    kept: defaultdict[tuple[str, ...], list[Result]] = defaultdict(list)
-    older = []
-    for result in reversed(results):
-        namesakes = kept[_names(result)]
-        newer = next((other for other in namesakes if _same_run(result, other)), None)
-        if newer is None:
-            namesakes.append(result)
-        else:
-            older.append(f'{result.path}: there is a newer result of this run, {newer.path}')
-    return [result for namesakes in kept.values() for result in namesakes], older[::-1]
-
-
-def _same_run(result: Result, other: Result) -> bool:
-    """Whether two results with the same names are of one run."""
-    if result.host == 'opencompass' and result.path.parents[3:4] == other.path.parents[3:4]:
-        return True
-    return (result.data, result.judge_digest) == (other.data, other.judge_digest)
-
-
-def _names(result: Result) -> tuple[str, ...]:
-    return result.host, result.model_abbr, result.dataset_abbr, result.whole_name
-
-
 def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
     """Yield what may be a result by name and place; add a line for each folder that cannot be read."""
     if not folder.is_dir():
@@ -214,7 +246,7 @@ def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
         if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
             unreadable[f'{error.filename} cannot be read: {error.strerror}'] = None
 
-    for root, folders, names in os.walk(folder, onerror=tell):
+    for root, folders, names in _walked(folder, tell):
         models = _within(Path(root, 'results')) if 'results' in folders else []
         found = [path for model in models for path in _results_of(model)]
         found += [Path(root, name) for name in names if _is_result(name)]
@@ -260,27 +292,23 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _age(result: Result) -> tuple[float, str]:
-    """Return what sorts results of one host by age.
-
-    The record tells when its first sample was drawn or when it was made, in UTC. A result of OpenCompass that
-    does not is as old as the name of its folder says, in local time; any other as its file.
-    """
-    begun = seconds_of(mapping(result.block.get('provenance')).get('created'))
-    if begun is None and result.host == 'opencompass':
-        begun = next(filter(None, (seconds_of_folder(part.name) for part in result.path.parents[2:3])), 0.0)
-    elif begun is None:
-        begun = seconds_of(mapping(result.block.get('run')).get('created'))
-    return result.path.stat().st_mtime if begun is None else begun, str(result.path)
-
-
 def _model_path(block: Mapping[str, Any]) -> str:
     """Return the model's path or name on the hub; '' where the record does not tell."""
     return str(model_settings(block).get('path') or '')
 
 
+def _walked(
+    folder: Path, tell: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk through a folder as `os.walk`, without the rounds of some of a run's questions, no results."""
+    for root, folders, names in os.walk(folder, onerror=tell):
+        if Path(root).name == UNCERTAIN.parent.name:
+            folders[:] = [name for name in folders if name != UNCERTAIN.name]
+        yield root, folders, names
+
+
 def _homes(folders: Iterable[Path]) -> list[Path]:
-    walks = (os.walk(folder) for folder in folders)
+    walks = (_walked(folder) for folder in folders)
     return list(dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names))
 
 

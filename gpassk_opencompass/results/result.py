@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..files import mapping
-from ..metrics import Metric
-from ..naming.limits import limit_marks, limits_in, without_sizes
+from ..metrics import Metric, value_table
+from ..naming.limits import has_rounds, limit_marks, limits_in, without_sizes
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.manifest import ModelFacts
-from ..naming.names import DatasetName, ModelName, Settings
-from ..uncertainty import Interval, mean_interval, value_table
-from ..uncertainty.intervals import cluster_numbers
+from ..naming.names import DatasetName, Settings
+from ..naming.sampling import sampling_in
+from ..naming.tags import parted
+from .groups import strata_of
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
 from .samples import COLUMNS, SampleColumns, SampleTable, read_samples, table_of_details, warn_once
+from .stopped import Stopped, read_stopped
+
+if TYPE_CHECKING:  # scipy: who only asks in what state runs are needs none
+    from ..uncertainty import Interval
 
 Floats = NDArray[np.float64]
 
@@ -71,16 +76,34 @@ class Result:
         """Return the model's name without its settings."""
         if self.manifest:
             return self.manifest.model
-        name = _parsed(ModelName.parse, self.model_abbr)
-        return name.model if name else self.model_abbr
+        return self._named[0]
 
     @cached_property
-    def settings(self) -> Settings | None:
-        """Return the sampling settings, as far as the manifest or the abbreviation tells them."""
+    def sampling(self) -> Mapping[str, int | float]:
+        """Return how the model sampled, by the names of `Settings`, as far as it is told.
+
+        The manifest says it, else the record (the model's config, or what another program wrote), else the
+        abbreviation: a run is what it was drawn with, whatever it is called.
+        """
+        _, told = self._named
+        run = mapping(mapping(self.block.get('run')).get('settings'))
+        known = {**told, **sampling_in(run), **sampling_in(model_settings(self.block))}
         if self.manifest:
-            return _settings(self.manifest.settings)
-        name = _parsed(ModelName.parse, self.model_abbr)
-        return name.settings if name else None
+            known |= self.manifest.settings
+        return {field.name: known[field.name] for field in fields(Settings) if field.name in known}
+
+    @property
+    def settings(self) -> Settings | None:
+        """Return `sampling` where it says how long a response may be."""
+        return Settings(**self.sampling) if 'max_out_len' in self.sampling else None  # type: ignore[arg-type]
+
+    @cached_property
+    def _named(self) -> tuple[str, Mapping[str, int | float]]:
+        """Return the model and its settings as far as the abbreviation tells them."""
+        try:
+            return parted(self.model_abbr)
+        except ValueError:  # a number of too many digits
+            return self.model_abbr, {}
 
     @property
     def facts(self) -> ModelFacts:
@@ -97,7 +120,7 @@ class Result:
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """Return what made the run smaller: limit, of, samples, as far as they are known; {} of a whole run.
+        """Return what made the run smaller: limit, of, samples, chosen, as far as known; {} of a whole run.
 
         The record tells it, and of one that was judged anew the name.
         """
@@ -110,6 +133,19 @@ class Result:
         limit, of, samples = (self.limits.get(name) for name in ('limit', 'of', 'samples'))
         questions = f'{min(limit, of or limit)}{f" of {of}" if of else ""} questions' if limit else ''
         return ', '.join(filter(None, [questions, f'n = {samples} by --samples' if samples else '']))
+
+    @cached_property
+    def stopped(self) -> Stopped | None:
+        """Return the look of `gpassk run --until` at this result; None where n was set."""
+        if not has_rounds(self.dataset_abbr):
+            return None
+        above = next((one for one in self.path.parents if one.name == 'results'), None)
+        return None if above is None else read_stopped(above.parent.parent, self.n)
+
+    @property
+    def stopped_line(self) -> str:
+        """Return what chose n, in words: 'stopped by half-width<=2 at look 2 of 3'; '' where it was set."""
+        return self.stopped.line if self.stopped else ''
 
     @property
     def sizes_name(self) -> str:
@@ -130,10 +166,8 @@ class Result:
 
     @property
     def temperature(self) -> float | None:
-        """Return the temperature, as far as the manifest or the abbreviation tells it."""
-        if self.manifest:
-            return self.manifest.settings.get('temperature')
-        return self.settings.temperature if self.settings else None
+        """Return the temperature, as far as it is told; see `sampling`."""
+        return self.sampling.get('temperature')
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -202,8 +236,13 @@ class Result:
 
     @property
     def groups(self) -> list[str]:
-        """Return `{split}_{language}` of each question."""
-        return list(self.block['counts']['group'])
+        """Return `{split}_{language}` of each question, 'all' where a file says nothing."""
+        return [group or 'all' for group in self.block['counts']['group']]
+
+    @cached_property
+    def strata(self) -> list[str] | None:
+        """Return the stratum of each question, its contest (see `strata_of`); None where there is one."""
+        return strata_of(self.problems, self.groups)
 
     @cached_property
     def data(self) -> str:
@@ -244,6 +283,12 @@ class Result:
         for one in map(mapping, servers if isinstance(servers, list) else ()):
             packages.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
         return ', '.join(dict.fromkeys(filter(None, packages)))
+
+    @property
+    def model_path(self) -> str:
+        """Return the model's path or its name on the hub, as far as manifest or record tell it; else ''."""
+        told = self.manifest.path if self.manifest else model_settings(self.block).get('path')
+        return str(told or self.whole_name)
 
     @property
     def whole_name(self) -> str:
@@ -297,15 +342,30 @@ class Result:
         """
         return value_table(metric, self.n)[self.counts]
 
-    def interval(self, metric: Metric, level: float = 0.95) -> Interval:
-        """Return the mean of the metric with its interval for new questions of the same kind."""
-        return mean_interval(self.values(metric), self.problems, level)
+    def interval(self, metric: Metric, level: float = 0.95, *, strata: bool = True) -> Interval:
+        """Return the mean of the metric with its interval for new questions of the same kind.
+
+        Where the width of this interval chose n (`gpassk run --until`), it is the wider one that holds at
+        every look.
+
+        Args:
+            metric: of the samples.
+            level: of confidence.
+            strata: for new questions of the same contests in the same proportions, where it has several.
+        """
+        from ..uncertainty import mean_interval
+
+        held = self.stopped.level_for(str(metric), level) if self.stopped else level
+        found = mean_interval(self.values(metric), self.problems, held, self.strata if strata else None)
+        return replace(found, level=level)
 
     def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
         """Return the mean and interval for the questions of one group; None where it has none."""
         rows = self._group_rows.get(group)
         if rows is None:
             return None
+        from ..uncertainty import mean_interval
+
         return mean_interval(self.values(metric)[rows], self._problems[rows].tolist(), level)
 
     @cached_property
@@ -316,7 +376,7 @@ class Result:
     @cached_property
     def _problems(self) -> NDArray[np.intp]:
         """Return the number of each question's problem."""
-        return cluster_numbers(self.problems)
+        return np.unique(self.problems, return_inverse=True)[1]
 
 
 def _without_packages(judge: Any) -> Any:
@@ -338,9 +398,3 @@ def _parsed(parse: Callable[[str], _Name], text: str) -> _Name | None:
         return parse(text)
     except ValueError:  # also a number of too many digits
         return None
-
-
-def _settings(values: Mapping[str, Any]) -> Settings | None:
-    """Return the settings in a manifest; None where it does not say how long a response may be."""
-    known = {field.name: values[field.name] for field in fields(Settings) if field.name in values}
-    return Settings(**known) if 'max_out_len' in known else None

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from loguru import logger
 from numpy.typing import NDArray
 
 from ..errors import InputError
@@ -237,6 +236,8 @@ def _warned_of(path: Path, record: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+        from loguru import logger  # it brings asyncio; hardly any file has a reason for a warning
+
         logger.warning(f'{path} was not written ({type(error).__name__}: {error}); the result has its scores')
         record['gpassk'].pop('sample_file', None)
 
@@ -353,6 +354,8 @@ def sound_sample_file(result: Path, block: Mapping[str, Any]) -> Path | None:
 @lru_cache(maxsize=4096)
 def warn_once(text: str) -> None:
     """Warn, but only once a process: a command may read a result twice."""
+    from loguru import logger
+
     logger.warning(text)
 
 

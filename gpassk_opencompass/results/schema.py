@@ -125,13 +125,14 @@ class Data(BaseModel):
 
 
 class Limited(BaseModel):
-    """What made a run smaller than the sweep that it belongs to: --limit, --samples or both."""
+    """What made a run smaller than the sweep that it belongs to: --limit, --samples, or --uncertain-first."""
 
     model_config = _written()
 
     limit: Size = _about('How many questions were asked for with --limit.')
     of: Size = _about('How many questions there were, all of which are asked where the limit is above that.')
     samples: Size = _about('n, where --samples said it.')
+    chosen: Size = _about('Of a round of --uncertain-first: how many questions went on, by their counts.')
 
 
 class Counts(BaseModel):
@@ -189,7 +190,9 @@ class Provenance(BaseModel):
 
     created: Moment | None = _about('When the first task began, ISO 8601 in UTC.')
     model: dict[str, Any] | None = _about('Its entry in the config, as far as it chooses samples.')
-    files: dict[str, Any] | None = _about("By field of the model: the hub's commit, or a hash of each file.")
+    files: dict[str, Any] | None = _about(
+        "By field: the hub's commit, or a hash of each file; by serve.$NAME one of its value."
+    )
     versions: dict[str, Any] | None = _about("Of the engine's packages.")
     settings: str | None = _about('A digest of these four.')
     samples: str | None = _about('A digest of the fingerprints of all samples; empty if a row has none.')
