@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..tables import NOTHING, Table
+from ..tables import Cell, Column, Table
 from ..unseen import printable
 
 if TYPE_CHECKING:
@@ -33,17 +33,18 @@ def kinds_table(found: Findings, planned: bool) -> Table:
     rows: list[Sequence[Value]] = []
     for one in found.kinds:
         trusted = one.most_wrong is None
-        most = (
-            'trusted' if trusted else f'{one.most_wrong} ({100 * (one.most_wrong or 0) / one.answers:.1f} %)'
-        )
-        asked = [None, None] if planned or trusted else [one.labelled, _wrong(one.wrong, one.labelled)]
+        most = Cell('trusted') if trusted else _of(one.most_wrong or 0, one.answers)
+        asked = [None, None] if planned or trusted else [one.labelled, _of(one.wrong, one.labelled)]
         verdict = 'accepted' if one.kind.accepted else 'rejected'
         rows.append(
             [verdict, printable(one.kind.type, 40), one.answers, one.samples, one.drawn, *asked, most]
         )
     table = Table(
         'verdicts',
-        ['verdict', 'type', 'answers', 'samples', 'drawn', 'labelled', 'wrong', 'wrong at most'],
+        [
+            *('verdict', 'type', 'answers', 'samples', 'drawn', 'labelled'),
+            *(Column(name, 'left') for name in ('wrong', 'wrong at most')),
+        ],
         rows,
     )
     return table.without('labelled', 'wrong') if planned else table
@@ -73,8 +74,8 @@ def notes(found: Findings, sheet: Sheet, level: float, planned: bool) -> Iterato
         yield f'taken for right without asking: {", ".join(map(printable, sheet.plan.trusted))}'
 
 
-def _wrong(wrong: int, labelled: int) -> str:
-    return f'{wrong} ({100 * wrong / labelled:.1f} %)' if labelled else NOTHING
+def _of(count: int, total: int) -> Cell:
+    return Cell(count, more=f'({100 * count / total:.1f} %)') if total else Cell(None)
 
 
 def _percent(value: float | None) -> float | None:

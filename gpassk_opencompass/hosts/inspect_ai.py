@@ -161,7 +161,7 @@ def _mean(wanted: metrics.Metric, questions: Sequence[_Question], level: float |
 
 @cache
 def _table(wanted: metrics.Metric, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    from ..uncertainty.rerun import value_table
+    from ..metrics import value_table
 
     return value_table(wanted, n)
 

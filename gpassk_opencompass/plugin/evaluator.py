@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from opencompass.registry import ICL_EVALUATORS
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
+from ..files import run_folder
 from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
+from ..naming.limits import has_rounds
+from ..results.record import digest_of
 from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
 from ..serving import JudgeServer, read_judge_server
@@ -24,6 +28,7 @@ from .limits import limits_of
 from .predictions import Predictions, read_predictions, told_in
 from .provenance import check_provenance
 from .rows import CHANGES, any_samples, samples_of, uids_of
+from .weights import files_of
 from .wrapped import WrappedEvaluator
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
@@ -163,9 +168,13 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             yield self._judge
             return
         out = self._out()
-        outputs = Path.cwd() if out is None else _results_above(out).parents[2]
+        outputs = Path.cwd() if out is None else run_folder(_results_above(out).parents[1]).parent
         with self._server.started(outputs / '.gpassk', get_logger().info) as url:
-            yield served_judge(self._judge or None, self._server.name, url, self._server.settings())
+            # Not before: the server may have brought the weights here, so that they can be told from others.
+            weights = files_of({'path': self._server.path}).get('path') or self._server.path
+            digest = digest_of([weights, self._server.choosing()])[:16]
+            settings = {**self._server.settings(), 'server_digest': digest}
+            yield served_judge(self._judge or None, self._server.name, url, settings)
 
     def _score_wrapped(
         self,
@@ -203,7 +212,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
         if (out := self._out()) is None:
             return dict(config)
-        return with_store(config, str(_results_above(out).with_name('verdicts')))
+        folder = _results_above(out).with_name('verdicts')
+        stored = with_store(config, str(folder))
+        run = run_folder(folder.parents[1])
+        if stored != dict(config) and has_rounds(run.name):
+            _share(folder, run / '.gpassk' / folder.name)
+        return stored
 
     def _out(self) -> Path | None:
         """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
@@ -213,6 +227,13 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
 def _results_above(out: Path) -> Path:
     """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
     return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
+
+
+def _share(folder: Path, common: Path) -> None:
+    """Have the rounds of a run keep verdicts in one place: each has the samples of those before, too."""
+    with suppress(OSError):  # it is there, or the disk knows no links: then all is judged anew
+        common.mkdir(parents=True, exist_ok=True)
+        folder.symlink_to(os.path.relpath(common, folder.parent))
 
 
 def _checked_judge(

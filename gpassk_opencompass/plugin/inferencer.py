@@ -28,6 +28,7 @@ from .rows import QUESTION_COLUMNS, Asked, asked_of, check_rows, fingerprint, fi
 from .served import ServerNotes
 from .task import Task, current_task, difference
 from .unusual import MOST_FAILED, UnusualSamples, check_most_failed
+from .whole_run import whole_run
 
 
 @ICL_INFERENCERS.register_module()
@@ -91,6 +92,9 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             unusual = UnusualSamples(predictions.stem, size, self._most_failed, earlier)
             self._asked = _AskedRows(rows, reader.output_column, _replicas(task, self._samples))
             self._kept = kept_samples(self, task, known, predictions)
+            self._run = partial(
+                whole_run, predictions, partial(self._prompts_of, ice_template, prompt_template), _samples_of
+            )
             with self._asking(unusual.add), _any_response_written(self._said_of):
                 result = super().inference(
                     retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
@@ -147,7 +151,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         if self._kept is None:
             batches = super().get_dataloader(datalist, batch_size)
         else:
-            self._kept.look(self._rows_from(done, datalist), done, self._asked.replicas)
+            self._kept.look(self._rows_from(done, datalist), done, self._asked.replicas, self._run)
             batches = self._kept.batches(datalist, batch_size or 1)
         return _Announced(batches, done, self._announce)
 
@@ -163,6 +167,18 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             seeds.announce(samples)
         if samples and isinstance(notes, NotesOfBatch):
             notes.announce(samples, self._journal.predictions, self._journal.check)
+
+    def _prompts_of(self, ice_template: Any, prompt_template: Any, retriever: Any) -> list[Any]:
+        """Return the prompts of all rows of a retriever as they are sent, as `GenInferencer` makes them."""
+        prompts = self.get_generation_prompt_list_from_retriever_indices(
+            retriever.retrieve(),
+            retriever,
+            self.gen_field_replace_token,
+            max_seq_len=self.max_seq_len,
+            ice_template=ice_template,
+            prompt_template=prompt_template,
+        )
+        return list(self.model.parse_template(prompts, mode='gen'))
 
     def _rows_from(self, done: int, datalist: Sequence[Any]) -> list[Row]:
         rows, column, _ = self._asked

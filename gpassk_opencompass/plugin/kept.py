@@ -7,7 +7,7 @@ that a store has, asks the model for the others alone, and puts those into the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,16 +15,29 @@ from mmengine.dist import get_world_size
 from opencompass.utils import get_logger, model_abbr_from_cfg
 
 from ..errors import IncompleteError, InputError
+from ..files import FROM_ENVIRONMENT, PROVENANCE, UNCERTAIN, run_folder
 from ..line_files import store_folder
+from ..naming.limits import has_rounds
 from ..results.health import NOT_DRAWN, Generation
-from ..sample_store.choice import REUSE_VARIABLE, Choice, Held, check_reuse, choose
+from ..sample_store.choice import (
+    OTHER_VERSION,
+    REUSE_VARIABLE,
+    SAME,
+    WHOLE,
+    Choice,
+    Held,
+    check_reuse,
+    choose,
+)
 from ..sample_store.identity import Identity, Origin, sample_key
 from ..sample_store.store import BESIDE, STORE_VARIABLE, WHAT, Kept, SampleStore
 from ..serving import taken_from_environment
 from ..times import utc_now
 from .handover import GenerationsOfBatch, Sample
-from .provenance import Provenance, files_of, unidentified
+from .provenance import Provenance, read_provenance
 from .task import Task
+from .weights import files_of, unidentified
+from .whole_run import WholeRun
 
 MOST_TAKEN = 1000
 """Rows of a batch that are taken from the store: a batch is held in memory, and written at its end."""
@@ -51,6 +64,7 @@ class KeptSamples:
         reuse: which samples of other runs are taken, see `sample_store.choice`.
         named: whether somebody named the store: then one that cannot be written is an error.
         name: of the shard, for messages.
+        rounds: ids of the origins that are earlier rounds of the same run.
     """
 
     def __init__(
@@ -62,9 +76,11 @@ class KeptSamples:
         reuse: str,
         named: bool,
         name: str,
+        rounds: Collection[str] = (),
     ) -> None:
         self._store, self._origin, self._seed_of = store, origin, seed_of
         self._promised, self._reuse, self._named, self._name = promised, reuse, named, name
+        self._rounds = rounds
         self._rows: Sequence[Row] = ()
         self._keys: list[str] = []
         self._choice = Choice((), {})
@@ -74,27 +90,28 @@ class KeptSamples:
         self._failed: IncompleteError | None = None
         self._writes = True
 
-    def look(self, rows: Sequence[Row], first: int, n: int) -> None:
+    def look(self, rows: Sequence[Row], first: int, n: int, run: Callable[[], WholeRun | None]) -> None:
         """Find what there is of the rows that are left to do.
 
         Args:
             first: the number of the first of them.
             n: replicas of each question, in all shards.
+            run: gives the samples of all shards, of which the rows are some; None if there are no others.
+                It is asked only where they count: where all may be taken of one run, or none.
 
         Raises:
             IncompleteError: see `sample_store.choice.choose`.
         """
         self._rows, self._first = rows, first
         self._keys = [self._key(row.sample, row.prompt) for row in rows]
-        store = self._store
-        held = Held(
-            [store.places(key) for key in self._viewed(n)],
-            self._origin.id,
-            [one for one in store.origins if store.folder_of(one) == store.folder],
-            self._promised,
-            store.origins,
-        )
-        self._choice = choose(held, self._reuse, self._name)
+        store, own = self._store, self._origin.id
+        alike = [one for one in store.origins if store.folder_of(one) == store.folder]
+        sure = {own, *self._rounds, *([] if self._promised else alike)}
+        whole = run() if self._reuse == SAME and set(store.origins) - sure else None
+        keys = self._viewed(n) if whole is None else list(map(self._key, whole.samples, whole.prompts))
+        places = list(map(store.places, keys))
+        held = Held(places, own, alike, self._promised, store.origins, self._rounds)
+        self._choice = choose(held, self._reuse, self._name if whole is None else whole.name)
         self._told = {one: self._origin_told(one, how) for one, how in self._choice.taken_as.items() if how}
         store.touch()
         self._tell()
@@ -209,7 +226,7 @@ class KeptSamples:
         return sample_key(self._store.identity, sample.uid, sample.replica, seed, prompt)
 
     def _viewed(self, n: int) -> list[str]:
-        """Return the keys of all n replicas of the questions of these rows, in whichever shard they are."""
+        """Return the keys of all n replicas of the questions of these rows."""
         keys = {row.sample: key for row, key in zip(self._rows, self._keys, strict=True)}
         for uid, prompt in {row.sample.uid: row.prompt for row in self._rows}.items():
             for sample in (Sample(uid, replica) for replica in range(n)):
@@ -225,6 +242,13 @@ class KeptSamples:
             get_logger().info(
                 f'{self._name}: {kept} of {len(self._keys)} samples are taken from {self._store.root}, '
                 f'{len(self._keys) - kept} are to be drawn'
+            )
+        for one in (one for one, how in self._choice.taken_as.items() if how == WHOLE and kept):
+            origin, why = self._store.origins[one], self._promised or OTHER_VERSION
+            get_logger().warning(
+                f'{self._name}: they are all of {origin.run} ({origin.since}), and may not be those that '
+                f'would be drawn now: {why}. If another checkpoint has this name now, draw anew with --reuse '
+                f'none, or {REUSE_VARIABLE}=none, or give it another abbr'
             )
 
 
@@ -283,10 +307,11 @@ def kept_samples(
     root = next((above for above in predictions.parents if above.name == 'predictions'), None)
     if task is None or root is None or not _takes_one_by_one(inferencer):
         return None
-    work_dir = root.parent.parent.absolute()
+    work_dir = run_folder(root.parent.parent.absolute())
     named = os.environ.get(STORE_VARIABLE)
     place = store_folder(named) if named else work_dir.parent.joinpath(*BESIDE)
-    identity = Identity(_told_of_model(task, known), known.files, known.versions, task.inference_settings)
+    files = _without_variables(known)
+    identity = Identity(_told_of_model(task, known), files, known.versions, task.inference_settings)
     try:
         store = SampleStore(place, identity)
     except InputError as error:
@@ -304,7 +329,19 @@ def kept_samples(
         reuse,
         bool(named),
         predictions.stem,
+        _earlier_rounds(work_dir, known) if has_rounds(work_dir.name) else (),
     )
+
+
+def _earlier_rounds(work_dir: Path, known: Provenance) -> list[str]:
+    """Return the ids of the origins that drew in a work directory before: the rounds of one run.
+
+    They are told apart by when they began, so that runs of the same name elsewhere are none of them.
+    """
+    within = (work_dir, work_dir / UNCERTAIN)
+    found = [path for one in within for path in one.glob(f'*/predictions/**/{PROVENANCE}')]
+    since = [told.created for path in found if (told := read_provenance(path.parent)) is not None]
+    return [Origin(work_dir.name, moment).id for moment in since if moment and moment != known.created]
 
 
 def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
@@ -318,13 +355,20 @@ def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:
     if served := task.model.get('served_name'):
         told['served_name'] = str(served)
     tokenizer = known.model.get('tokenizer_path')
-    if tokenizer and not known.files:  # its chat template may be applied here, whoever has the weights
+    if tokenizer and not _without_variables(
+        known
+    ):  # its chat template may be applied here, whoever has the weights
         told['tokenizer_files'] = files_of({'tokenizer_path': tokenizer})
     if isinstance(serve := task.model.get('serve'), Mapping):
         told['serve_variables'] = taken_from_environment(serve)
-    if unidentified(known):
+    if unidentified(known.model, known.files):
         told['abbr'] = model_abbr_from_cfg(task.model)
     return told
+
+
+def _without_variables(known: Provenance) -> dict[str, Any]:
+    """Return the files of the model alone; what its server takes from the environment is told elsewhere."""
+    return {name: told for name, told in known.files.items() if not name.startswith(FROM_ENVIRONMENT)}
 
 
 def _unpromised(model: Any, known: Provenance) -> str:
@@ -333,7 +377,7 @@ def _unpromised(model: Any, known: Provenance) -> str:
         return 'the model is behind a server, which promises no sample a second time'
     if not callable(getattr(getattr(model, 'seeds', None), 'seed_of', None)):
         return 'the model takes no seed for a sample'
-    if missing := unidentified(known):
+    if missing := unidentified(known.model, known.files):
         where = 'is neither here nor in the cache of the hub'
         return f'nothing tells which weights it has: its {missing[0]} {where}'
     return ''

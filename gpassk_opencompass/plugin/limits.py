@@ -12,7 +12,7 @@ from opencompass.registry import LOAD_DATASET
 from opencompass.utils import get_logger
 
 from ..errors import InputError
-from ..questions.limits import limited
+from ..questions.limits import limited, places_of
 
 LIMITS = 'gpassk_limits'
 """The column with what made a run smaller, the same JSON in each row; a whole run has none."""
@@ -24,7 +24,9 @@ _NOT_LOADED = ('reader_cfg', 'infer_cfg', 'eval_cfg', 'abbr', 'k', 'n')
 """Fields of a data set's config that its `load` does not take."""
 
 
-def limited_rows(rows: Dataset, limit: int | None, samples: int | None, abbr: str) -> Dataset:
+def limited_rows(
+    rows: Dataset, limit: int | None, samples: int | None, abbr: str, chosen: Sequence[str] | None = None
+) -> Dataset:
     """Return the first questions of each group, see `questions.limits`, with the column `LIMITS`.
 
     Args:
@@ -32,11 +34,12 @@ def limited_rows(rows: Dataset, limit: int | None, samples: int | None, abbr: st
         limit: how many questions; None for all.
         samples: n, where `--samples` said it.
         abbr: for a line that says so where the limit is above the number of questions.
+        chosen: uids of those among them that are asked; None for all.
 
     Raises:
-        InputError: a limit that is none.
+        InputError: a limit that is none, or questions that are not there.
     """
-    if limit is None and samples is None:
+    if limit is None and samples is None and chosen is None:
         return rows
     marks: dict[str, int] = {}
     if limit is not None:
@@ -49,11 +52,14 @@ def limited_rows(rows: Dataset, limit: int | None, samples: int | None, abbr: st
         rows = Dataset.from_dict(rows[places], features=rows.features)
     if samples is not None:
         marks['samples'] = samples
+    if chosen is not None:
+        marks['chosen'] = len(chosen)
+        rows = Dataset.from_dict(rows[places_of(chosen, list(rows['uid']))], features=rows.features)
     return rows.add_column(LIMITS, [json.dumps(marks)] * len(rows))
 
 
 def limits_of(rows: Any) -> dict[str, int]:
-    """Return what made a run smaller, of the rows of its data set: limit, of, samples; {} of a whole run."""
+    """Return what made a run smaller, of the rows of its data set: limit, of, samples, chosen; else {}."""
     if LIMITS not in rows.column_names or not len(rows):
         return {}
     marks: dict[str, int] = json.loads(rows[0][LIMITS])

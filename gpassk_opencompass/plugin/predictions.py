@@ -7,6 +7,7 @@ another shard or changed on its disk is never scored.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -20,11 +21,13 @@ from typing import Any, NamedTuple
 
 from opencompass.utils import get_logger
 
-from ..errors import IncompleteError
+from ..errors import IncompleteError, InputError
 from ..files import digest, mapping, parse_json, read_json, replace_file
-from ..results.health import Generation
+from ..json_entries import JsonEntries
+from ..results.health import NOT_TOLD, Generation
 from ..unseen import json_text
 
+_BLOCK = 1 << 20
 _NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
 
 
@@ -257,6 +260,7 @@ class Predictions(NamedTuple):
     """What the predictions of a data set hold, in the order of its rows."""
 
     rows: list[dict[str, Any]]
+    """Without the responses."""
     places: list[tuple[Path, int]]
     """(file, number in it) of each row."""
     files: list[Path]
@@ -288,13 +292,12 @@ def read_predictions(predictions: Path) -> Predictions:
     rows, places, seals = [], [], {}
     files = list(_files(predictions))
     for path in files:
-        content = path.read_bytes()
         seal = _read_seal(seal_of(path))
         if seal is not None:
             seals[path] = seal
-            if seal.content != digest(content):
+            if seal.content != _digest_of_file(path):
                 raise IncompleteError(_message(path, 'is not as it was written'))
-        own = _rows(path, content)
+        own = _rows(path)
         rows += own
         places += [(path, number) for number in range(len(own))]
     return Predictions(rows, places, files, seals)
@@ -312,18 +315,35 @@ def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]
     relative = {path: os.path.relpath(path, out.parent) for path in found.files}
     seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
     return {
-        'generation': [Generation.from_json(row.get('generation')) for row in found.rows],
+        'generation': [
+            Generation.from_json(row['generation']) if row.get('generation') else NOT_TOLD
+            for row in found.rows
+        ],
         'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
         'file': [relative[path] for path, _ in found.places],
         'row': [number for _, number in found.places],
     }
 
 
-def _rows(path: Path, content: bytes) -> list[dict[str, Any]]:
+def _digest_of_file(path: Path) -> str:
+    """Return what `files.digest` says of its bytes, which may be more than fit into memory."""
+    found = hashlib.sha256()
+    with path.open('rb') as file:
+        while block := file.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Read the rows one by one, without the responses: the caller has them already."""
+    held = {}
     try:
-        held = parse_json(content)
+        for (number,), row in JsonEntries(path):
+            if isinstance(row, dict):
+                row.pop('prediction', None)
+            held[number] = row
         return [held[str(number)] for number in range(len(held))]
-    except (ValueError, KeyError, TypeError) as error:
+    except (InputError, KeyError) as error:
         raise IncompleteError(
             f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
             'copy, or move it away and run the same command with -r to sample its rows anew'

@@ -22,7 +22,7 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
-from ..files import PROVENANCE, model_files, read_json
+from ..files import FROM_ENVIRONMENT, PROVENANCE, read_json
 from ..naming.names import in_file_name
 from ..results.record import digest_of
 from ..times import utc_now
@@ -32,18 +32,13 @@ from .rows import asked_of, check_fingerprints, check_rows, fingerprints_digest,
 from .served import read_servers, servers_told
 from .taken import taken_told
 from .task import Task, current_task, difference, kept_tasks
+from .weights import files_of, variables_of
 
 ENGINES = ('torch', 'transformers', 'vllm', 'lmdeploy')
-"""Packages whose version may change what a local model says."""
+"""Packages whose version may change what a local model says; so may that of peft, for a `peft_path`."""
 
 _WITHOUT_LMDEPLOY = ('opencompass.models.huggingface', 'opencompass.models.vllm')
 """Modules of models that do without it, whichever model of the same process has imported it before."""
-
-PATHS = ('path', 'tokenizer_path', 'peft_path', 'lora_path')
-"""Fields of a model that name files: a path here, or a name on the hub."""
-
-_AT_TOP = ('config.json', 'tokenizer_config.json', 'adapter_config.json')
-"""Files of which a repository of the hub has one, and which are there before its weights are loaded."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,8 @@ class Provenance:
     model: Mapping[str, Any]
     """Its entry in the config, without `OPERATIONAL` fields and secrets; {} where no config tells."""
     files: Mapping[str, Any]
-    """Field of the model that names a path: the commit of the hub, or a digest of each file there."""
+    """Field of the model that names a path: the commit of the hub, or a digest of each file there; and what
+    its server's command line takes from the environment."""
     versions: Mapping[str, str]
     """Package of the engine → version; {} for a model behind a server."""
     created: str = ''
@@ -76,9 +72,10 @@ def provenance_of(task: Task | None, model: Any) -> Provenance:
     settings = {} if task is None else task.model_settings
     if task is None and getattr(model, 'path', None):
         settings = {'path': str(model.path)}
-    return Provenance(
-        settings, files_of(settings) if loads else {}, {} if served else _versions_for(model), utc_now()
-    )
+    versions = {} if served else _versions_for(model, settings)
+    files = files_of(settings) if loads else {}
+    variables = {} if task is None else variables_of(task.model)
+    return Provenance(settings, {**files, **variables}, versions, utc_now())
 
 
 def claim(folder: Path, mine: Provenance) -> Provenance:
@@ -102,7 +99,7 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
         known = read_provenance(folder) or mine
     for what in ('model', 'files', 'versions'):
         was, now = getattr(known, what), getattr(mine, what)
-        if what == 'files':  # what the first task did not know, it may have brought here
+        if what != 'model':  # what the first task did not know, it may have brought here, or not noted yet
             now = {name: now.get(name) for name in was}
         if found := difference(was, now):
             raise IncompleteError(
@@ -173,51 +170,13 @@ def read_provenance(folder: Path) -> Provenance | None:
         ) from error
 
 
-def files_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Identify the files behind the paths of a model: by the hub's commit, or by the content of local files.
-
-    Of a file above 1 MiB size, beginning, middle and end count, so that a checkpoint of a terabyte takes
-    seconds.
-    """
-    revision = (settings.get('model_kwargs') or {}).get('revision') or 'main'
-    found = {}
-    for name, path in _paths(settings).items():
-        local = Path(path).expanduser()
-        if local.exists():
-            found[name] = model_files(local)
-        elif commit := _commit(path, revision):
-            found[name] = {'commit': commit}
-    return found
-
-
-def unidentified(known: Provenance) -> list[str]:
-    """Return the fields that name files of a model of which nobody knows what is in them."""
-    return [name for name in _paths(known.model) or ('path',) if name not in known.files]
-
-
-def _paths(settings: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: settings.get(name) for name in PATHS}
-    return {name: path for name, path in found.items() if isinstance(path, str) and path}
-
-
-def _commit(name: str, revision: str) -> str:
-    """Find the commit that a name on the hub stands for in this machine's cache; '' if it is not there."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    for file in _AT_TOP:
-        with suppress(HFValidationError, ValueError, OSError):
-            found = try_to_load_from_cache(name, file, revision=revision)
-            if isinstance(found, str):
-                return Path(found).parent.name
-    return ''
-
-
-def _versions_for(model: Any) -> dict[str, str]:
+def _versions_for(model: Any, settings: Mapping[str, Any]) -> dict[str, str]:
     """Return package of the engine → version; of another model's engine in this process nothing."""
     modules = [kind.__module__ for kind in type(model).__mro__]
     without = any(module.startswith(_WITHOUT_LMDEPLOY) for module in modules)
-    return {name: told for name, told in _engine_versions().items() if not (without and name == 'lmdeploy')}
+    told = {name: told for name, told in _engine_versions().items() if not (without and name == 'lmdeploy')}
+    peft = _version_of('peft') if settings.get('peft_path') else ''  # imported later, with the weights
+    return {**told, 'peft': peft} if peft else told
 
 
 def _engine_versions() -> dict[str, str]:
@@ -326,10 +285,16 @@ def _changed_since(known: Provenance, found: Predictions, task: Task | None) -> 
     told = sample_of_row(found.rows[0]) or {}
     if inference and known.digest(inference) != told.get('settings'):
         return f'other settings than {PROVENANCE} beside them says, which is of another run or was changed'
-    now = files_of(known.model)
+    now = files_of(known.model) | ({} if task is None else _variables_set(task))
     local = {name: was for name, was in known.files.items() if name in now and 'commit' not in was}
     changed = difference(local, {name: now[name] for name in local})
     return f'.files{changed}' if changed else ''
+
+
+def _variables_set(task: Task) -> dict[str, str]:
+    """Return `variables_of` without those that are not set where the answers are judged."""
+    found = variables_of(task.model)
+    return {name: told for name, told in found.items() if os.environ.get(name.removeprefix(FROM_ENVIRONMENT))}
 
 
 def _changed_between(kept: Mapping[str, Task], task: Task) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+import pyarrow  # type: ignore[import-untyped]
+
 from ..errors import IncompleteError, InputError
 from ..questions.wording import language_of
 from ..results.record import digest_of
@@ -39,10 +41,27 @@ def samples_of(
     """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
     if references is None and 'answer' in rows.column_names:
-        references = rows['answer']
+        references = column_of(rows, 'answer')
     if not names or references is None:
         raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    return _samples(rows, responses, rows[names[0]], references, told)
+    return _samples(rows, responses, column_of(rows, names[0]), references, told)
+
+
+def column_of(rows: Any, name: str) -> Sequence[Any]:
+    """Return a column; replicas whose texts lie in memory once share them here too."""
+    if rows._indices is not None or rows.format['type'] is not None:
+        return list(rows[name])
+    column = rows.data.column(name)
+    if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_integer(column.type)):
+        return list(rows[name])
+    values: list[Any] = []
+    known: dict[tuple[int, ...], list[Any]] = {}
+    for chunk in column.chunks:
+        place = (chunk.offset, len(chunk), *(one.address if one else 0 for one in chunk.buffers()))
+        if place not in known:
+            known[place] = chunk.to_pylist()
+        values += known[place]
+    return values
 
 
 def _samples(
@@ -55,7 +74,7 @@ def _samples(
     uids = uids_of(rows)
     # A foreign column of one of these names may hold anything.
     own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
-    columns = {name: rows[name] for name in own if name in rows.column_names}
+    columns = {name: column_of(rows, name) for name in own if name in rows.column_names}
     return Samples(
         uid=uids,
         replica=columns.get('replica') or _occurrences(uids),
@@ -99,7 +118,7 @@ def uids_of(rows: Any) -> list[str]:
     """
     names = rows.column_names
     if 'uid' in names:
-        return list(rows['uid'])
+        return list(column_of(rows, 'uid'))
     if {'subdivision', 'idx'} <= set(names):
         return [f'{part}/{idx}' for part, idx in zip(rows['subdivision'], rows['idx'], strict=True)]
     raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')
@@ -152,13 +171,13 @@ def asked_of(rows: Any, references: Sequence[Any] | None, template: Any = None) 
     Args:
         template: of the prompts, as far as it is known: of the columns it tells which are sent.
     """
-    names = [name for name in TEXT_COLUMNS if name in rows.column_names]
-    names = [name for name in names if all(isinstance(one, str) for one in rows[name])]
+    columns = {name: column_of(rows, name) for name in TEXT_COLUMNS if name in rows.column_names}
+    names = [name for name, column in columns.items() if all(isinstance(one, str) for one in column)]
     told = json.dumps(template, default=str)
     sent = [number for number, name in enumerate(names) if f'{{{name}}}' in told]
     own = {'uid', 'replica'} <= set(rows.column_names)
-    samples = list(map(Sample, rows['uid'], rows['replica'])) if own else None
-    return Asked([rows[name] for name in names], references, samples, sent)
+    samples = list(map(Sample, column_of(rows, 'uid'), column_of(rows, 'replica'))) if own else None
+    return Asked([columns[name] for name in names], references, samples, sent)
 
 
 def fingerprint(
@@ -270,7 +289,7 @@ def _other_questions(
                     f'{sample.uid}, replica {sample.replica}'
                 ),
             )
-    prompts = [_solid(_text_in(row.get('origin_prompt'))) for row in rows]
+    prompts = _all_solid([_text_in(row.get('origin_prompt')) for row in rows])
     if not any(prompts):
         warnings.append('the predictions hold no prompts: they were not compared with the questions')
     elif not asked.texts:
@@ -282,7 +301,7 @@ def _other_questions(
 def _other_prompts(prompts: Sequence[str], asked: Asked, warnings: list[str]) -> Iterator[tuple[int, str]]:
     """Find the rows whose prompt does not hold their question."""
     texts = [asked.texts[number] for number in asked.sent] or asked.texts
-    found = [(text, *_not_held(prompts, [_solid(one) for one in text])) for text in texts]
+    found = [(text, *_not_held(prompts, _all_solid(text))) for text in texts]
     if not asked.sent:
         found = [next((column for column in found if not column[2]), found[-1])]
     if all(rewritten and not missing for _, missing, rewritten in found):
@@ -331,8 +350,10 @@ def _text_in(prompt: Any) -> str:
     return ''
 
 
-def _solid(text: str) -> str:
-    return ''.join(text.split())
+def _all_solid(texts: Sequence[str]) -> list[str]:
+    """Return texts without their blanks; equal ones, as replicas are, as one."""
+    solid = {text: ''.join(text.split()) for text in dict.fromkeys(texts)}
+    return [solid[text] for text in texts]
 
 
 def _as_json(value: Any) -> Any:

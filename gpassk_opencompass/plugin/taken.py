@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..files import mapping
-from ..sample_store.choice import MIXED, SEEDED, TAKEN_AS, WHOLE
+from ..sample_store.choice import MIXED, ROUND, SEEDED, TAKEN_AS, WHOLE
 
 
 def taken_told(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -47,7 +47,8 @@ def _origin(told: Mapping[str, Any], count: int) -> dict[str, Any]:
 
 def _warnings(origins: Sequence[Mapping[str, Any]], drawn: int) -> list[str]:
     """Return a sentence each where samples of one result may be of engines that differ."""
-    loose = [one for one in origins if one['why'] != TAKEN_AS[SEEDED]]
+    sure = (TAKEN_AS[SEEDED], TAKEN_AS[ROUND])
+    loose = [one for one in origins if one['why'] not in sure]
     whole = all(one['why'] == TAKEN_AS[WHOLE] for one in loose)
     warnings = []
     if loose and (drawn or len(origins) > 1 or not whole):

@@ -9,7 +9,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..runs.processes import GRACE, is_group_alive
+from ..runs.processes import is_group_alive, kill_trees
+from ..serving import GRACE
 from .scripts import Order
 from .tasks import Held
 
@@ -24,6 +25,8 @@ class Group:
         self.deadline = float('inf')
         """When what is left of it is killed."""
         self._asked = False
+        self._killed: frozenset[int] = frozenset()
+        """Groups that were killed with it."""
 
     @property
     def is_ending(self) -> bool:
@@ -33,10 +36,10 @@ class Group:
     def look(self) -> bool:
         """Look whether all of it is gone; ask what its process left to end, kill what did not end in time."""
         if time.monotonic() > self.deadline:
-            self.signal(signal.SIGKILL)
+            self._kill()
         if self.code is None:
             return False
-        if not is_group_alive(self.pid):
+        if not any(map(is_group_alive, {self.pid, *self._killed})):
             return True
         self.end()
         return time.monotonic() > self.deadline + GRACE  # what cannot be killed holds up nobody for ever
@@ -47,9 +50,12 @@ class Group:
             os.killpg(self.pid, number)
 
     def kill(self) -> None:
-        """Kill all of them, now."""
+        """Kill all of them, now, with all that descends from them."""
         self.deadline = time.monotonic()
-        self.signal(signal.SIGKILL)
+        self._kill()
+
+    def _kill(self) -> None:
+        self._killed |= kill_trees([self.pid, *self._killed])
 
     def end(self) -> None:
         """Ask all of them to end, once."""

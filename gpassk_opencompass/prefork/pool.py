@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -18,13 +19,19 @@ from ..errors import InputError
 from ..runs.command import check_unquoted
 from ..runs.config_file import is_local, read_config, runner_of
 from ..runs.gpus import ELSEWHERE
-from ..runs.processes import GRACE
+from ..runs.processes import kill_trees
 from ..runs.turns import PART, SESSION
+from ..serving import GRACE
 from . import client
 from .preload import MODULES
 
 STARTS = 3
 """How often the warm process is started in all: one that dies is replaced, one that cannot live is not."""
+
+POLL = 0.05
+
+HURRY = 5.0
+"""Seconds that the warm process has to kill all that it has started."""
 
 NO_COMMANDS = frozenset({*ELSEWHERE, '--debug', '--dry-run'})
 """Options of OpenCompass with which tasks do not run as commands of this machine."""
@@ -45,6 +52,7 @@ class Pool:
             GPASSK_SESSION, CUDA_VISIBLE_DEVICES and GPASSK_GPUS.
         log: a file that gets a line of JSON for each copy and each load, for who counts them.
         modules: what the process imports.
+        in_a_hurry: whether to end at once what would have time to end by itself.
 
     >>> with Pool({}) as pool:
     ...     pool.command(['/elsewhere/bin/opencompass', 'run.py', '-w', 'out'])
@@ -52,8 +60,13 @@ class Pool:
     """
 
     def __init__(
-        self, environment: Mapping[str, str], log: Path | None = None, modules: Sequence[str] = MODULES
+        self,
+        environment: Mapping[str, str],
+        log: Path | None = None,
+        modules: Sequence[str] = MODULES,
+        in_a_hurry: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._in_a_hurry = in_a_hurry
         own = (SESSION, PART, client.GPUS)
         self._environment = {name: value for name, value in environment.items() if name not in own}
         self._log, self._modules = log, modules
@@ -101,6 +114,8 @@ class Pool:
     def release(self, session: str, gpus: Collection[str] = ()) -> None:
         """End the processes that keep a model for a session, and wait until they are gone, and its GPUs free.
 
+        In a hurry nobody waits for them: they end with the pool.
+
         Args:
             session: GPASSK_SESSION of its commands. That of none is no error.
             gpus: real ids: only those that keep it on these; none: all.
@@ -110,7 +125,10 @@ class Pool:
         with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self._address)
             client.send(connection, {'release': session, 'gpus': list(gpus)})
-            client.receive(connection)
+            while not self._in_a_hurry():
+                if select.select([connection], [], [], POLL)[0]:
+                    client.receive(connection)
+                    break
 
     @property
     def _address(self) -> str:
@@ -163,16 +181,23 @@ class Pool:
             os.close(self._owner)
             self._owner = None
         if self._process is not None:
-            try:
-                self._process.wait(3 * GRACE)
-            except subprocess.TimeoutExpired:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+            self._wait(self._process)
             self._process = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until the warm process and all that it has started are gone; in a hurry they are killed."""
+        deadline, hurried = time.monotonic() + 3 * GRACE, False
+        while process.poll() is None and time.monotonic() < deadline:
+            if self._in_a_hurry() and not hurried:
+                hurried, deadline = True, time.monotonic() + HURRY
+                process.terminate()
+            time.sleep(POLL)
+        if process.poll() is None:
+            kill_trees([process.pid])
+            process.wait()
 
 
 def _why_not() -> str:

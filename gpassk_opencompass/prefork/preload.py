@@ -15,6 +15,7 @@ MODULES = (
     'opencompass.partitioners',
     'opencompass.runners',
     'gpassk_opencompass.plugin',
+    'gpassk_opencompass.plugin.summarizer',
     'gpassk_opencompass.judges.rule',
     'gpassk_opencompass.judges.self_test',
     'math_verify',

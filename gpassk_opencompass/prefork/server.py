@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any, NoReturn
 
 from . import client
@@ -56,24 +57,39 @@ class Server:
         self._jobs: list[Job] = []
         self._models: list[Model] = []
         self._releases: list[tuple[socket.socket, Release]] = []
-        self._closing = False
+        self._closing = self._hurried = False
         self._selector = selectors.DefaultSelector()
         self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._watch(self._woken, lambda: os.read(self._woken, 4096))
         self._watch(owner, self._close)
         self._watch(listener, self._accept)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._hurry)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Serve until the owner ends; then end all that was started here, and return."""
+        """Serve until the owner ends; then end all that was started here, and return.
+
+        SIGTERM kills all of it at once.
+        """
         self._note('ready', touched=self._touched)
         while not self._closing or self._jobs or self._models:
             for key, _ in self._selector.select(POLL if self._is_restless() else None):
                 if key in self._selector.get_map().values():  # not closed meanwhile
                     key.data()
+            if self._hurried:
+                self._kill_all()
             self._reap()
             self._settle()
+
+    def _hurry(self, number: int, frame: FrameType | None) -> None:
+        """Take note of SIGTERM: all is to end at once."""
+        self._hurried = True
+
+    def _kill_all(self) -> None:
+        self._closing, self._hurried = True, False
+        for group in self._groups():
+            group.kill()
 
     def _is_restless(self) -> bool:
         waiting = any(job.group is None for job in self._jobs)

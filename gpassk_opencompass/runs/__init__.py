@@ -1,8 +1,4 @@
-"""The runs of a sweep: in what state each one is, and `opencompass` for those that are not complete."""
+"""The runs of a sweep: in what state each one is, and `opencompass` for those that are not complete.
 
-from .examine import examine
-from .plan import Planned, planned_runs
-from .state import Finding, State
-from .work_dir import Wanted
-
-__all__ = ['Finding', 'Planned', 'State', 'Wanted', 'examine', 'planned_runs']
+Nothing is imported here: who only looks into a work directory needs neither judges nor servers.
+"""

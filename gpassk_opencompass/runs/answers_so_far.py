@@ -10,11 +10,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..answers import letters_of, options_of
 from ..files import mapping
 from ..judges.build import own_name
 from ..judges.protocol import Judgement, Pair, Verdict
-from ..responses import read_response
 from .drawn import Row
 
 if TYPE_CHECKING:
@@ -97,6 +95,9 @@ class QuickJudge:
                 counts.add(None)
 
     def _verdict(self, row: Row) -> bool | None:
+        from ..answers import letters_of, options_of  # the rules, where there is something to judge
+        from ..responses import read_response
+
         response = read_response(row.prediction, row.generation)
         if not response.drawn:
             return None

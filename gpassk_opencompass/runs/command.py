@@ -32,6 +32,21 @@ REFUSED = {
 }
 """Options of OpenCompass that cannot be passed on, and why."""
 
+_OPTIONS = """
+    --accelerator --aliyun-cfg --analysis-repeat --batch-size --config-dir --config-verbose
+    --custom-dataset-data-type --custom-dataset-infer-method --custom-dataset-meta-path
+    --custom-dataset-path --dataset-num-runs --datasets --debug --dlc --dry-run --dump-eval-details
+    --dump-extract-rate --dump-only-message-path --dump-res-length --generation-kwargs --help
+    --hf-num-gpus --hf-path --hf-type --lark --max-num-workers --max-out-len --max-seq-len
+    --max-workers-per-gpu --min-out-len --mode --model-kwargs --models --num-gpus --pad-token-id
+    --partition --peft-kwargs --peft-path --qos --quotatype --read-from-station --retry --reuse
+    --slurm --station-overwrite --station-path --stop-words --summarizer --tokenizer-kwargs
+    --tokenizer-path --work-dir
+"""
+"""All long options of OpenCompass 0.5.4, which takes the first letters of each for it."""
+
+OPTIONS = frozenset(_OPTIONS.split())
+
 PATH_VARIABLES = (
     *(STORE_VARIABLE, SAMPLES_VARIABLE),
     *('COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE'),
@@ -72,12 +87,12 @@ def read_options(options: Sequence[str]) -> Options:
     Raises:
         InputError: one that cannot be passed on, see `REFUSED`, or a value that OpenCompass does not take.
     """
-    parser = _Parser(add_help=False, argument_default=SUPPRESS)
+    parser = _Parser(add_help=False, argument_default=SUPPRESS, allow_abbrev=False)
     parser.add_argument('--max-num-workers', type=int)
     parser.add_argument('-m', '--mode', choices=[*MODES, 'viz'])
     for names in REFUSED:
         parser.add_argument(*names, nargs='*', dest=names[-1])
-    known, passed = parser.parse_known_args(list(options))
+    known, passed = parser.parse_known_args(whole_options(options))
     found = vars(known)
     for names, reason in REFUSED.items():
         if names[-1] in found:
@@ -89,6 +104,28 @@ def read_options(options: Sequence[str]) -> Options:
     if workers is not None and workers < 1:
         raise InputError(f'--max-num-workers {workers}: expected at least 1')
     return Options((*passed, *(['-m', mode] if mode != 'all' else [])), workers, mode)
+
+
+def whole_options(options: Sequence[str]) -> list[str]:
+    """Return options with the whole names of those of which only the first letters are given.
+
+    >>> whole_options(['--debu', '--max-num=3', '-m', 'infer'])
+    ['--debug', '--max-num-workers=3', '-m', 'infer']
+
+    Raises:
+        InputError: the letters are those of several options.
+    """
+    return [_whole(word) for word in options]
+
+
+def _whole(word: str) -> str:
+    name, equals, value = word.partition('=')
+    if not name.startswith('--') or name == '--' or name in OPTIONS:
+        return word
+    meant = sorted(option for option in OPTIONS if option.startswith(name))
+    if len(meant) > 1:
+        raise InputError(f'options for opencompass: {name} could be {", ".join(meant)}: write the whole name')
+    return f'{meant[0]}{equals}{value}' if meant else word
 
 
 def program() -> str:

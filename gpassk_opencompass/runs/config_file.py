@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..files import mapping
 from ..naming.names import in_file_name
 from ..sweep.configs import config_source, plain, signature
-from ..sweep.template import NO_LITERAL, literal
+from ..sweep.literals import NO_LITERAL, literal
 
 Config = Mapping[str, Any]
 

@@ -13,17 +13,21 @@ from typing import IO, Protocol
 
 from ..errors import IncompleteError, InputError
 from ..files import put_aside
-from ..times import utc_folder
+from ..serving import JUDGE_GPUS
+from ..times import own_folder, utc_folder
 from .command import Options, command, environment, prepare_directory
 from .config_file import with_earlier_names
-from .examine import examine
+from .examine import examine, is_judging
 from .gpus import VISIBLE, Gpu, numbers_of
+from .judge_servers import JudgePlaces, judge_places
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .state import Finding
+from .roles import Commands, Following, Nothing, Plain
+from .sessions import sessions_of
+from .state import Finding, State
 from .turns import GPUS, PART, SESSION, Task, Turn, Turns
-from .work_dir import LOG, NOTES, Start, Starts, changed_at, keep_entry
+from .work_dir import LOG, NOTES, Start, Starts, keep_entry, times_in
 
 POLL = 0.2
 
@@ -60,27 +64,6 @@ class Watcher(Protocol):
         """Take note of the commands at work, several times a second."""
 
 
-class Commands(Protocol):
-    """What does commands, see `prefork.Pool`."""
-
-    def command(self, line: Sequence[str]) -> list[str]:
-        """Return the words of a command that does the same; if they are others, GPUs have virtual numbers."""
-
-    def release(self, session: str, gpus: Collection[str] = ()) -> None:
-        """End what is kept for a session, or only that on some GPUs, so that these are free."""
-
-
-class Plain:
-    """Commands as they are."""
-
-    def command(self, line: Sequence[str]) -> list[str]:
-        """Return the same words."""
-        return list(line)
-
-    def release(self, session: str, gpus: Collection[str] = ()) -> None:
-        """Nothing is kept."""
-
-
 class Driver:
     """Runs OpenCompass in `<outputs>/<name>` for each run that is not complete.
 
@@ -91,6 +74,7 @@ class Driver:
         stop: becomes true when the user wants to stop.
         gpus: those that the runs share; none: each command sees what there is.
         commands: does them.
+        following: what a run has to do when it is complete.
     """
 
     def __init__(
@@ -101,16 +85,23 @@ class Driver:
         stop: Stop,
         gpus: Sequence[Gpu] = (),
         commands: Commands | None = None,
+        following: Following | None = None,
     ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
-        outer = (SESSION, GPUS, PART)  # of a command that has started this process
+        outer = (SESSION, GPUS, PART, JUDGE_GPUS)  # of a command that has started this process
         self._environment = environment(
             self._here, {name: value for name, value in os.environ.items() if name not in outer}
         )
         self._options, self._watcher, self._stop = options, watcher, stop
         self._gpus, self._commands = gpus, commands or Plain()
+        self._following = following or Nothing()
         self._looked = 0.0
+        self._judges = JudgePlaces()
+        self._unjudged: frozenset[str] = frozenset()
+        """Runs that only sample yet."""
+        self._last: frozenset[str] = frozenset()
+        """Runs that are judged when all have their samples."""
 
     def drive(self, runs: Sequence[Planned], jobs: int | None = None) -> list[Finding]:
         """Run what is not complete.
@@ -122,9 +113,59 @@ class Driver:
         Returns:
             The state of each run that it came to; after a stop the others are left out.
         """
-        working, found = list[Job](), dict[str, Finding]()
-        turns = Turns(self._tasks(runs, found), () if self._options.mode == 'eval' else self._gpus, jobs)
-        self._refuse(turns, found)
+        found = dict[str, Finding]()
+        left = list(runs)
+        while left and not self._stop:
+            left = self._drive(left, jobs, found)
+        return [found[run.name] for run in runs if run.name in found]
+
+    def _drive(self, runs: Sequence[Planned], jobs: int | None, found: dict[str, Finding]) -> list[Planned]:
+        """Run what is not complete; return what follows, where it could not be done at once."""
+        tasks = self._tasks(runs, found)
+        self._judges = judge_places([task.run for task in tasks], self._gpus, self._options)
+        refused = self._judges.refused
+        self._refuse([(task, refused[task.run.name]) for task in tasks if task.run.name in refused], found)
+        tasks = [task for task in tasks if task.run.name not in refused]
+        self._last = self._unjudged = self._judged_at_last(tasks)
+        last = [task.run for task in tasks if task.run.name in self._last]
+        self._work(
+            [task for task in tasks if not self._options_for(task.run).is_done(task.finding)], jobs, found
+        )
+        self._unjudged = frozenset()
+        if last and not self._stop:
+            left = map(self._task, last)
+            self._work([task for task in left if task.finding.sampled], jobs, found)
+        if self._stop:
+            return []
+        after = [self._after(run, found) for run in last if run.name in found]
+        return [run for run in after if run is not None]
+
+    def _after(self, run: Planned, found: dict[str, Finding]) -> Planned | None:
+        """Return what follows a run that is complete; where that cannot be written the run has failed."""
+        finding = found[run.name]
+        if finding.state is not State.COMPLETE:
+            return None
+        try:
+            return self._following.after(run, finding)
+        except InputError as error:
+            self._tell(found, replace(finding, state=State.FAILED, detail=str(error)))
+            return None
+
+    def _judged_at_last(self, tasks: Sequence[Task]) -> frozenset[str]:
+        """Return the runs whose judges are to have GPUs that models have before."""
+        if self._options.mode != 'all' or not self._judges.given:
+            return frozenset()
+        sessions = sessions_of([task.run for task in tasks])
+        no_models = all(session.is_known and not session.need.gpus for session in sessions)
+        return frozenset() if no_models else frozenset(self._judges.given)
+
+    def _work(self, tasks: Sequence[Task], jobs: int | None, found: dict[str, Finding]) -> None:
+        """Do tasks until none is left, or the user wants to stop; then no model is loaded any more."""
+        working = list[Job]()
+        own = self._judges.own
+        gpus = [gpu for gpu in self._gpus if gpu.id not in own]
+        turns = Turns(tasks, () if self._options.mode == 'eval' else gpus, jobs, own)
+        self._refuse(turns.refused, found)
         try:
             while working or (turns and not self._stop):
                 self._begin_all(turns, working, found)
@@ -136,12 +177,24 @@ class Driver:
                 for job in [job for job in working if job.process.poll() is not None]:
                     working.remove(job)
                     found[job.run.name] = self._end(job)
+                    self._follow(job.turn, found, turns)
                     turns.ended(job.turn)
                 for job in self._judging(working):
-                    turns.sampled(job.turn)
+                    if turns.waits_for(job.turn) or not self._following.may_follow(job.run):
+                        turns.sampled(job.turn)
+            if not self._stop:
+                self._release(turns)
         finally:
             end_groups([job.process for job in working], lambda: self._stop.count > 1)
-        return [found[run.name] for run in runs if run.name in found]
+
+    def _follow(self, turn: Turn, found: dict[str, Finding], turns: Turns) -> None:
+        """Have a run go on that is complete, as far as something follows."""
+        name = turn.run.name
+        if self._stop or name in self._last or name not in found:
+            return
+        if (following := self._after(turn.run, found)) is not None:
+            for task in self._tasks([following], found):
+                turns.follow(turn, task)
 
     def _judging(self, working: Sequence[Job]) -> list[Job]:
         """Return the commands that have left their GPUs, as a look at their logs tells once a second."""
@@ -153,18 +206,30 @@ class Driver:
     def _tasks(self, runs: Sequence[Planned], found: dict[str, Finding]) -> list[Task]:
         """Return what has to be done; the others are told of at once."""
         tasks = []
-        for run in runs:
-            if self._stop:
-                break
-            work_dir = self._outputs / run.name
-            finding = examine(run, work_dir)
-            if self._options.is_done(finding):
-                with suppress(OSError):  # somebody else's results, that may only be read
-                    _keep_entry(run, work_dir)
-                self._tell(found, finding)
-            else:
-                tasks.append(Task(run, finding, self._workers(finding)))
+        left = list(runs)[::-1]
+        while left and not self._stop:
+            run = left.pop()
+            task = self._task(run)
+            if not self._options.is_done(task.finding):
+                tasks.append(task)
+                continue
+            with suppress(OSError):  # somebody else's results, that may only be read
+                _keep_entry(run, task.finding.work_dir)
+            self._tell(found, task.finding)
+            if (following := self._after(run, found)) is not None:
+                left.append(following)
         return tasks
+
+    def _task(self, run: Planned) -> Task:
+        finding = examine(run, run.work_dir(self._outputs))
+        return Task(run, finding, self._workers(finding))
+
+    def _options_for(self, run: Planned) -> Options:
+        """Return the options of a run now: where its judge is to have GPUs of models, it only samples yet."""
+        options = self._options
+        if run.name not in self._unjudged:
+            return options
+        return options._replace(mode='infer', passed=(*options.passed, '-m', 'infer'))
 
     def _workers(self, finding: Finding) -> int | None:
         """Return how many shards a run has; None: as many as its GPUs."""
@@ -173,8 +238,8 @@ class Driver:
         made = Starts(finding.work_dir).made(finding.time)
         return (self._options.workers if made is None else made.workers) or 1
 
-    def _refuse(self, turns: Turns, found: dict[str, Finding]) -> None:
-        for task, why in turns.refused:
+    def _refuse(self, refused: Sequence[tuple[Task, str]], found: dict[str, Finding]) -> None:
+        for task, why in refused:
             self._tell(found, replace(task.finding, detail=f'{why}; {task.finding.detail}'))
 
     def _tell(self, found: dict[str, Finding], finding: Finding) -> None:
@@ -186,36 +251,40 @@ class Driver:
         more = True
         while more and not self._stop:
             started = turns.next()
-            for session, gpus in turns.done_with():
-                self._commands.release(session, gpus)
+            self._release(turns)
             for turn in started:
                 if self._stop or not self._begin(turn, working, found):
+                    self._follow(turn, found, turns)  # of what an earlier start has completed by now
                     turns.ended(turn)
             more = bool(started)
 
+    def _release(self, turns: Turns) -> None:
+        """End the models that nobody needs any more."""
+        for session, gpus in turns.done_with():
+            self._commands.release(session, gpus)
+
     def _begin(self, turn: Turn, working: list[Job], found: dict[str, Finding]) -> bool:
         """Start a command, or say why not; return whether it runs."""
-        run = turn.run
-        work_dir = self._outputs / run.name
-        finding = examine(run, work_dir)
-        if not self._options.is_done(finding):
-            with ExitStack() as held:
-                try:
-                    lock = held.enter_context(WorkDirLock(work_dir))
-                    finding = examine(run, work_dir, holding=True)
-                    if self._is_wanted(finding):
-                        working.append(self._start(turn, finding, lock, held))
-                        return True
-                except (IncompleteError, InputError) as error:
-                    finding = replace(finding, detail=str(error))
-                except OSError as error:
-                    finding = replace(finding, detail=f'cannot be started: {error}')
-        self._tell(found, finding)
+        run, finding, why = turn.run, None, ''
+        work_dir = run.work_dir(self._outputs)
+        with ExitStack() as held:
+            try:
+                lock = held.enter_context(WorkDirLock(work_dir))
+                finding = examine(run, work_dir, holding=True)
+                if self._is_wanted(run, finding):
+                    working.append(self._start(turn, finding, lock, held))
+                    return True
+            except (IncompleteError, InputError) as error:
+                why = str(error)
+            except OSError as error:
+                why = f'cannot be started: {error}'
+        finding = finding or examine(run, work_dir)
+        self._tell(found, replace(finding, detail=why) if why else finding)
         return False
 
-    def _is_wanted(self, finding: Finding) -> bool:
+    def _is_wanted(self, run: Planned, finding: Finding) -> bool:
         nothing_to_judge = self._options.mode == 'eval' and not (finding.resumable and finding.sampled)
-        return not self._options.is_done(finding) and not nothing_to_judge
+        return not self._options_for(run).is_done(finding) and not nothing_to_judge
 
     def _start(self, turn: Turn, finding: Finding, lock: WorkDirLock, held: ExitStack) -> Job:
         run = turn.run
@@ -229,24 +298,28 @@ class Driver:
         shards = len(turn.slots) if resumed is None and len(turn.slots) > 1 else None
         workers = (self._options.workers or shards) if made is None else made.workers
         given = _called_as_before(config, work_dir, names) if names else config
-        line = command(given, work_dir, self._options, workers, resumed)
+        options = self._options_for(run)
+        line = command(given, work_dir, options, workers, resumed)
         if resumed is not None:
             for path in finding.in_the_way:  # OpenCompass skips what has a result, whatever is in it
                 put_aside(path, utc_folder())
         log = held.enter_context((work_dir / LOG).open('wb'))
         starts.begin(
             Start(
-                started=utc_folder(),
+                started=utc_folder() if resumed else own_folder(times_in(work_dir)),
                 resumes=resumed,
                 workers=workers,
                 config=str(config),
                 sha256=run.sha256 or '',
-                mode=self._options.mode,
-                options=self._options.passed,
+                mode=options.mode,
+                options=options.passed,
                 utc=True,
             )
         )
-        process = self._spawn(line, directory, log, lock, turn.variables(self._environment))
+        variables = turn.variables(self._environment)
+        if run.name not in self._unjudged:
+            variables |= self._judges.variables(run.name, self._environment)
+        process = self._spawn(line, directory, log, lock, variables)
         lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time(), turn)
         how = _how(resumed, workers, self._options.workers) + _where(turn)
@@ -317,16 +390,3 @@ def _where(turn: Turn) -> str:
     if not turn.gpus:
         return ''
     return f' on {"GPU" if len(turn.gpus) == 1 else "GPUs"} {", ".join(turn.gpus)}'
-
-
-def is_judging(work_dir: Path, started: float) -> bool:
-    """Whether a command has come to the evaluation, so that it samples no more.
-
-    Args:
-        work_dir: of the run.
-        started: when its command was started, in seconds since the epoch; older logs do not count.
-    """
-    try:
-        return any(changed_at(log) >= started for log in work_dir.glob('*/logs/eval/*/*.out'))
-    except OSError:
-        return False

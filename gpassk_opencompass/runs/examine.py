@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
-from ..files import mapping, read_json
+from ..files import FROM_ENVIRONMENT, mapping, read_json
 from ..judges.build import own_name
 from ..results.health import reservations
-from ..results.read import read, result_of
+from ..results.read import read_round
+from ..serving import described, variable_digest
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use
@@ -68,16 +70,34 @@ def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
     return chosen if holding or not is_in_use(work_dir) else _at_work(chosen)
 
 
+def is_judging(work_dir: Path, started: float) -> bool:
+    """Whether a command has come to the evaluation, so that it samples no more.
+
+    Args:
+        work_dir: of the run.
+        started: when its command was started, in seconds since the epoch; older logs do not count.
+    """
+    try:
+        return any(changed_at(log) >= started for log in work_dir.glob('*/logs/eval/*/*.out'))
+    except OSError:
+        return False
+
+
 def _at_work(finding: Finding) -> Finding:
     return replace(finding, state=State.PARTIAL, detail=f'at work, {finding.progress}', logs=())
 
 
 def _before_time_dir(run: Planned, work_dir: Path, start: Start) -> Finding:
     """Return the state of a run whose last command made no time directory."""
-    failure = _failure_in(work_dir, [], start)
+    return _without_samples(Finding(run.name, State.MISSING, '', work_dir), start)
+
+
+def _without_samples(about: Finding, start: Start | None) -> Finding:
+    failure = _failure_in(about.work_dir, [], start)
     if failure is None:
-        return Finding(run.name, State.MISSING, 'stopped before anything was sampled', work_dir)
-    return Finding(run.name, State.FAILED, failure.text, work_dir, logs=failure.logs)
+        detail = f'{_stopped(start) if start else "stopped"} before anything was sampled'
+        return replace(about, state=State.MISSING, detail=detail)
+    return replace(about, state=State.FAILED, detail=failure.text, logs=failure.logs)
 
 
 def _in_time_dir(run: Planned, work_dir: Path, time_dir: TimeDir, starts: Starts) -> Finding:
@@ -85,7 +105,9 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: TimeDir, starts: Starts
     about = Finding(
         run.name, State.FAILED, 'no model or data set with an abbr in its config', work_dir, time_dir.time
     )
-    change = _changed_since(run, time_dir, starts)
+    if time_dir.is_bare:
+        return _without_samples(about, starts.last_of(time_dir.time))
+    change = _changed_variable(time_dir) or _changed_since(run, time_dir, starts)
     findings = []
     for one in wanted:
         there = time_dir.called(one)
@@ -114,13 +136,25 @@ def _without_result(
     if change.sampling:
         return replace(about, state=State.STALE, detail=f'{change.sampling}; {about.progress} of before')
     about = replace(about, resumable=True, sampled=_is_sampled(predictions, expected))
-    failure = _failure(about, time_dir, wanted, predictions, starts.last_of(time_dir.time))
+    start = starts.last_of(time_dir.time)
+    failure = _failure(about, time_dir, wanted, predictions, start)
     if failure is not None:
         detail = f'{failure.text}; {about.progress}'
         return replace(about, state=State.FAILED, detail=detail, logs=failure.logs)
+    if not predictions.done and start is not None:
+        return replace(about, state=State.PARTIAL, detail=f'{_stopped(start)} before anything was sampled')
     return replace(
         about, state=State.PARTIAL, detail=f'{"not evaluated, " if about.sampled else ""}{about.progress}'
     )
+
+
+def _stopped(start: Start) -> str:
+    """Return how a command came to an end that is no failure."""
+    if start.stopped:
+        return 'stopped'
+    if start.code is None:
+        return 'gpassk run was killed, or its machine went down,'
+    return f'killed by {described(start.code)}' if start.code < 0 else 'ended'
 
 
 def _expected(work_dir: Path, wanted: Wanted) -> int | None:
@@ -180,6 +214,16 @@ def _changed_since(run: Planned, time_dir: TimeDir, starts: Starts) -> Change:
     return Change()
 
 
+def _changed_variable(time_dir: TimeDir) -> Change | None:
+    """Say which variable has another value now that the server of a model was started with."""
+    told = [item for one in time_dir.provenances for item in mapping(one.get('files')).items()]
+    for name, was in told:
+        variable = name.removeprefix(FROM_ENVIRONMENT)
+        if variable != name and os.environ.get(variable) and variable_digest(variable) != was:
+            return Change(f'${variable}, with which the server was started, has another value now')
+    return None
+
+
 def _sampling_of(run: Planned, time_dir: TimeDir, kept: list[str]) -> str | None:
     if run.signature in kept:
         return sampling_signature(time_dir.configs[kept.index(run.signature)])
@@ -202,7 +246,7 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     if record and 'gpassk' not in record:  # of another evaluator, which does not say
         return _unless_changed(change)
     try:
-        block = (result_of(path, record) if record else read(path)).block
+        block = read_round(path, record or None).block
     except InputError as error:
         return State.DAMAGED, str(error)
     if wanted.n is not None and block.get('n') != wanted.n:
@@ -227,7 +271,7 @@ def _facts(block: Mapping[str, Any], wanted: Wanted, time_dir: TimeDir) -> dict[
         'k': (block.get('k'), ks),
         'thresholds': (block.get('thresholds'), thresholds if isinstance(thresholds, list) else None),
         'questions': (mapping(block.get('data')).get('questions'), wanted.questions),
-        'judge': (_models(block.get('judge')), _judge(asked)),
+        'judge': (models_of_judge(block.get('judge')), asked_judge(asked)),
     }
 
 
@@ -240,14 +284,14 @@ def _evaluator(config: Config, dataset: str) -> Mapping[str, Any]:
     return {}
 
 
-def _judge(evaluator: Mapping[str, Any]) -> list[str] | None:
+def asked_judge(evaluator: Mapping[str, Any]) -> list[str] | None:
     """Return the models of the LLM judges asked for; None where another package's judge is."""
     if not evaluator or evaluator.get('evaluator') is not None:
         return None
     name, judge = evaluator.get('model_name'), evaluator.get('judge')
     if name or judge is None:
         return [name] if name else []
-    return _models(judge) if _is_built_in(judge) else None
+    return models_of_judge(judge) if _is_built_in(judge) else None
 
 
 def _is_built_in(judge: Any) -> bool:
@@ -257,12 +301,12 @@ def _is_built_in(judge: Any) -> bool:
     return all(_is_built_in(judge[part]) for part in _JUDGES_WITHIN if part in judge)
 
 
-def _models(judge: Any) -> list[str]:
+def models_of_judge(judge: Any) -> list[str]:
     """Return the models of a judge and of those within it."""
     if not isinstance(judge, dict):
         return []
     own = judge.get('model')
-    within = {model for part in _JUDGES_WITHIN for model in _models(judge.get(part))}
+    within = {model for part in _JUDGES_WITHIN for model in models_of_judge(judge.get(part))}
     return sorted({*([own] if isinstance(own, str) else []), *within})
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loguru import logger
-
 from .answers_so_far import QuickJudge
 from .examine import examine
 from .lock import LOCK, is_in_use
@@ -91,6 +89,8 @@ class Follower:
                 told = reader.progress()
             except Exception as error:  # what is shown of a run must not end it, nor hide the others
                 if name not in self._failed:  # once, not each second
+                    from loguru import logger
+
                     logger.warning(f'{name}: cannot tell how far it is: {type(error).__name__}: {error}')
                 self._failed.add(name)
                 continue

@@ -16,6 +16,8 @@ ELSEWHERE = ('--slurm', '--dlc')
 
 VISIBLE = 'CUDA_VISIBLE_DEVICES'
 
+ORDER = 'CUDA_DEVICE_ORDER'
+
 ALLOCATED = ('SLURM_STEP_GPUS', 'SLURM_JOB_GPUS')
 """What Slurm has given to a step or a job, as numbers of the whole machine."""
 
@@ -54,7 +56,8 @@ def gpus_for(options: Options, asked: str | None, environment: Mapping[str, str]
     if elsewhere := [option for option in ELSEWHERE if option in options.passed]:
         if asked is not None:
             raise InputError(
-                f'--gpus {asked} with {elsewhere[0]}: it names GPUs of this machine, a cluster gives its own'
+                f'--gpus {asked!r} with {elsewhere[0]}: it names GPUs of this machine, a cluster gives '
+                'its own'
             )
         return ()
     return usable_gpus(asked, environment)
@@ -79,6 +82,12 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu,
     """
     there, trouble = _listed()
     if asked is not None:
+        if not asked.strip(' ,'):
+            raise InputError(
+                f'--gpus {asked!r} names no GPU (is a variable empty?): expected numbers, GPU-… or MIG-… '
+                f'with commas between them, or no --gpus for all{_choice(there)}; for none, set '
+                f"{VISIBLE}=''"
+            )
         if not there:
             raise InputError(f'--gpus {asked}: there is no GPU to use here: {trouble}')
         return _named(asked, '--gpus', there)
@@ -90,6 +99,23 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu,
             return _allocated(environment[variable], variable, there)
     whole = (gpu._replace(id=gpu.number or gpu.id) for gpu in there if not _parts_of(gpu, there))
     return tuple(whole)
+
+
+def also_named(value: str, where: str, gpus: Sequence[Gpu]) -> list[str]:
+    """Return the ids of those of some GPUs that a list for CUDA_VISIBLE_DEVICES names, too.
+
+    Args:
+        value: the list.
+        where: who names them, for messages.
+        gpus: as `usable_gpus` returns them.
+
+    Raises:
+        InputError: an id that is malformed, named twice or not there.
+    """
+    if not (words := _visible(value)):
+        return []
+    named = _named(','.join(words), where, _listed()[0])
+    return [gpu.id for gpu in gpus if any(_is_same(gpu, other) for other in named)]
 
 
 def numbers_of(names: Sequence[str], gpus: Sequence[Gpu]) -> str:
@@ -208,11 +234,15 @@ def _named(value: str, where: str, there: Sequence[Gpu]) -> tuple[Gpu, ...]:
                 f'between them{_choice(there)}'
             )
         gpu = _find(word, where, there) if there else Gpu(word, None, word if word.isdigit() else None)
-        if any(gpu.id == other.id or gpu.number == other.number is not None for other in found):
+        if any(_is_same(gpu, other) for other in found):
             raise InputError(f'{where} is {value!r}: it names {word} twice')
         found.append(gpu)
     _check_wholes(found, where, there)
     return tuple(found)
+
+
+def _is_same(one: Gpu, other: Gpu) -> bool:
+    return one.id == other.id or one.number == other.number is not None
 
 
 def _find(word: str, where: str, there: Sequence[Gpu]) -> Gpu:

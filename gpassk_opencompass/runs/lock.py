@@ -20,6 +20,9 @@ from .work_dir import NOTES
 
 LOCK = 'lock'
 
+MOMENT = 10.0
+"""Seconds for which a lock may name nobody: its holder has just come, or its command is still ending."""
+
 
 class Holder(NamedTuple):
     """Who works in a work directory."""
@@ -83,9 +86,10 @@ class WorkDirLock:
         os.close(self.fileno)
 
     def _take(self) -> None:
-        holder = holder_of(self._path.parent.parent)
-        if not self._is_free(holder):
-            raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
+        deadline = time.monotonic() + MOMENT
+        while not self._is_free(holder := holder_of(self._path.parent.parent)):
+            if holder is not None or time.monotonic() > deadline:
+                raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
         self._holder = Holder(os.getpid(), socket.gethostname(), utc_now(), job=this_job())
         os.ftruncate(self.fileno, 0)
         self._write()

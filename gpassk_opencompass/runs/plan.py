@@ -33,6 +33,12 @@ class Planned:
     sha256: str | None = None
     entry: Entry | None = None
     """What the manifest beside the config says of it; None where it says nothing of the config as it is."""
+    below: Path = Path()
+    """Where its work directory is, below that of its name."""
+
+    def work_dir(self, outputs: Path) -> Path:
+        """Return its work directory in a folder of them."""
+        return outputs / self.name / self.below
 
     def values(self) -> Config | None:
         """Return the variables of the config; None if it is not there (any more), or computes them."""
@@ -62,6 +68,11 @@ def planned_runs(paths: Sequence[Path]) -> Plan:
     runs: dict[str, Planned] = {}
     left_out: list[str] = []
     for path in paths:
+        if path.name == MANIFEST:
+            raise InputError(
+                f'{path} is no config, but the list of those beside it: did you mean '
+                f'gpassk run {path.parent}?'
+            )
         entries = _entries(path if path.is_dir() else path.parent)
         configs = sorted(path.glob('*.py')) if path.is_dir() else [path]
         if not configs:

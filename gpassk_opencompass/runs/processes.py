@@ -6,15 +6,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-GRACE = 20.0
-"""Seconds between SIGTERM and SIGKILL: srun cancels its job meanwhile."""
+from ..serving import GRACE, SHARED
 
 POLL = 0.1
 
@@ -57,16 +56,38 @@ class Stop:
 
 def end_groups(processes: Sequence[subprocess.Popen[bytes]], in_a_hurry: Callable[[], bool]) -> None:
     """End process groups with all that is in them: asked by SIGTERM, then, or in a hurry, by SIGKILL."""
-    for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
-        left = [process for process in processes if _is_alive(process)]
-        for process in left:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-        deadline = time.monotonic() + patience
-        while any(map(_is_alive, left)) and time.monotonic() < deadline:
-            if number == signal.SIGTERM and in_a_hurry():
-                break
-            time.sleep(POLL)
+    left = [process for process in processes if _is_alive(process)]
+    for process in left:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    while any(map(_is_alive, left)) and time.monotonic() < deadline and not in_a_hurry():
+        time.sleep(POLL)
+    left = [process for process in left if _is_alive(process)]
+    killed = kill_trees([process.pid for process in left])
+    deadline = time.monotonic() + GRACE
+    while any([*map(_is_alive, left), *map(is_group_alive, killed)]) and time.monotonic() < deadline:
+        time.sleep(POLL)
+
+
+def kill_trees(groups: Collection[int]) -> frozenset[int]:
+    """Kill process groups, and the groups of all that descends from them; return which groups these are.
+
+    A server that is shared with others is left to its keeper, which ends it when nobody uses it.
+    """
+    found, ahead = {*groups}, {*groups}
+    processes = list(_processes()) if groups else []
+    while ahead:
+        parents = {process.pid for process in processes if process.group in ahead}
+        under = {
+            process.group for process in processes if process.parent in parents and not _is_shared(process)
+        }
+        ahead = under - found - {os.getpgrp()}
+        found |= ahead
+    for group in found:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+    return frozenset(found)
 
 
 def is_group_alive(group: int) -> bool:
@@ -77,7 +98,7 @@ def is_group_alive(group: int) -> bool:
         return False
     except PermissionError:
         pass
-    return any(map(_state_in(group), Path('/proc').glob('[0-9]*/stat')))  # a zombie counts for the signal
+    return any(process.group == group for process in _processes())  # a zombie counts for the signal
 
 
 def _is_alive(process: subprocess.Popen[bytes]) -> bool:
@@ -86,12 +107,25 @@ def _is_alive(process: subprocess.Popen[bytes]) -> bool:
     return is_group_alive(process.pid)
 
 
-def _state_in(group: int) -> Callable[[Path], bool]:
-    def is_member(stat: Path) -> bool:
-        try:
-            state, _, own = stat.read_text(errors='replace').rpartition(')')[2].split()[:3]
-        except (OSError, ValueError):
-            return False
-        return int(own) == group and state not in 'ZX'
+class _Process(NamedTuple):
+    pid: int
+    parent: int
+    group: int
 
-    return is_member
+
+def _processes() -> Iterator[_Process]:
+    """Give the processes of this machine that run still."""
+    for stat in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            state, parent, group = stat.read_text(errors='replace').rpartition(')')[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if state not in 'ZX':
+            yield _Process(int(stat.parent.name), int(parent), int(group))
+
+
+def _is_shared(process: _Process) -> bool:
+    try:
+        return SHARED.encode() in Path(f'/proc/{process.pid}/cmdline').read_bytes().split(b'\0')
+    except OSError:
+        return False

@@ -80,7 +80,7 @@ def why_never(need: Need, gpus: Sequence[Gpu]) -> str:
     >>> why_never(Need(4), [Gpu('0'), Gpu('1')])
     'needs 4 GPUs, and 2 may be used: 0, 1'
     """
-    names = ', '.join(gpu.id for gpu in gpus)
+    names = ', '.join(gpu.id for gpu in gpus) or 'none'
     wholes = sum(not gpu.is_part for gpu in gpus)
     if need.gpus > len(gpus):
         return f'needs {_count(need.gpus)}, and {len(gpus)} may be used: {names}'

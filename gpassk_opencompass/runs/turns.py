@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .config_file import dicts_of
-from .gpus import VISIBLE, Gpu
+from .gpus import ORDER, VISIBLE, Gpu
 from .plan import Planned
 from .schedule import Demand, Slot, Waiting, is_share, next_step, shards_of, why_never
 from .sessions import Need, Session, sessions_of
@@ -31,8 +31,6 @@ GPUS = 'GPASSK_GPUS'
 
 PART = 'GPASSK_GPU_MEMORY'
 """Environment variable of a command: GiB that its model takes of its GPU, which it shares with others."""
-
-ORDER = 'CUDA_DEVICE_ORDER'
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +85,13 @@ class Turns:
         tasks: what has to be done.
         gpus: that may be used; none: all runs wait for `jobs` alone.
         jobs: commands at a time; None: as many as fit on the GPUs, and one that needs none.
+        judges: GPUs that are left out of these, as servers of judges have them.
     """
 
-    def __init__(self, tasks: Sequence[Task], gpus: Sequence[Gpu], jobs: int | None) -> None:
-        self._gpus, self._jobs = gpus, jobs
+    def __init__(
+        self, tasks: Sequence[Task], gpus: Sequence[Gpu], jobs: int | None, judges: Sequence[str] = ()
+    ) -> None:
+        self._gpus, self._jobs, self._judges = gpus, jobs, judges
         by_name = {task.run.name: task for task in tasks}
         sessions = sessions_of([task.run for task in tasks])
         self._needs = {session.name: self._need(session) for session in sessions}
@@ -137,6 +138,14 @@ class Turns:
         self.sampled(turn)
         self._free(turn.session)
 
+    def follow(self, turn: Turn, task: Task) -> None:
+        """Take in what a run has to do next, before it counts as ended: its model stays loaded for that."""
+        self._add(turn.session, task)
+
+    def waits_for(self, turn: Turn) -> bool:
+        """Whether another run waits for the model of this one."""
+        return bool(self._queues.get(turn.session))
+
     def done_with(self) -> list[Unneeded]:
         """Return the models that are not needed any more, each of them once; their GPUs are given away."""
         needed = {turn.session for turn in self._sampling} | {turn.session for turn in self._plain}
@@ -157,14 +166,16 @@ class Turns:
         if session.is_known:
             return session.need
         wholes = sum(not gpu.is_part for gpu in self._gpus)
-        return Need(max(wholes, min(1, len(self._gpus))))
+        return Need(max(wholes, min(1, len(self._gpus) + len(self._judges))))
 
     def _add(self, session: str, task: Task) -> None:
         run, need = task.run, self._needs[session]
-        if not self._gpus or need.gpus < 1 or task.finding.sampled:
+        counted = bool(self._gpus or self._judges)
+        if not counted or need.gpus < 1 or task.finding.sampled:
             self._plain.append(Turn(run, session))
         elif why := why_never(need, self._gpus):
-            self.refused.append((task, why))
+            theirs = f' (judge_serve has {", ".join(self._judges)})' if self._judges else ''
+            self.refused.append((task, f'{why}{theirs}'))
         else:
             self._queues.setdefault(session, {})[run.name] = (run, waiting_of(task))
 

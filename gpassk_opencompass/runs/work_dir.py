@@ -236,19 +236,31 @@ class TimeDir:
     @property
     def begun(self) -> float:
         """Return when its first sample was drawn, in seconds since 1970; before that, what its name says."""
-        told = []
-        for path in self.path.glob(f'predictions/**/{PROVENANCE}'):
-            with suppress(OSError, ValueError):
-                told.append(seconds_of(mapping(read_json(path)).get('created')))
+        told = [seconds_of(one.get('created')) for one in self.provenances]
         return min(
             (moment for moment in told if moment is not None),
             default=seconds_of_folder(self.time, self._utc) or 0.0,
         )
 
     @cached_property
+    def provenances(self) -> tuple[Mapping[str, Any], ...]:
+        """Return what is told of each model's samples, without what cannot be read."""
+        found = []
+        for path in self.path.glob(f'predictions/**/{PROVENANCE}'):
+            with suppress(OSError, ValueError):
+                found.append(mapping(read_json(path)))
+        return tuple(found)
+
+    @cached_property
     def configs(self) -> tuple[Config, ...]:
         """Return the configs of each start in this directory, without those that cannot be read."""
         return tuple(_readable(sorted(self.path.glob('configs/*.py'))))
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it ended before its config was kept and a sample was drawn, as on a full disk."""
+        left = (path for kind in ('predictions', 'results') for path in self.path.glob(f'{kind}/**/*.json*'))
+        return not self.configs and not any(left)
 
     def called(self, wanted: Wanted) -> Wanted:
         """Return what is wanted under the model's abbreviation in this directory.

@@ -17,11 +17,14 @@ SAME, MIX, NONE = 'same', 'mix', 'none'
 REUSE = (SAME, MIX, NONE)
 """Take samples of other runs if they are those that would be drawn now; take all; draw all anew."""
 
-SEEDED, WHOLE, MIXED = 'seeded', 'whole', 'mixed'
+OTHER_VERSION = 'they were drawn with another version of the engine'
+
+SEEDED, WHOLE, MIXED, ROUND = 'seeded', 'whole', 'mixed', 'round'
 
 TAKEN_AS = {
     SEEDED: 'same engine, a seed each: they are those that would have been drawn',
     WHOLE: 'all of one run, as it drew them',
+    ROUND: 'an earlier round of this run, as --until has them: it draws each sample once',
     MIXED: 'mixed, as --reuse mix says: nothing promises that they are those that would have been drawn',
 }
 """How a sample was taken, as its row says → what the record says."""
@@ -39,6 +42,8 @@ class Held(NamedTuple):
     promised: str
     """'' if the engine draws the same sample again, with the same version; else why not."""
     origins: Mapping[str, Origin]
+    rounds: Collection[str] = ()
+    """Ids of the earlier rounds of the run, whose samples are its own."""
 
 
 class Choice(NamedTuple):
@@ -64,7 +69,8 @@ def check_reuse(value: str | None) -> str:
 def choose(held: Held, reuse: str, what: str) -> Choice:
     """Say whose samples a run takes.
 
-    What the run has drawn itself it always takes: a task that was killed draws nothing twice. With 'same' it
+    What the run has drawn itself it always takes, and what its earlier rounds have: a task that was killed
+    draws nothing twice, nor does a rule that looks at the samples before it asks for more. With 'same' it
     takes what the engine would draw again; where the engine cannot promise that, all or nothing of one run,
     and of one that was made smaller with --limit or --samples silently nothing.
 
@@ -77,9 +83,12 @@ def choose(held: Held, reuse: str, what: str) -> Choice:
             now: the user shall say.
     """
     counts = Counter(origin for sample in held.samples for origin in sample)
-    others = sorted((one for one in counts if one != held.own), key=lambda one: (-counts[one], one))
+    # Of several whole runs the one that began first, in each shard of a run: another may be added meanwhile.
+    rounds = sorted(one for one in counts if one in held.rounds and one != held.own)
+    others = [one for one in counts if one != held.own and one not in rounds]
+    others.sort(key=lambda one: (-counts[one], held.origins[one].since, one))
     alike = [one for one in others if one in held.alike and not held.promised]
-    chosen = [held.own]
+    chosen = [held.own, *rounds]
     if reuse == MIX:
         chosen += [*alike, *(one for one in others if one not in alike)]
     elif reuse == SAME:
@@ -88,7 +97,9 @@ def choose(held: Held, reuse: str, what: str) -> Choice:
         if others and not any(counts[one] for one in chosen):
             chosen += [_whole(held, counts, others, what)]
     how = MIXED if reuse == MIX else WHOLE
+    again = SEEDED if not held.promised else ROUND
     taken_as = {one: SEEDED if one in alike else how for one in chosen}
+    taken_as |= {one: again if one in held.alike else ROUND for one in rounds}
     return Choice(chosen, {**taken_as, held.own: ''})
 
 
@@ -104,7 +115,7 @@ def _whole(held: Held, counts: Mapping[str, int], others: Sequence[str], what: s
     shown = [f'{counts[one]} of {held.origins[one].run} ({held.origins[one].since})' for one in others[:3]]
     more = f', and of {len(others) - 3} more' if len(others) > 3 else ''
     some = sum(map(bool, held.samples))
-    why = held.promised or 'they were drawn with another version of the engine'
+    why = held.promised or OTHER_VERSION
     raise IncompleteError(
         f'{what}: other runs have drawn {some} of its {len(held.samples)} samples: {"; ".join(shown)}{more}. '
         f'They are kept, and may not be those that would be drawn now: {why}. Say what shall be: take them '

@@ -12,11 +12,11 @@ from typing import Any
 from ..errors import InputError
 from ..files import mapping
 from ..line_files import is_being_written, line_files, reading
+from ..naming.sampling import NESTED
 from .identity import Identity, read_identity
 from .store import BESIDE, USED, WHAT, identity_folders, samples_in
 
 _SAMPLING = ('temperature', 'top_p', 'top_k', 'repetition_penalty', 'min_p', 'max_new_tokens', 'do_sample')
-_NESTED = ('generation_kwargs', 'gen_config', 'openai_extra_kwargs', 'extra_body')
 
 
 @dataclass
@@ -76,29 +76,12 @@ class Stock:
         model = self.identity.model
         told = {
             **model,
-            **{name: value for one in _NESTED for name, value in mapping(model.get(one)).items()},
+            **{name: value for one in NESTED for name, value in mapping(model.get(one)).items()},
         }
         names = [name for name in (*_SAMPLING, 'random_seed') if told.get(name) is not None]
         length = {'max_out_len': self.identity.inference.get('max_out_len')}
         parts = {name: told[name] for name in names} | {k: v for k, v in length.items() if v is not None}
         return ', '.join(f'{name} {value}' for name, value in parts.items()) or '?'
-
-    def about(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return {
-            'folder': str(self.folder),
-            'model': self.model,
-            'engine': self.engine,
-            'sampling': self.sampling,
-            'questions': self.questions,
-            'replicas': self.n,
-            'samples': self.samples,
-            'runs': dict(self.runs),
-            'bytes': self.bytes,
-            'damaged': self.damaged,
-            'latest': self.latest,
-            'used': self.used,
-        }
 
 
 def find_store(place: Path) -> Path:

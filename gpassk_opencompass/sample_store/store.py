@@ -157,10 +157,11 @@ class SampleStore:
         self._writer.write(line_of({'key': key, 'origin': origin.id, **origin._asdict(), **about}))
 
     def touch(self) -> None:
-        """Note that these samples are used, as far as the folder may be written."""
+        """Note that these samples are used, and mend their identity, as far as the folder may be written."""
         with suppress(OSError):
             if self.folder.is_dir():
                 (self.folder / USED).touch()
+                write_identity(self.folder, self.identity)
 
     def close(self) -> None:
         """Let go of the file, and remove it if nothing was put; IncompleteError if the disk fails."""

@@ -11,7 +11,6 @@ from typing import Any
 from ..errors import TemplateError
 from ..files import digest
 from ..naming.manifest import LARGEST
-from ..serving.line import choosing
 from .axes import words
 
 WIDTH = 100
@@ -181,7 +180,11 @@ def canonical_parts() -> PartTexts:
 
 
 def _chosen(key: Any, item: Any) -> Any:
-    return choosing(item) if key == 'serve' and isinstance(item, dict) else item
+    if key != 'serve' or not isinstance(item, dict):
+        return item
+    from ..serving.line import choosing  # all that starts servers: few configs name one
+
+    return choosing(item)
 
 
 def _without(value: Any, left_out: frozenset[str]) -> Any:

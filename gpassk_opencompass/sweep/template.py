@@ -16,6 +16,7 @@ from .axes import unknown, with_lines, words
 from .configs import check_size
 from .engines import ENGINES, Engine
 from .grid import VARIABLES
+from .literals import NO_LITERAL, literal
 
 KEY_FIELDS = words("""
     key api_key openai_api_key x_api_key access_key secret_key secret password
@@ -26,9 +27,6 @@ ENVIRONMENT_NAME = re.compile(r'ENV|EMPTY|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\$(?:[A-
 
 TEXTS = frozenset({'dataset_path', 'eval_model_name', 'version'})
 """Variables that take no number, so that `--override version=202505` needs no quotes."""
-
-NO_LITERAL = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
-"""What `ast.parse` and `literal` raise for what is no Python, nested too deep, or no literal."""
 
 _JUDGE = re.compile(r'^eval_(?:urls|model_name)|(?:^|\.)judge(?:\.|$)')
 _FOR_A_JUDGE = (
@@ -228,28 +226,3 @@ def _read_value(name: str, text: str) -> Any:
             ) from error
         return text
     return text if name in TEXTS and isinstance(value, (bool, int, float)) else value
-
-
-def literal(node: ast.expr | ast.Expression) -> Any:
-    """Return the value of a literal, in which `dict(a=1)` and `dict({'a': 1})` may stand for `{'a': 1}`.
-
-    Raises:
-        NO_LITERAL: as for `ast.literal_eval`.
-
-    >>> literal(ast.parse("[dict(type='rule'), 1]", mode='eval'))
-    [{'type': 'rule'}, 1]
-    """
-    return ast.literal_eval(_Dicts().visit(node))
-
-
-class _Dicts(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.func, ast.Name) or node.func.id != 'dict':
-            return node
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) and not node.keywords:
-            return node.args[0]
-        if node.args or any(keyword.arg is None for keyword in node.keywords):
-            return node
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in node.keywords]
-        return ast.Dict(keys, [keyword.value for keyword in node.keywords])

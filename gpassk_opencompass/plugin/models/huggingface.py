@@ -19,7 +19,6 @@ from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
 from ...errors import InputError
-from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
@@ -90,6 +89,8 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         self._model = model
 
     def _load_model(self, path: str, kwargs: Mapping[str, Any], **more: Any) -> None:
+        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
+
         key = 'transformers', repr((path, sorted(kwargs.items()), sorted(more.items())))
 
         def load() -> Any:

@@ -13,7 +13,6 @@ from opencompass.utils import get_logger
 
 from ...chat.routes import endpoints
 from ...errors import InputError
-from ...prefork.kept import keeps, kept
 from ...serving import Asked, Server, read_serve
 from .chats import PATIENCE
 from .completions import SeededCompletions
@@ -74,6 +73,8 @@ class _Started(SeededOpenAISDK):
         return super()._generate(input, max_out_len, temperature)
 
     def _bring_up(self) -> Server:
+        from ...prefork.kept import keeps, kept  # for who loads a model, not for who evaluates
+
         if self._server is None:
             told = [self._serve.config(), self._asked._replace(key='')._asdict(), self._asked.visible()]
             key = ('server', json.dumps(told, sort_keys=True))

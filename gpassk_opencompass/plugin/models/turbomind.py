@@ -10,7 +10,6 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
@@ -76,6 +75,8 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
 
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
+
+        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
 
         kind = PytorchEngineConfig if backend == 'pytorch' else TurbomindEngineConfig
         refuse_unknown('engine_config', engine_config, kind)

@@ -15,7 +15,6 @@ from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
 from ...errors import InputError
-from ...prefork.kept import kept
 from ...responses import with_states
 from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
@@ -85,6 +84,8 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
+        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
+
         settings = {**_for_seeds(), **(added_model_kwargs or {})}
 
         def load() -> Any:

@@ -14,6 +14,7 @@ from ...judges.store import STORE_VARIABLE
 from ..config_file import stores_in
 from ..driver import Watcher
 from ..examine import examine
+from ..judge_servers import judge_need
 from ..lock import holder_of
 from ..plan import Planned
 from ..processes import Stop
@@ -298,7 +299,7 @@ def works_of(
             work_dirs=tuple(str(outputs / run.name) for run in session.runs),
             words=tuple(words(session)),
             here=str(here),
-            gpus=session.need.gpus,
+            gpus=max(session.need.gpus, judge_need(session.runs)),
             stores=tuple(sorted(_stores(session, here))),
         )
         for session in sessions

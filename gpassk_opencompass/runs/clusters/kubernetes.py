@@ -17,6 +17,7 @@ from ...sample_store.choice import REUSE_VARIABLE
 from ...sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from ..cluster_jobs import JOB
 from ..command import PATH_VARIABLES, with_absolute_paths
+from ..config_file import stores_in
 from .work import WORKS, WORKS_FOLDER, Work, works_text
 
 RETRIES = 3
@@ -86,14 +87,17 @@ def label(name: str, content: str) -> str:
 
 
 def _check(works: Sequence[Work], outputs: Path, volume: Volume) -> None:
-    needed = {str(outputs), *(work.here for work in works)}
-    needed |= {word for work in works for word in work.words if word.endswith('.py') and word.startswith('/')}
+    configs = {(word, work.here) for work in works for word in work.words if _is_config(word)}
+    needed = {str(outputs), *(work.here for work in works), *(config for config, _ in configs)}
     lost = [name for name in _KEPT if name in _passed() and not volume.has(_passed()[name])]
     if lost:
         raise InputError(
             f'${lost[0]} is {_passed()[lost[0]]}, not below {volume.mount}, where the pods see the volume: '
             'what they keep there would be gone with them'
         )
+    if STORE_VARIABLE not in _passed():  # which goes before what configs say
+        for config, here in sorted(configs):
+            _check_stores(Path(config), Path(here), volume)
     outside = sorted(path for path in needed if not volume.has(path))
     if outside:
         raise InputError(
@@ -104,6 +108,24 @@ def _check(works: Sequence[Work], outputs: Path, volume: Volume) -> None:
         raise InputError(f'--claim {volume.claim}: expected the name of a claim: a-z, 0-9, - and . alone')
     if not re.fullmatch(r'[^\s\x00-\x1f]+', volume.image):
         raise InputError(f'--image {volume.image!r}: expected the name of an image, without blanks')
+
+
+def _is_config(word: str) -> bool:
+    return word.endswith('.py') and word.startswith('/')
+
+
+def _check_stores(config: Path, here: Path, volume: Volume) -> None:
+    """Refuse a judge whose verdicts the pods would keep elsewhere than on the volume."""
+    for store in sorted(stores_in(config)):
+        if not store.startswith('~') and volume.has(str(here / store)):
+            continue
+        home = 'lies in the home directory, which is another one in a pod'
+        outside = f'is not below {volume.mount}, where the pods see the volume'
+        raise InputError(
+            f'store = {store!r} of a judge {home if store.startswith("~") else outside}: its verdicts would '
+            f'be gone with the pod. Name a folder below {volume.mount}, or set ${STORE_VARIABLE} to one, '
+            f'which goes before it ({config.name})'
+        )
 
 
 def _chunks(works: list[Work]) -> Iterator[list[Work]]:
