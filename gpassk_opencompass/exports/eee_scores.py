@@ -14,7 +14,7 @@ from ..metrics import ACCURACY, Kind, Metric, metrics_of
 from ..results.groups import parted_group
 from ..results.result import Result
 from ..unseen import json_text
-from .runs import UNKNOWN, judge_name, sampling_of
+from .runs import UNKNOWN, judge_name
 
 Json = dict[str, Any]
 
@@ -256,7 +256,7 @@ def source_data(result: Result) -> Json:
 
 def generation_config(result: Result) -> Json:
     """Return how the model sampled, as far as the run tells it."""
-    sampling = sampling_of(result)
+    sampling = result.sampling
     arguments: Json = {name: sampling[name] for name in ('temperature', 'top_p', 'top_k') if name in sampling}
     if sampling.get('max_out_len', 0) >= 1:
         arguments['max_tokens'] = sampling['max_out_len']

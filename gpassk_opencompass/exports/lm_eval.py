@@ -28,7 +28,7 @@ from ..results.result import Result
 from ..unseen import json_text, with_whole_characters
 from ..version import __version__
 from .responses import responses_of
-from .runs import begun, sampling_of
+from .runs import begun
 
 FILTER = 'gpassk'
 """What took the final answers out of the responses, in the place of a filter of the harness."""
@@ -144,7 +144,7 @@ def _doc(result: Result, place: int) -> Json:
 
 
 def _settings(result: Result) -> Json:
-    known = sampling_of(result)
+    known = result.sampling
     return {
         'until': [],
         **({'do_sample': known['temperature'] > 0} if 'temperature' in known else {}),

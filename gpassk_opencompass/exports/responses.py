@@ -1,21 +1,35 @@
-"""The responses of a result, read once more from the files that it was made of."""
+"""The responses of a result, read once more from the files that it was made of.
+
+They are read question by question, so that a run need not fit into memory.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..answers.thoughts import thought_in
 from ..errors import InputError
-from ..files import mapping
+from ..keys import without_long
 from ..results import lighteval
-from ..results.predictions import check_length, prediction_texts, read_predictions
+from ..results.found import Asked, Found
+from ..results.predictions import check_length
+from ..results.record import digest_of
 from ..results.result import Result
-from ..sources.finding import find_runs
-from ..sources.source import Reading, Responded
+from .replies import Replies, stores_of
+from .response_readers import ANEW, ResponseReader, Unreadable, reader_of
+
+_NO_PLACES = (
+    '{path} does not say where its responses are: expected a result with the sample file beside it, made of '
+    'responses'
+)
+_KEYS = ('_API_KEY', '_TOKEN')
+"""What the names of environment variables end in that hold keys."""
 
 
 def responses_of(result: Result) -> list[str | None]:
@@ -27,83 +41,174 @@ def responses_of(result: Result) -> list[str | None]:
     Raises:
         InputError: the record does not say where they are, or a file is missing, damaged or was changed.
     """
-    if result.host == lighteval.HOST:
-        return list(chain.from_iterable(_of_lighteval(result)))
-    samples = result.samples
-    files, rows = (samples.column(name) if samples else None for name in ('file', 'row'))
-    if samples is None or files is None or rows is None:
-        raise InputError(
-            f'{result.path} does not say where its responses are: expected a result with the sample file '
-            'beside it, made of responses; leave out --responses'
-        )
-    lengths = samples.column('response_characters') or [None] * len(files)
-    readers = {file: _File(result.path.parent / file) for file in dict.fromkeys(files) if file is not None}
-    return [
-        None if file is None or row is None else readers[file].response(row, length)
-        for file, row, length in zip(files, rows, lengths, strict=True)
-    ]
+    try:
+        with ResponseFiles(result) as files:
+            return [found.text for found in files.each_or_error()]
+    except InputError as error:
+        raise InputError(f'{error}; or leave out --responses') from error
 
 
-def _of_lighteval(result: Result) -> Sequence[Sequence[str]]:
-    texts = lighteval.read_responses(result.path)
-    if [len(one) for one in texts] != [result.n] * len(result.uids):
-        raise InputError(f'{result.path}: model_response.text has not {result.n} texts a question')
-    return texts
+class ResponseFiles:
+    """The responses of a result, and what else its files tell of a sample; see `results.found.Responses`.
 
+    A context manager: at its end the files are closed.
 
-class _File:
-    """A file with responses: predictions of OpenCompass, or what one of the sources reads.
+    Args:
+        result: made of responses.
+        replies: finds what a judge said; None: nobody looks.
 
-    A row that holds several responses is asked for once for each, in the order of the samples.
+    Raises:
+        InputError: the record does not say where its responses are, or none of the files is there.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._entries = _predictions(path)
-        self._texts: dict[int, deque[str | None]] = _texts(path) if self._entries is None else {}
+    def __init__(self, result: Result, replies: Replies | None = None) -> None:
+        self._result, self._replies = result, replies
+        self._keys = [] if replies is None else _known_keys(os.environ)
+        self._stores = () if replies is None or self._reply_keys is None else stores_of(result)
+        self._files: dict[Path, ResponseReader] = {}
+        self._open = ExitStack()
+        self._named = _named_by(result)
+        if self._named and not any(map(os.path.isfile, self._named)):
+            why = f'{self._named[0]} is not there (any more); put it back from a copy'
+            raise InputError(ANEW.format(why=why))
 
-    def response(self, row: int, length: int | None) -> str | None:
-        """Return the next response of a row; None of one that failed.
+    def __enter__(self) -> ResponseFiles:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._open.close()
+        self._files.clear()
+
+    @cached_property
+    def version(self) -> str:
+        """Return what changes with the files: their names, sizes and times, and which stores there are."""
+        here = self._result.path.parent
+        told: list[Any] = [os.path.relpath(store, here) for store in self._stores]
+        for path in self._named:
+            with suppress(OSError):
+                status = path.stat()
+                told.append([os.path.relpath(path, here), status.st_size, status.st_mtime_ns])
+        return digest_of(told)
+
+    @cached_property
+    def _places(self) -> list[_Place | None]:
+        return _places_of(self._result)
+
+    def of_question(self, number: int) -> list[Found]:
+        """Return what is found of each sample of the question with this place in the result's `uids`."""
+        n = self._result.n
+        return [self._found_or_lost(sample) for sample in range(number * n, (number + 1) * n)]
+
+    def each_or_error(self) -> Iterator[Found]:
+        """Yield what is found of each sample.
 
         Raises:
-            InputError: it is not there, or another one than was judged.
+            InputError: a response is lost.
         """
-        if self._entries is not None and row not in self._texts:
-            entry = mapping(self._entries.get(str(row)))
-            self._texts[row] = deque(prediction_texts(self._path, row, entry))
-        if not self._texts[row]:
-            raise InputError(
-                f'{self._path}, row {row}: it holds fewer responses than were judged; the file was changed '
-                'since: score it again'
-            )
-        text = self._texts[row].popleft()
-        check_length(f'{self._path}, row {row}', text or '', length)
-        return text
+        return map(self._found, range(len(self._places)))
+
+    def _found_or_lost(self, sample: int) -> Found:
+        try:
+            found = self._found(sample)
+        except (InputError, OSError) as error:
+            found = Found(lost=str(error))
+        asked = self._asked(sample)
+        if asked is not None and self._keys:
+            asked = asked._replace(prompt=self._hidden(asked.prompt), reply=self._hidden(asked.reply))
+        text = self._hidden(found.text)
+        return found._replace(
+            text=text,
+            prompt=self._hidden(found.prompt),
+            separate_thought=self._hidden(found.separate_thought),
+            thought=None if text is None else thought_in(text),
+            judge=asked,
+        )
+
+    def _found(self, sample: int) -> Found:
+        place = self._places[sample]
+        if place is None:
+            return Found()
+        found = self._file(place.file).found(place.row, place.turn)
+        check_length(f'{place.file}, row {place.row}', found.text or '', place.length)
+        return found
+
+    def _file(self, path: Path) -> ResponseReader:
+        """Return the reader of a file; one that cannot be read says so for each of its samples."""
+        if path not in self._files:
+            try:
+                self._files[path] = reader_of(path, self._result, self._open)
+            except (InputError, OSError) as error:
+                self._files[path] = Unreadable(str(error))
+        return self._files[path]
+
+    def _asked(self, sample: int) -> Asked | None:
+        key = self._reply_keys[sample] if self._reply_keys else None
+        return self._replies.find(self._stores, key) if key and self._replies else None
+
+    @cached_property
+    def _reply_keys(self) -> Sequence[str | None] | None:
+        return self._result.samples.column('reply_key') if self._result.samples else None
+
+    def _hidden(self, text: str | None) -> str | None:
+        return without_long(text, *self._keys) if text and self._keys else text
 
 
-def _predictions(path: Path) -> Mapping[str, Any] | None:
-    """Return the entries of a file of predictions of OpenCompass; None for a file of another kind."""
-    try:
-        entries = read_predictions(path) if path.suffix == '.json' else {}
-    except InputError:  # JSON lines, or damaged: the sources say more of it
-        return None
-    return entries if 'prediction' in mapping(next(iter(entries.values()), None)) else None
+class _Place(NamedTuple):
+    """Where the response of a sample is.
+
+    `turn`: a row that holds several responses is asked for once for each, in the order of the samples.
+    `length`: of the one that was judged, in characters; None: not known.
+    """
+
+    file: Path
+    row: int
+    turn: int
+    length: int | None
 
 
-def _texts(path: Path) -> defaultdict[int, deque[str | None]]:
-    """Return the responses of each row of a file that a source reads, perhaps with others beside it."""
-    texts: defaultdict[int, deque[str | None]] = defaultdict(deque)
-    own = path.resolve()
-    is_own = lru_cache(None)(lambda file: file.resolve() == own)
-    try:
-        found = find_runs([path], Reading(kind='responses')).runs
-        for question in chain.from_iterable(one.run.questions for one in found):
-            if isinstance(question, Responded) and question.places:
-                for (file, row), text in zip(question.places, question.responses, strict=True):
-                    if is_own(file):
-                        texts[row].append(text)
-    except InputError as error:
-        raise InputError(
-            f'the responses of this run cannot be read once more: {error}; leave out --responses'
-        ) from error
-    return texts
+def _named_by(result: Result) -> list[Path]:
+    """Return the files in which the responses are.
+
+    Raises:
+        InputError: the record does not name them.
+    """
+    if result.host == lighteval.HOST:
+        return [result.path]
+    files = result.samples.column('file') if result.samples else None
+    if files is None:
+        raise InputError(_NO_PLACES.format(path=result.path))
+    return [result.path.parent / file for file in sorted({file for file in files if file is not None})]
+
+
+def _places_of(result: Result) -> list[_Place | None]:
+    """Return where each response is, question by question; None where none was drawn."""
+    if result.host == lighteval.HOST:
+        return [
+            _Place(result.path, number, turn, None)
+            for number in range(len(result.uids))
+            for turn in range(result.n)
+        ]
+    samples = result.samples
+    files, rows, lengths = (
+        samples.column(name) if samples else None for name in ('file', 'row', 'response_characters')
+    )
+    if files is None or rows is None:
+        raise InputError(_NO_PLACES.format(path=result.path))
+    paths = {file: result.path.parent / file for file in set(files) if file is not None}
+    asked: Counter[tuple[str, int]] = Counter()
+    places: list[_Place | None] = []
+    for file, row, length in zip(files, rows, lengths or [None] * len(files), strict=True):
+        if file is None or row is None:
+            places.append(None)
+            continue
+        places.append(_Place(paths[file], row, asked[file, row], length))
+        asked[file, row] += 1
+    return places
+
+
+def _known_keys(environment: Mapping[str, str]) -> list[str]:
+    return [value for name, value in environment.items() if name.endswith(_KEYS)]

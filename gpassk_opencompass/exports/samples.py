@@ -17,7 +17,7 @@ from ..tables import csv_cell, csv_lines, csv_text
 from ..unseen import with_whole_characters
 from ..version import __version__
 from .responses import responses_of
-from .runs import judge_name, samples_of, sampling_of
+from .runs import judge_name, samples_of
 
 LAYOUT = 1
 """Version of the columns; raised when a reader would have to change."""
@@ -95,7 +95,7 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
         'host': result.host,
         'judge': judge_name(result.judge),
         'signature': result.signature or None,
-        **{name: value for name, value in sampling_of(result).items() if name in SETTINGS},
+        **{name: value for name, value in result.sampling.items() if name in SETTINGS},
     }
     parted = [parted_group(group) for group in result.groups]
     asked = {

@@ -5,23 +5,29 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from typing import NamedTuple
 
-from scipy import stats
+import numpy as np
 
+from ..distributions import normal_quantile
 from ..errors import InputError
 from ..metrics import Metric
+from ..results.result import Result
 from ..tables import Cell, Column, Table, csv_text
 from ..uncertainty import Comparison, compare
 from .leaderboard import Board, Entry
 from .neighbours import Neighbours
 from .published import BENCHMARKS, Published
 from .scores import ALL, Score
-from .tables import score_cell
+from .tables import contests_are, name_parts, score_cell
 
 INSIDE, OUTSIDE, OPEN = 'inside', 'outside', 'no interval'
+
+_NAMED = 8
+"""Runs that an error names."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Pairing:
         """
         if self.score.rerun_error is None:
             return None
-        return float(stats.norm.ppf((1 + self.score.level) / 2)) * math.sqrt(2) * self.score.rerun_error
+        return normal_quantile((1 + self.score.level) / 2) * math.sqrt(2) * self.score.rerun_error
 
 
 def pair_scores(
@@ -124,27 +130,190 @@ def _plain(name: str) -> str:
     return re.sub(r'[\W_]', '', name).casefold()
 
 
-def differences_table(board: Board, metric: Metric) -> Table:
-    """Return a row for every two runs of a table, best first: how far apart they are."""
+class Pair(NamedTuple):
+    """Two runs of one table.
+
+    apart: whether the table, of all its pairs at once, says which is better: what its ranks are made of.
+    """
+
+    first: Entry
+    second: Entry
+    found: Comparison
+    apart: bool
+
+
+class Pairs:
+    """Two runs each of one table, best first by what they are compared by.
+
+    Args:
+        board: the table.
+        metric: what they are compared by.
+        against: the second run of all pairs; None: every two.
+        top: only the best so many runs, and `against`; None: all.
+        chosen: the pairs were chosen before anybody saw results: intervals and p-values are of each pair
+            alone. Else they are of all pairs of the table at once, as ranks are.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        metric: Metric,
+        against: Entry | None = None,
+        top: int | None = None,
+        chosen: bool = False,
+    ) -> None:
+        self._all = board.compared_by(metric)
+        means = [entry.result.values(metric).mean() for entry in board.entries]
+        order = sorted(range(len(means)), key=lambda place: -means[place])
+        kept = [place for place in order if board.entries[place] is not against][:top]
+        if against is None:
+            self._places = list(combinations(kept, 2))
+        else:
+            second = board.entries.index(against)
+            self._places = [(place, second) for place in kept]
+        self.board = board
+        self.metric = metric
+        self.top = len(kept)
+        self.chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Pair]:
+        entries, better = self.board.entries, self._all.better
+        for one, other in self._places:
+            first, second = entries[one], entries[other]
+            found = compared(first, second, self.metric) if self.chosen else self._all.pair(one, other)
+            yield Pair(first, second, found, bool(better[one, other] or better[other, one]))
+
+    @property
+    def statement(self) -> str:
+        """What intervals and p-values are of."""
+        return 'these two, chosen beforehand' if self.chosen else 'all pairs in this table'
+
+    @property
+    def how_to_read(self) -> str:
+        """What intervals, p-values and "told apart" are of, in sentences."""
+        level, runs = f'{100 * self.board.level:g} %', len(self.board.entries)
+        if self.chosen:
+            said = (
+                'Interval and p are of these two, chosen beforehand, of each pair alone. "told apart" is, as '
+                f'ranks are, of all pairs of the {runs} runs of the table at once, at {level}.'
+            )
+        else:
+            said = (
+                f'Interval, p and "told apart" are, as ranks are, of all pairs in this table of {runs} runs '
+                f'at once, at {level}. For one pair that was chosen before anybody saw results: gpassk gate, '
+                'or --against RUN --chosen.'
+            )
+        looked_at = [] if self.chosen else self.board.looked_at
+        return ' '.join([said, contests_are(self.board), *looked_at])
+
+
+def entry_called(name: str, boards: Sequence[Board]) -> str:
+    """Return the one run of some tables (`Entry.run`) that is called so, see `run_called`.
+
+    It may also be called by its name in one of the tables, with what is said of it there alone.
+
+    Raises:
+        InputError: there is none, or more than one.
+    """
+    entries = [entry for board in boards for entry in board.entries]
+    of_rows = {entry.run for entry in entries if entry.name == name}
+    return of_rows.pop() if len(of_rows) == 1 else run_called(name, [entry.run for entry in entries])
+
+
+def run_called(name: str, runs: Iterable[str], what: str = 'run') -> str:
+    """Return the whole name of the one run that is called so: by its name, or by a part that no other has.
+
+    Args:
+        what: they are, for an error.
+
+    Raises:
+        InputError: there is none, or more than one.
+    """
+    names = list(dict.fromkeys(runs))
+    if name in names:
+        return name
+    found = [one for one in names if name.casefold() in one.casefold()]
+    of_themselves = [one for one in found if name.casefold() in one.partition(' (')[0].casefold()]
+    for alone in (found, of_themselves):  # behind the name stands what tells of a run, also other runs
+        if len(alone) == 1:
+            return alone[0]
+    near = found or difflib.get_close_matches(name, names, _NAMED, 0.3) or names
+    shown = ', '.join(near[:_NAMED]) + (f' and {len(near) - _NAMED} more' if len(near) > _NAMED else '')
+    if found:
+        raise InputError(
+            f'{name!r} is in the names of {len(found)} {what}s: {shown}; give one of them as a whole'
+        )
+    raise InputError(f'{name!r} is no {what} here; there {"are" if len(near) > 1 else "is"} {shown}')
+
+
+def differences_table(pairs: Pairs) -> Table:
+    """Return a row a pair: how far apart the two are, and whether the table tells them apart."""
+    board = pairs.board
     interval = Column(f'{100 * board.level:g} % interval', 'left', limits='[{:+.1f}, {:+.1f}]')
     points = Column('first − second', 'left', '{:+.2f}')
+    names = [Column(name, 'left', parts=name_parts) for name in ('first', 'second')]
     table = Table(
-        f'{board.title}: {metric}',
-        [Column('first', 'left'), Column('second', 'left'), points, interval, Column('p', 'left')],
+        f'{board.title}: {pairs.metric}, of {pairs.statement}',
+        [*names, points, interval, Column('p', 'left', _p_value), Column('told apart', 'left')],
     )
-    for first, second in combinations(board.entries, 2):
-        found = compared(first, second, metric)
-        names = [_with_mark(entry) for entry in (first, second)]
+    for pair in pairs:
+        found = pair.found
         limits = None if found.refused else (100 * found.low, 100 * found.high)
-        p_value = None if found.refused else _p_value(found.p_value)
-        table.add(*names, 100 * found.difference, Cell('', limits, found.refused), p_value)
+        table.add(
+            *(_with_mark(entry) for entry in (pair.first, pair.second)),
+            100 * found.difference,
+            Cell('', limits, found.refused),
+            None if found.refused else found.p_value,
+            'yes' if pair.apart else 'no',
+        )
     return table
 
 
+def differences_csv(chosen: Iterable[Pairs]) -> str:
+    """Return a line a pair with all digits, for a file; an empty cell where there is nothing."""
+    heads = ['table', 'metric', 'first', 'second', 'difference', 'low', 'high', 'level', 'p']
+    return csv_text(
+        chain(
+            [[*heads, 'statement', 'told_apart', 'refused', 'strata']],
+            (_csv_row(pairs, one) for pairs in chosen for one in pairs),
+        )
+    )
+
+
+def _csv_row(pairs: Pairs, pair: Pair) -> list[str | float | None]:
+    found = pair.found
+    numbers = (None,) * 3 if found.refused else (100 * found.low, 100 * found.high, found.p_value)
+    low, high, p_value = numbers
+    names = (pairs.board.title, pairs.metric.name, pair.first.run, pair.second.run)
+    shown = (100 * found.difference, low, high, found.level, p_value)
+    apart = 'yes' if pair.apart else 'no'
+    return [*names, *shown, f'of {pairs.statement}', apart, found.refused, found.strata]
+
+
 def compared(first: Entry, second: Entry, metric: Metric) -> Comparison:
-    """Return the difference of two runs of one table, whose questions may stand in another order."""
+    """Return the difference of two runs of one table, whose questions may stand in another order.
+
+    Where n of one was chosen by its difference to another run, interval and p-value are those that hold at
+    every look.
+    """
     values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
-    return compare(first.result.values(metric), values, first.result.problems, first.level)
+    share = error_share((first.result, second.result), metric)
+    level = 1 - (1 - first.level) * share if share < 1 else first.level
+    found = compare(
+        first.result.values(metric), values, first.result.problems, level, first.strata_of_questions
+    )
+    return replace(found, level=first.level, p_value=float(np.minimum(found.p_value / share, 1.0)))
+
+
+def error_share(runs: Iterable[Result], metric: Metric | str, *, of_new_questions: bool = True) -> float:
+    """Return the part of the error that a difference of two runs may spend, see `Stopped.error_share`."""
+    stopped = [run.stopped for run in runs if run.stopped]
+    return min(
+        (one.error_share(str(metric), of_new_questions=of_new_questions) for one in stopped), default=1.0
+    )
 
 
 def pairs_table(pairs: Sequence[Pairing]) -> Table:

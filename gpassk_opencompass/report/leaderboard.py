@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counting import stage, step
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
 from ..results.read import full_runs
 from ..results.result import Result
-from ..uncertainty import Interval, rank_intervals, rerun_interval
+from ..uncertainty import AllPairs, Interval, all_pairs, rerun_interval
 from ..uncertainty.intervals import check_level
-
-Key = tuple[str, str]
-"""The hash of the data and of the judge."""
+from .greedy_runs import greedy_of, length_of, why_not
+from .run_names import called, told_apart
+from .several_hosts import across_hosts, notes_on_hosts
+from .workers import FEWEST, Workers
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,27 @@ class Entry:
     mark: str = ''
     """Its host, where results of several hosts are shown."""
     apart: str = ''
-    """What tells it from another run that would have its name: the whole name of its model, its k and n."""
+    """What tells it from another run that would have its name, see `told_apart`."""
+    strata: bool = True
+    """Whether contests are strata of its intervals, where the questions are of several."""
+
+    @property
+    def run(self) -> str:
+        """The run, called alike on all benchmarks: model with settings, host, and what tells it from others.
+
+        Rows of several tables that are of one run have this in common; `name` is for one table.
+        """
+        return called(self.result.model_abbr, self.mark, self.apart)
 
     @property
     def name(self) -> str:
-        """The model with its settings, the host's mark, and what tells it from other runs of this name.
+        """What a row says: the run, how it was made smaller on this benchmark, and what stopped it there."""
+        return called(self.result.model_abbr, self.mark, self.apart, *self.only_here)
 
-        Of a run that was made smaller also how.
-        """
-        marks = ', '.join(filter(None, (self.mark, self.apart, self.result.limits_line)))
-        return f'{self.result.model_abbr} ({marks})' if marks else self.result.model_abbr
+    @property
+    def only_here(self) -> list[str]:
+        """What is of the run on this benchmark: how it was made smaller, and what stopped its sampling."""
+        return list(filter(None, [self.result.limits_line, self.result.stopped_line]))
 
     @property
     def copies(self) -> str:
@@ -58,14 +71,14 @@ class Entry:
 
     def greedy_accuracy(self) -> Interval | None:
         """Return the accuracy of the greedy run with its interval."""
-        return self.greedy.interval(ACCURACY, self.level) if self.greedy else None
+        return self.greedy.interval(ACCURACY, self.level, strata=self.strata) if self.greedy else None
 
     @property
     def greedy_note(self) -> str:
         """What a reader of the greedy accuracy has to know, or ''."""
         if self.greedy is None:
             return ''
-        length, ours = _length(self.greedy), _length(self.result)
+        length, ours = length_of(self.greedy), length_of(self.result)
         other = length is not None and ours is not None and length != ours
         notes = [f'greedy run with max_out_len {length}'] * other
         if count := self.greedy.unjudged:
@@ -82,11 +95,23 @@ class Entry:
         The samples that a judge gave up on stand in `Board.notes`.
         """
         block = self.result.block
-        return [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
+        further = [self.result.stopped.note] if self.result.stopped else []
+        told = [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
+        return [*filter(None, further), *told]
+
+    @property
+    def strata_of_questions(self) -> list[str] | None:
+        """The stratum of each question of its result; None where contests are no strata."""
+        return self.result.strata if self.strata else None
+
+    @cached_property
+    def known(self) -> dict[tuple[Any, ...], Any]:
+        """What was computed of it and takes long, by what it is and what it depends on."""
+        return {}
 
     def interval(self, metric: Metric) -> Interval:
         """Return a score with its interval for new questions of the same kind."""
-        return self.result.interval(metric, self.level)
+        return self.result.interval(metric, self.level, strata=self.strata)
 
     def rerun(self, metric: Metric) -> Interval:
         """Return a score with its interval for new samples of the same questions."""
@@ -117,6 +142,10 @@ class Board:
     """The confidence level of all intervals."""
     thresholds: Sequence[float] = SHOWN_THRESHOLDS
     """The τ of the columns of G-Pass@k."""
+    picked: tuple[str, ...] = ()
+    """Parts of the names of runs that figures show where they cannot show all; (): the best of each model."""
+    with_strata: bool = True
+    """Whether contests are strata of all intervals and ranks, where the questions are of several."""
 
     @property
     def title(self) -> str:
@@ -147,6 +176,21 @@ class Board:
         return notes_on_hosts([entry.result for entry in self.entries]) + gave_up
 
     @property
+    def looked_at(self) -> list[str]:
+        """What a reader has to know of runs whose differences somebody looked at while they were sampled."""
+        names = [
+            entry.name
+            for entry in self.entries
+            if entry.result.stopped and entry.result.stopped.by_difference
+        ]
+        if not names or len(self.entries) < 2:
+            return []
+        return [
+            f'{", ".join(names)}: n was chosen by a difference; ranks and intervals of all pairs take no '
+            'account of that, gpassk gate and gpassk compare --against RUN --chosen do.'
+        ]
+
+    @property
     def questions(self) -> int:
         """How many were asked."""
         return len(self.entries[0].result.uids)
@@ -157,16 +201,72 @@ class Board:
         return len(set(self.entries[0].result.problems))
 
     @property
+    def strata(self) -> list[str] | None:
+        """The stratum of each question, of the first entry; None where contests are no strata."""
+        return self.entries[0].result.strata if self.with_strata else None
+
+    @property
     def groups(self) -> list[str]:
         """Contest × language, in the order of the questions."""
         return list(dict.fromkeys(self.entries[0].result.groups))
 
+    @property
+    def all_pairs(self) -> AllPairs:
+        """Every two entries compared by mG-Pass@k, all right at once; i and j are places in `entries`."""
+        return self.compared_by(self.ranked_by)
+
+    def compared_by(self, metric: Metric) -> AllPairs:
+        """Return every two entries compared by a metric, all right at once."""
+        if metric not in self._compared:
+            self._compared[metric] = _all_compared(self._to_compare(metric))
+        return self._compared[metric]
+
+    def _to_compare(self, metric: Metric) -> _ToCompare:
+        first = self.entries[0].result
+        values = [entry.result.values(metric)[entry.result.rows_of(first.uids)] for entry in self.entries]
+        return _ToCompare(np.stack(values), first.problems, self.level, self.strata)
+
     @cached_property
+    def _compared(self) -> dict[Metric, AllPairs]:
+        return {}
+
+    @property
+    def better(self) -> NDArray[np.bool_]:
+        """Whether entry i is better than entry j beyond doubt by mG-Pass@k, at [i, j], all right at once."""
+        return self.all_pairs.better
+
+    @property
     def ranks(self) -> NDArray[np.int64]:
         """Best and worst rank of each entry by mG-Pass@k, all right at once; shape (entries, 2)."""
-        first = self.entries[0].result
-        values = [e.result.values(self.ranked_by)[e.result.rows_of(first.uids)] for e in self.entries]
-        return rank_intervals(np.stack(values), first.problems, self.level)
+        return self.all_pairs.ranks
+
+
+class _ToCompare(NamedTuple):
+    """Arguments of `all_pairs`."""
+
+    values: NDArray[np.float64]
+    problems: Sequence[str]
+    level: float
+    strata: Sequence[str] | None
+
+
+def _all_compared(asked: _ToCompare) -> AllPairs:
+    return all_pairs(asked.values, asked.problems, asked.level, strata=asked.strata)
+
+
+def compute_ranks(boards: Sequence[Board], workers: Workers) -> None:
+    """Compare all entries of each board by its ranking metric, once for all that shows it.
+
+    Args:
+        workers: compare where entries are many.
+    """
+    if sum(len(board.entries) for board in boards) < FEWEST:
+        workers = Workers(1)
+    items = [board._to_compare(board.ranked_by) for board in boards]
+    with stage('computing ranks', len(boards)):
+        for board, found in zip(boards, workers.each(_all_compared, items), strict=True):
+            board._compared[board.ranked_by] = found
+            step()
 
 
 def boards(
@@ -175,6 +275,7 @@ def boards(
     level: float = 0.95,
     thresholds: Sequence[float] = SHOWN_THRESHOLDS,
     with_limited: bool = False,
+    strata: bool = True,
 ) -> tuple[list[Board], list[str]]:
     """Return the tables of all sampled results, best mG-Pass@k first.
 
@@ -189,6 +290,7 @@ def boards(
         level: of confidence, between 0 and 1.
         thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
         with_limited: also runs that were made smaller with --limit or --samples.
+        strata: whether contests are strata; else intervals are for new questions of any contest.
 
     Returns:
         Boards, and a line for each result that stands in none, one for all that were made smaller.
@@ -207,17 +309,20 @@ def boards(
     for result in results:
         kinds[result.benchmark][result.data, result.judge_digest].append(result)
     marked = len({result.host for result in results}) > 1
-    found, left_out = [], []
+    found: list[Board] = []
+    left_out: list[str] = []
     for benchmark, apart in kinds.items():
         parts = across_hosts(apart)
         for number, (key, members) in enumerate(parts.items(), 1):
             part, reason = (f'part {number}', _reason(parts, key)) if len(parts) > 1 else ('', '')
             board, leftover = _board(
-                Board(benchmark, part, reason, k or 0, (), level, tuple(thresholds)), members, marked
+                Board(benchmark, part, reason, k or 0, (), level, tuple(thresholds), with_strata=strata),
+                members,
+                marked,
             )
             left_out += leftover
             found += [board] if board else []
-    return found, [*limited, *left_out]
+    return list(_ranked(found)), [*limited, *left_out]
 
 
 def judge_line(result: Result) -> str:
@@ -232,37 +337,36 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
     k = frame.k or _largest_common(result.block['k'] for result in sampled)
     fit = [result for result in sampled if k and k <= result.n]
     entries = [
-        Entry(result, _greedy_of(result, alike), frame.level, result.host if marked else '', apart)
-        for result, apart in zip(fit, _told_apart(fit), strict=True)
+        Entry(
+            result,
+            greedy_of(result, alike),
+            frame.level,
+            result.host if marked else '',
+            strata=frame.with_strata,
+        )
+        for result in fit
     ]
     shown = {id(result) for entry in entries for result in (entry.result, entry.greedy)}
     models = {(entry.result.host, entry.result.model) for entry in entries}
     rest = [result for result in alike if id(result) not in shown]
     left_out += [
-        f'{result.path}: {_why_not(result, k, (result.host, result.model) in models)}' for result in rest
+        f'{result.path}: {why_not(result, k, (result.host, result.model) in models)}' for result in rest
     ]
     if k is None or not entries:
         return None, left_out
-    metric = Metric.mg_pass_at(k)
-    entries.sort(key=lambda entry: (-float(entry.result.values(metric).mean()), entry.name))
     return replace(frame, k=k, entries=tuple(entries)), left_out
 
 
-def _told_apart(results: Sequence[Result]) -> list[str]:
-    """Return for each result what tells it from others of its host and name, '' where there is none.
-
-    Such are models of one name from two owners on the hub, and runs of one model with other k or n.
-    """
-    alike: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
-    for result in results:
-        alike[result.host, result.model_abbr].append(result)
-    told = {}
-    for members in alike.values():
-        facts = zip(*((one.whole_name, one.sizes_name) for one in members), strict=True)
-        differing = [fact for fact in facts if len(set(fact)) > 1]
-        for place, one in enumerate(members):
-            told[id(one)] = ', '.join(filter(None, (fact[place] for fact in differing)))
-    return [told[id(result)] for result in results]
+def _ranked(found: Sequence[Board]) -> Iterator[Board]:
+    """Yield the boards with names that tell runs apart, best mG-Pass@k first."""
+    apart = told_apart([[entry.result for entry in board.entries] for board in found])
+    for board in found:
+        named = [replace(entry, apart=apart[id(entry.result)]) for entry in board.entries]
+        best_first = sorted(
+            (-float(entry.result.values(board.ranked_by).mean()), entry.name, place)
+            for place, entry in enumerate(named)
+        )
+        yield replace(board, entries=tuple(named[place] for _, _, place in best_first))
 
 
 def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]:
@@ -278,37 +382,6 @@ def _same_questions(members: Sequence[Result]) -> tuple[list[Result], list[str]]
         if uids != usual
     ]
     return [result for result, uids in zip(members, asked, strict=True) if uids == usual], left_out
-
-
-def _greedy_of(result: Result, members: Sequence[Result]) -> Result | None:
-    """Return the host's greedy run of the same model with responses of the same length, else of the largest.
-
-    A sweep has one greedy run a model, with the largest max_out_len of its settings.
-    """
-    names = (result.host, result.model)
-    runs = [other for other in members if other.greedy and (other.host, other.model) == names]
-    alike = [run for run in runs if _length(run) == _length(result)]
-    return next(iter(alike), max(runs, key=lambda run: _length(run) or 0, default=None))
-
-
-def _length(result: Result) -> int | None:
-    return result.settings.max_out_len if result.settings else None
-
-
-def _why_not(result: Result, k: int | None, has_samples: bool) -> str:
-    if result.greedy:
-        beside = 'another greedy run of its model stands beside its samples'
-        return beside if has_samples else 'a greedy run without samples of its model beside it'
-    if result.n == 1 and result.temperature is None:
-        return (
-            'one sample a question at a temperature that is not known; a greedy run has a name like '
-            "model_t0_l8192, or a sweep's manifest (--configs)"
-        )
-    if result.n == 1:
-        return 'one sample at a temperature above 0 says nothing of stability'
-    if k is None:
-        return f'it was evaluated for k = {result.block["k"]}, and one answer says nothing of stability'
-    return f'n = {result.n} is less than k = {k}'
 
 
 def _largest_common(lists: Iterable[Sequence[int]]) -> int | None:
@@ -331,61 +404,6 @@ def _judge_of(judge: object) -> str:
     within = [_judge_of(part) for key, part in judge.items() if isinstance(part, dict) and 'name' in part]
     own = ' '.join(str(judge[key]) for key in ('name', 'model') if key in judge)
     return f'{own} ({", ".join(within)})' if within else own
-
-
-def across_hosts(parts: Mapping[Key, list[Result]]) -> dict[Key, list[Result]]:
-    """Return the parts of one benchmark; those of different hosts are one where packages alone differ.
-
-    Hosts pin packages: Lighteval another math-verify than OpenCompass's environment has, and both stand in
-    the identity of the rule judge. Where one host has results of two such judges nobody could say which to
-    take, and all stay apart.
-
-    Args:
-        parts: results by their data and judge.
-    """
-    alike: defaultdict[Key, list[Key]] = defaultdict(list)
-    for key, members in parts.items():
-        alike[key[0], members[0].judge_kind].append(key)
-    joined = {}
-    for keys in alike.values():
-        hosts = [host for key in keys for host in {result.host for result in parts[key]}]
-        if len(hosts) == len(set(hosts)):
-            joined[keys[0]] = [result for key in keys for result in parts[key]]
-        else:
-            joined |= {key: parts[key] for key in keys}
-    return {key: joined[key] for key in parts if key in joined}
-
-
-def judges_differ(results: Sequence[Result]) -> bool:
-    """Whether not all were judged alike: by one judge a host, and these but for packages the same."""
-    judges = {(result.host, result.judge_digest) for result in results}
-    hosts = {result.host for result in results}
-    return len({result.judge_kind for result in results}) > 1 or len(judges) > len(hosts)
-
-
-def notes_on_hosts(results: Sequence[Result]) -> list[str]:
-    """Return sentences for who compares runs of one host with those of another; none where there is one."""
-    hosts = sorted({result.host for result in results})
-    if len(hosts) < 2:
-        return []
-    notes = [
-        f'Runs of {" and ".join(hosts)} stand together. Questions and references are the same; the prompt '
-        "around a question and the chat template are each host's own, and a difference between hosts may "
-        'come from them.'
-    ]
-    versions = {host: _packages([one for one in results if one.host == host]) for host in hosts}
-    if len(set(map(tuple, versions.values()))) > 1:
-        shared = set.intersection(*map(set, versions.values()))
-        told = '; '.join(
-            f'{", ".join(one for one in packages if one not in shared) or "no packages"} ({host})'
-            for host, packages in versions.items()
-        )
-        notes.append(f'The rule judge rests on {told}, which give a few answers another verdict.')
-    return notes
-
-
-def _packages(results: Sequence[Result]) -> list[str]:
-    return sorted({f'{name} {number}' for one in results for name, number in one.judge_packages.items()})
 
 
 def provenance_warnings(block: Mapping[str, Any]) -> list[str]:

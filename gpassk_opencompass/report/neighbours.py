@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from ..errors import InputError
 from ..metrics import Kind, Metric
 from ..tables import Cell, Column, Table, csv_text, markdown_line
 from ..uncertainty import Population
-from ..uncertainty.intervals import problems_refusal, quantile, solved_refusal
+from ..uncertainty.comparison import ADDED_PROBLEMS
+from ..uncertainty.intervals import check_level, problems_refusal, quantile, solved_refusal
 from ..uncertainty.planning import expected_effective
 from ..uncertainty.rerun import beta_mean
 from .published import BENCHMARKS, Published, QuestionCount
@@ -57,15 +57,12 @@ class Assumptions:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if (
-            self.n < 1
-            or not 0 <= self.models <= 1
-            or not 0 <= self.translations <= 1
-            or not 0 < self.level < 1
-        ):
-            raise InputError(
-                f'{self}: expected n of at least 1, correlations from 0 to 1, a level between 0 and 1'
-            )
+        if self.n < 1:
+            raise InputError(f'n = {self.n} samples a question: expected at least 1')
+        for what, value in (('translations', self.translations), ('models', self.models)):
+            if not 0 <= value <= 1:
+                raise InputError(f'correlation between {what} {value}: expected a number from 0 to 1')
+        check_level(self.level)
 
 
 @dataclass(frozen=True)
@@ -135,8 +132,10 @@ def fit_to_means(means: tuple[tuple[Metric, float], ...]) -> tuple[float, float]
         a, b = np.exp(logs)
         return np.asarray(np.concatenate([beta_mean(metric, a, b) for metric, _ in means]) - targets)
 
+    from scipy.optimize import least_squares  # only a published table is fitted
+
     bounds = (np.log(1e-3), np.log(1e3))
-    found = optimize.least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
+    found = least_squares(misfit, np.log([0.3, 0.3]), bounds=bounds)
     a, b = np.exp(found.x)
     return float(a), float(b)
 
@@ -172,7 +171,8 @@ def _least(
     apart = first.variance(metric, assumptions.n) + second.variance(metric, assumptions.n)
     shared = 2 * assumptions.models * math.sqrt(first.true_variance(metric) * second.true_variance(metric))
     scale = 100 * quantile(assumptions.level, known.problems - 1)
-    paired = math.sqrt(max(apart - shared, 0.0) / known.problems)
+    added = ADDED_PROBLEMS / known.problems**2
+    paired = math.sqrt(max(apart - shared, 0.0) / known.problems + added)
     return scale * paired, scale * math.sqrt(apart / known.problems), ''
 
 

@@ -140,7 +140,7 @@ def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
     models: dict[str, dict[str, Any]] = {}
     for (benchmark, board), (_, rows) in zip(columns, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
-            facts = models.setdefault(names[entry.name], _facts(entry.result))
+            facts = models.setdefault(names[entry.run], _facts(entry.result))
             if mark := entry.result.health.mark:
                 facts.setdefault('health', {})[benchmark] = mark
             values = {str(one).replace('_', '-'): scores.get((ALL, one)) for one in measures_of(board)}
@@ -165,8 +165,8 @@ def metric_name(published: str) -> str:
 
 
 def _names(boards: Sequence[Board]) -> dict[str, str]:
-    """Name of an entry → name of the model, where that says which is meant."""
-    models = {entry.name: entry.model for board in boards for entry in board.entries}
+    """Run of an entry → name of the model, where that says which is meant."""
+    models = {entry.run: entry.model for board in boards for entry in board.entries}
     taken = list(models.values())
     return {run: model if taken.count(model) == 1 else run for run, model in models.items()}
 

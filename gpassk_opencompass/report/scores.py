@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -17,6 +17,7 @@ from ..results.result import Result
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
+from .workers import FEWEST, Workers
 
 GREEDY: Final = 'Greedy'
 """The published name of the accuracy of the greedy run."""
@@ -39,7 +40,7 @@ class Score:
     part: str
     model: str
     run: str
-    """The model with its settings."""
+    """The model with its settings, called alike on all benchmarks."""
     host: str
     temperature: float | None
     top_p: float | None
@@ -68,6 +69,12 @@ class Score:
     n: int
     questions: int
     problems: int
+    strata: int
+    """Contests that are strata of the error and the interval; 0: none, it is for questions of any contest."""
+    limited: str
+    """How the run was made smaller on this benchmark, else ''."""
+    stopped: str
+    """What of `gpassk run --until` stopped its sampling there, else ''."""
     unjudged: int
     truncated: int | None
     unanswered: int | None
@@ -94,11 +101,17 @@ Scored = Sequence[tuple[Board, Sequence[Scores]]]
 """Boards with the scores of each of their entries."""
 
 
-def scores_of(board: Board) -> list[Scores]:
-    """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics."""
-    return [
-        _entry_scores(board, entry, ranks) for entry, ranks in zip(board.entries, board.ranks, strict=True)
-    ]
+def scores_of(board: Board, workers: Workers | None = None) -> list[Scores]:
+    """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics.
+
+    Args:
+        workers: compute them where entries are many; None: this process does.
+    """
+    # Of the other entries nobody needs to know, but of the first in which order the questions stand.
+    shell = replace(board, entries=board.entries[:1])
+    items = [(shell, entry, ranks) for entry, ranks in zip(board.entries, board.ranks, strict=True)]
+    chosen = workers if workers and len(items) >= FEWEST else Workers(1)
+    return list(chosen.each(_entry_scores, items))
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
@@ -143,7 +156,8 @@ def measures_of(board: Board) -> list[Measure]:
     return [GREEDY, *board.metrics]
 
 
-def _entry_scores(board: Board, entry: Entry, ranks: Any) -> Scores:
+def _entry_scores(item: tuple[Board, Entry, Any]) -> Scores:
+    board, entry, ranks = item
     result = entry.result
     found: dict[tuple[str, Measure], Score] = {}
     for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics):
@@ -197,21 +211,23 @@ def _score(
         worst_rank=ranks[1],
         questions=result.groups.count(group) if group else len(result.uids),
         problems=interval.problems,
+        strata=interval.strata,
     )
 
 
 def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
     """Return what all scores of a run share."""
-    settings = vars(result.settings) if result.settings else {}
     return {
         'benchmark': board.benchmark,
         'part': board.part,
         'model': result.model,
-        'run': entry.name,
+        'run': entry.run,
         'host': result.host,
-        **{name: settings.get(name) for name in _SETTINGS},
+        **{name: result.sampling.get(name) for name in _SETTINGS},
         'k': board.k,
         'n': result.n,
+        'limited': result.limits_line,
+        'stopped': result.stopped_line,
         'unjudged': result.unjudged,
         'truncated': result.health.truncated,
         'unanswered': result.health.unanswered,

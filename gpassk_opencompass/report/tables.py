@@ -9,13 +9,17 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from scipy import stats
-
+from ..distributions import student_quantile
+from ..errors import InputError
+from ..naming.names import ModelName
+from ..results.health import WORDS
 from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
-from .leaderboard import Board, Entry, judges_differ
+from .leaderboard import Board, Entry
 from .published import as_published
 from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
+from .several_hosts import judges_differ
+from .stability import stability_section
 from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
@@ -23,13 +27,14 @@ SCORES_FILE = 'scores.csv'
 HOW_TO_READ = (
     '[low, high] is the {level:g} % interval for new questions of the same kind, clustered by problem. '
     'A rank 2–5 says that, with all ranks of the table right at once at {level:g} %, the run is nowhere '
-    'before 2nd and nowhere behind 5th by mG-Pass@{k}; a run that fails rarely and is a little better '
-    'elsewhere can be ranked wrongly more often. Unjudged samples count as incorrect.'
+    'before 2nd and nowhere behind 5th by mG-Pass@{k}. Unjudged samples count as incorrect.'
 )
 
 AVERAGE = 'average'
 
 _MISSING = 'no average: a benchmark is missing'
+
+_NOT_OF_LOOKS = 'the interval of the average takes no account of the looks'
 
 
 def write_tables(
@@ -74,7 +79,11 @@ def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
     """
     columns = measures_of(board)
     marked = any(entry.result.health.mark for entry in board.entries)
-    table = _runs_table(board.title, [*map(str, columns), 'rank', 'n', 'unjudged', *(['health'] * marked)])
+    rank = Column(
+        'rank', 'right', limits=lambda best, worst: f'{best}–{worst}' if best < worst else f'{best}'
+    )
+    about: list[Column | str] = [rank, 'n', 'unjudged', *(['health'] * marked)]
+    table = _runs_table(board.title, [*map(str, columns), *about])
     for entry, scores in zip(board.entries, rows, strict=True):
         ranked = scores[ALL, board.ranked_by]
         table.add(
@@ -90,10 +99,14 @@ def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
 
 def health_table(board: Board) -> Table:
     """Return a row a run: how its samples came to their end, and what they cost."""
-    cells = [entry.result.health.cells for entry in board.entries]
-    table = _runs_table(f'{board.title}: how the responses ended', list(cells[0]))
-    for entry, row in zip(board.entries, cells, strict=True):
-        table.add(_named(entry), *row.values())
+    columns = [Column(word, 'right', '{:.1f} %') for word in WORDS.values()]
+    tokens = [Column(name, 'right', '{:,.0f}'.format) for name in ('output tokens a response', 'in all')]
+    table = _runs_table(f'{board.title}: how the responses ended', [*columns, *tokens])
+    for entry in board.entries:
+        health = entry.result.health
+        shares = [health.share(what) for what in WORDS]
+        percents = [None if share is None else 100 * share for share in shares]
+        table.add(_named(entry), *percents, health.tokens_a_response, health.output_tokens)
     return table
 
 
@@ -126,19 +139,39 @@ def overview_table(scored: Scored, average: bool) -> Table | None:
     noted: dict[str, list[str]] = {}
     for title, (board, rows) in zip(titles, scored, strict=True):
         for entry, scores in zip(board.entries, rows, strict=True):
-            found.setdefault(entry.name, {}).setdefault(title, scores[ALL, board.ranked_by])
-            noted.setdefault(entry.name, []).extend(filter(None, [entry.copies]))
+            found.setdefault(entry.run, {}).setdefault(title, scores[ALL, board.ranked_by])
+            noted.setdefault(entry.run, []).extend(filter(None, [entry.copies]))
     why_not = why_no_average(boards) if average else ''
     averaged = average and not why_not
     table = _runs_table('All benchmarks', [*titles, *([AVERAGE] * averaged)])
     for run, of_run in found.items():
         scores_of_run = [of_run.get(title) for title in titles]
-        mean = score_cell(mean_score(scores_of_run)) or Cell(None, note=_MISSING)
         name = Cell(run, note='; '.join(dict.fromkeys(noted[run])))
-        table.add(name, *map(score_cell, scores_of_run), *([mean] * averaged))
+        table.add(name, *map(_of_benchmark, scores_of_run), *([_average(scores_of_run)] * averaged))
     if why_not:
         table.note(f'no average: {why_not}')
     return table
+
+
+def _of_benchmark(score: Score | None) -> Cell | None:
+    """Return a score with a note of what holds here alone: how it was made smaller, what stopped it."""
+    cell = score_cell(score)
+    if score is None or cell is None:
+        return None
+    return cell._replace(note='; '.join(filter(None, [cell.note, score.limited, score.stopped])))
+
+
+def _average(scores: Sequence[Score | None]) -> Cell:
+    """Return the mean over benchmarks, with a note on those that are not whole, or whose n a goal chose."""
+    cell = score_cell(mean_score(scores))
+    if cell is None:
+        return Cell(None, note=_MISSING)
+    known = [score for score in scores if score is not None]
+    smaller = [f'{one.benchmark} ({one.limited})' for one in known if one.limited]
+    stopped = [one.benchmark for one in known if one.stopped]
+    notes = [f'of runs that were made smaller on {", ".join(smaller)}'] if smaller else []
+    notes += [f'gpassk run --until chose n on {", ".join(stopped)}: {_NOT_OF_LOOKS}'] if stopped else []
+    return cell._replace(note='; '.join(notes))
 
 
 def why_no_average(boards: Sequence[Board]) -> str:
@@ -171,8 +204,9 @@ def mean_score(scores: Sequence[Score | None]) -> Score | None:
         return replace(known[0], value=value, low=None, high=None, refused='none on one of the benchmarks')
     error, half = math.sqrt(sum(parts)), 0.0
     if error:
-        squares = sum(part**2 / (score.problems - 1) for part, score in zip(parts, known, strict=True))
-        half = float(stats.t.ppf((1 + known[0].level) / 2, sum(parts) ** 2 / squares)) * error
+        freedoms = [score.problems - max(score.strata, 1) for score in known]
+        squares = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True))
+        half = student_quantile((1 + known[0].level) / 2, sum(parts) ** 2 / squares) * error
     low, high = max(value - half, 0.0), min(value + half, 100.0)
     return replace(known[0], value=value, low=low, high=high, error=error, refused='')
 
@@ -186,12 +220,39 @@ def score_cell(score: Score | None) -> Cell | None:
     return Cell(score.value, (score.low, score.high), note=score.note)
 
 
+def how_to_read(board: Board, rows: Sequence[Scores]) -> str:
+    """Return what stands below a leaderboard: of what its intervals and ranks are, and of what strata."""
+    told = HOW_TO_READ.format(level=100 * board.level, k=board.k)
+    columns = measures_of(board)
+    shown = [scores[ALL, one] for scores in rows for one in columns if (ALL, one) in scores]
+    printed = [score for score in shown if score.low is not None]
+    wide = sum(not score.strata for score in printed) if board.strata else 0
+    also = (
+        f' {wide} of {len(printed)} intervals are without strata, as a rule wider: too few problems differ '
+        'within contests.'
+    )
+    return f'{told} {contests_are(board)}{also if wide else ""}'
+
+
+def contests_are(board: Board) -> str:
+    """Return whether contests are strata of the intervals and ranks of a table, and of what they are then."""
+    if board.strata:
+        return (
+            f'Contests are strata ({len(set(board.strata))}): new questions are of the same contests in the '
+            'same proportions.'
+        )
+    if board.entries[0].result.strata:
+        return 'Contests are no strata: new questions may be of any contest.'
+    return 'There are no strata: all questions are of one group.'
+
+
 def heading(board: Board) -> str:
     """Return what all rows of the board share."""
     alone = board.questions == board.problems
     problems = '' if alone else f' of {board.problems} source problems'
     why = [f'This table stands {board.reason}.'] if board.reason else []
-    return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *why, *board.notes])
+    told = [*why, *board.notes, *board.looked_at]
+    return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *told])
 
 
 def signatures(boards: Iterable[Board]) -> Iterator[str]:
@@ -218,18 +279,33 @@ def _named(entry: Entry) -> Cell:
     return Cell(entry.name, note=entry.copies)
 
 
-def _runs_table(title: str, columns: Sequence[str]) -> Table:
-    return Table(title, [Column('model', 'left'), *(Column(name, 'right') for name in columns)])
+def _runs_table(title: str, columns: Sequence[Column | str]) -> Table:
+    model = Column('model', 'left', parts=name_parts)
+    return Table(title, [model, *(Column(one, 'right') if isinstance(one, str) else one for one in columns)])
 
 
-def _ranks(best: int | None, worst: int | None) -> str:
-    return str(best) if best == worst else f'{best}–{worst}'
+def name_parts(name: str) -> list[str]:
+    """Return what stands below each other where a run's name does not fit: model, settings, marks.
+
+    >>> name_parts('Qwen2.5-7B_t0.3_k50_l8192 (copies)')
+    ['Qwen2.5-7B', '_t0.3_k50_l8192', '(copies)']
+    """
+    run, blank, marks = name.partition(' (')
+    try:
+        model = len(ModelName.parse(run).model)
+    except InputError:
+        model = len(run)
+    return [part for part in (run[:model], run[model:], f'({marks}' if blank else '') if part]
+
+
+def _ranks(best: int | None, worst: int | None) -> Cell | None:
+    return None if best is None or worst is None else Cell('', (best, worst))
 
 
 def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
     parts = ['# G-Pass@k\n']
     for board, rows in scored:
-        read = HOW_TO_READ.format(level=100 * board.level, k=board.k)
+        read = how_to_read(board, rows)
         table = leaderboard_table(board, rows)
         title, about = markdown_line(board.title), markdown_line(heading(board))
         parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n\n{read}\n')
@@ -239,6 +315,7 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
             f'### {markdown_line(table.title)}\n\n{table.to_markdown()}\n'
             for table in (health_table(board), *group_tables(board, rows))
         ]
+        parts.append(stability_section(board))
     overview = overview_table(scored, average)
     if overview:
         parts.append(f'## {overview.title}\n\n{overview.to_markdown()}\n')

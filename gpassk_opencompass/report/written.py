@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from ..files import digest, mapping, read_json, replace_file
@@ -28,21 +30,24 @@ def take_over(folder: Path, parts: Mapping[str, Iterable[Path]]) -> list[Path]:
     Returns:
         What was removed.
     """
-    earlier = _read(folder / WRITTEN)
-    now = {
-        part: {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths}
-        for part, paths in parts.items()
-    }
-    kept = {part: files for part, files in {**earlier, **now}.items() if files}
-    names = {name for files in kept.values() for name in files}
-    gone = (item for part in parts for item in earlier.get(part, {}).items())
-    removed = [folder / name for name, sealed in gone if name not in names and _ours(folder, name, sealed)]
-    for path in removed:
-        path.unlink()
-    note = json.dumps(kept, indent=1, sort_keys=True) + '\n'
-    # In one step: with a note that a kill cut, nothing would be known to be ours.
-    replace_file(folder / WRITTEN, note.encode(), draft=folder / f'.{WRITTEN}')
-    return removed
+    with alone_in(folder):
+        earlier = _read(folder / WRITTEN)
+        now = {
+            part: {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths}
+            for part, paths in parts.items()
+        }
+        kept = {part: files for part, files in {**earlier, **now}.items() if files}
+        names = {name for files in kept.values() for name in files}
+        gone = (item for part in parts for item in earlier.get(part, {}).items())
+        removed = [
+            folder / name for name, sealed in gone if name not in names and _ours(folder, name, sealed)
+        ]
+        for path in removed:
+            path.unlink()
+        note = json.dumps(kept, indent=1, sort_keys=True) + '\n'
+        # In one step: with a note that a kill cut, nothing would be known to be ours.
+        replace_file(folder / WRITTEN, note.encode(), draft=folder / f'.{WRITTEN}')
+        return removed
 
 
 def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
@@ -61,6 +66,29 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 def write_file(path: Path, content: bytes) -> None:
     """Write one file of a report, in one step: on a full disk the earlier one stays whole."""
     replace_file(path, content, draft=path.with_name(f'.writing-{os.getpid()}'))
+
+
+@contextmanager
+def alone_in(place: Path) -> Iterator[None]:
+    """Wait until no other program is in such a block for the same folder, as far as the disk knows locks."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        _lock(descriptor, place)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, place: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        from loguru import logger
+
+        logger.info(f'another report is being written to {place}; this one waits for it')
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:  # a disk that knows no locks
+        pass
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

@@ -45,14 +45,16 @@ def both_judged(run: Run, choices: Choices, judge: Judge) -> BothJudged:
     return BothJudged(theirs, anew)
 
 
-def described_both(judged: BothJudged) -> Iterator[str]:
+def described_both(judged: BothJudged) -> Iterator[Table | str]:
     """Return both scores, how the verdicts go together, the first samples on which they differ, remarks."""
-    yield _scores(judged).to_terminal() + '\n'
-    yield _crossed(judged).to_terminal() + '\n'
+    scores = _scores(judged)
+    yield scores
+    yield from scores.noted()
+    yield _crossed(judged)
     differing = differing_table(judged)
     if differing.rows:
         shown = Table(differing.title, differing.columns, differing.rows[:MOST_SHOWN])
-        yield shown.to_terminal() + '\n'
+        yield shown
     if len(differing.rows) > MOST_SHOWN:
         yield f'{len(differing.rows)} samples in all; -o FILE.csv writes all of them'
     if judged.anew.judged:
@@ -67,14 +69,13 @@ def _names(judged: BothJudged) -> tuple[str, str]:
 
 def _scores(judged: BothJudged) -> Table:
     theirs, anew = _names(judged)
-    table = Table('scores', ['metric', Column(theirs, 'left'), Column(anew, 'left'), 'difference'])
+    difference = Column('difference', 'right', '{:+.2f}')
+    table = Table('scores', ['metric', Column(theirs, 'left'), Column(anew, 'left'), difference])
     total = judged.theirs.lines[-1].group
     anew_by = {line.metric: line for line in judged.anew.lines if line.group == total}
     for one in judged.theirs.lines:
         if one.group == total and (other := anew_by.get(one.metric)):
-            table.add(
-                one.metric, score_cell(one), score_cell(other), f'{100 * (other.score - one.score):+.2f}'
-            )
+            table.add(one.metric, score_cell(one), score_cell(other), 100 * (other.score - one.score))
     return table
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from loguru import logger
-
 from ..errors import InputError
 from ..files import SAMPLES
 from .source import ROWS, SOURCES, TABLE, Place, Reading, Run
@@ -193,6 +191,8 @@ def _names(place: Place) -> list[str]:
     found = []
     for name, source in SOURCES.each():
         if isinstance(source, InputError):
+            from loguru import logger  # seldom needed
+
             logger.warning(f'passed over: {source}')
         elif name not in (ROWS, TABLE) and source().recognises(place):
             found.append(name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
-from ..files import mapping, read_json
+from ..files import mapping, read_json, run_folder
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..results.health import Generation
 from ..runs.config_file import dicts_of
@@ -168,7 +168,8 @@ def find_runs(work_dir: Path) -> Found:
     # Unlike Path.rglob, os.walk passes over a folder that is removed meanwhile.
     walked = os.walk(work_dir)
     for folder in sorted(Path(above, name) for above, names, _ in walked for name in names if name == FOLDER):
-        _search(work_dir, folder, found)
+        if run_folder(folder.parents[1]) == folder.parents[1]:  # no round of some of a run's questions
+            _search(work_dir, folder, found)
     if not found.runs and not found.left_alone:
         raise InputError(
             f'{work_dir} holds no predictions; expected <time>/predictions/<model>/<data set>.json, as '

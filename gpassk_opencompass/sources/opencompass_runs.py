@@ -26,7 +26,6 @@ from .opencompass_details import (
     read_judged,
     reference_text,
 )
-from .opencompass_questions import asker, questions_in
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of
 from .source import Place, Question, Reading, Responded, Run
@@ -181,6 +180,8 @@ def _runs(files: _Files, reading: Reading) -> Iterator[Run]:
 
 
 def _of_live_math_bench(run: OldRun) -> Iterator[Responded]:
+    from .opencompass_questions import questions_in  # prompts and answers: who only recognises needs none
+
     yield from questions_in(run, read_questions(run)).rows
 
 
@@ -264,6 +265,8 @@ class _Reads:
             yield from self._of_rows(iter(rows), len(rows) // n, n, judged)
 
     def _of_rows(self, rows: Iterator[_Row], size: int, n: int, judged: Judged) -> Iterator[Sample]:
+        from .opencompass_questions import asker
+
         asked = asker(self.files.run)
         total = 0
         for row in rows:

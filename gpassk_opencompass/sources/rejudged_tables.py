@@ -69,13 +69,13 @@ def outcome(read: Read, record: Mapping[str, Any]) -> Outcome:
     return Outcome(rows, _headline(record), _notes(read, record))
 
 
-def comparison(outcomes: Sequence[Outcome]) -> tuple[str, str]:
-    """Return the headline metrics with notes, for people, and all metrics as CSV."""
+def comparison(outcomes: Sequence[Outcome]) -> tuple[Table, list[str], str]:
+    """Return the headline metrics and notes, for people, and all metrics as CSV."""
     shown = [row for one in outcomes for row in one.rows if row[_HEADERS.index('metric')] in one.headline]
     notes = [note for one in outcomes for note in one.notes]
-    table = Table('old and new', _HEADERS, shown).to_terminal()
-    text = '\n'.join([table, '', *notes, f'percent; {NOTHING} where there was no old score'])
-    return f'{text}\n', Table('old and new', _HEADERS, [row for one in outcomes for row in one.rows]).to_csv()
+    everything = Table('old and new', _HEADERS, [row for one in outcomes for row in one.rows])
+    said = [*notes, f'percent; {NOTHING} where there was no old score']
+    return Table('old and new', _HEADERS, shown), said, everything.to_csv()
 
 
 def _headline(record: Mapping[str, Any]) -> set[str]:

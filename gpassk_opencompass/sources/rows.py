@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from math import isfinite
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..arguments import LARGEST_N
 from ..errors import InputError
 from ..json_lines import Row
-from .source import About, Counted, Place, Question, Reading, Responded, Run, Sampled
+from .plain_lines import are_whole, plain_blocks, texts_of
+from .source import (
+    About,
+    Counted,
+    CountedBlock,
+    Place,
+    Question,
+    Reading,
+    Responded,
+    Run,
+    Sampled,
+    group_of,
+)
 
 FIELDS = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id'),
@@ -61,6 +76,9 @@ class Rows:
             raise InputError(f'{place.row(first[0])}: {error}') from error
         questions = _questions(place, chain([first], rows), naming, reading)
         kinds: tuple[str, ...] = (str(naming.kind),)
+        if naming.kind == 'counts' and not naming.has_twins(first[1]):
+            blocks = partial(_blocks, place, first[1], names, questions)
+            return [Run(kinds, questions, where=place.row, blocks=blocks)]
         judge = {}
         if reading.kind is None and naming.kind == 'responses' and 'correct' in names:
             kinds = ('labels', 'responses')
@@ -89,6 +107,46 @@ def _questions(
             question = question._replace(places=((place.path, number),) * len(question.responses))
         if question is not None:
             yield question
+
+
+def _blocks(
+    place: Place, first: Row, names: Mapping[str, str], questions: Iterator[Question]
+) -> Iterator[CountedBlock | Question]:
+    """Return the same as `questions`: column by column up to the first block of lines that is not plain."""
+    done = 0
+    for block in plain_blocks(place, first):
+        counted = block and _counted_block(done, block, names)
+        if not counted:
+            break
+        yield counted
+        done += len(counted.numbers)
+    else:
+        return
+    yield from islice(questions, done, None)
+
+
+def _counted_block(before: int, block: Any, names: Mapping[str, str]) -> CountedBlock | None:
+    """Return the counts of a `pyarrow.RecordBatch`; None where a row needs a look, or may be wrong."""
+    columns = {key: block.column(name) for key, name in names.items()}
+    counts = [columns[key] for key in ('n', 'c', 'unjudged') if key in columns]
+    if not all(are_whole(column) for column in counts):
+        return None
+    n, c, *more = (column.to_numpy() for column in counts)
+    unjudged = more[0] if more else np.zeros_like(n)
+    if not ((n >= 1) & (n <= LARGEST_N) & (c >= 0) & (c <= n - unjudged) & (unjudged >= 0)).all():
+        return None
+    called = {
+        key: texts_of(columns[key]) for key in ('uid', 'problem', 'split', 'language') if key in columns
+    }
+    if None in called.values():
+        return None
+    numbers = range(before + 1, before + 1 + len(n))
+    empty = [''] * len(n)
+    groups = None
+    if 'split' in called or 'language' in called:
+        groups = list(map(group_of, called.get('split') or empty, called.get('language') or empty))
+    uids = called.get('uid') or list(map(str, numbers))
+    return CountedBlock(numbers, uids, called.get('problem'), groups, np.stack([n, c, unjudged]))
 
 
 class Names(NamedTuple):
@@ -133,6 +191,10 @@ class Naming:
                     f'say which one counts: --field {key}={name}'
                 )
         return names.found
+
+    def has_twins(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row that was looked at has two names of one thing."""
+        return bool(self._shapes[tuple(row)].twins)
 
     def _look(self, row: Mapping[str, Any]) -> Names:
         found, twins = {}, []

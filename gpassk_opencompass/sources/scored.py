@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..judges.protocol import Judge
@@ -14,13 +16,15 @@ from ..results.record import Measures
 from ..results.samples import SampleColumns
 from ..votes import Ballot
 from .ballots import ballot_of
-from .judged import Gathered, Judged, judged_by, seen_from, told_with, with_own_verdicts
 from .samples import Notes
 from .selection import Selection
 from .source import Counted, Responded, Run, Sampled
 from .summary import Line, Settings, check_sizes, summarise
 from .tally import Counts, Tally, Unjudged
 from .written import result_record
+
+if TYPE_CHECKING:
+    from .judged import Judged
 
 USUAL_KS = (4, 8, 16)
 """The k of a run that was made for none, as far as its questions have as many samples."""
@@ -48,6 +52,11 @@ class Choices:
     def votes(self) -> bool:
         """Return whether a metric needs the answers."""
         return bool(self.settings.majorities) or 'agreement' in self.settings.also
+
+    @property
+    def counts_alone(self) -> bool:
+        """Return whether of all questions no more is looked at than their counts."""
+        return self.selection.everything and not (self.votes or self.keep)
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,8 @@ class Scored:
 
     def _known_samples(self, folder: Path) -> SampleColumns | None:
         if self.judged:
+            from .judged import seen_from
+
             return seen_from(folder, self.judged.places)
         return self.run.samples_for(folder) if self.run.samples_for else None
 
@@ -133,18 +144,36 @@ def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge])
     tally = Tally()
     ballots: list[Ballot] = []
     kept: list[Counted | Sampled] = []
-    for question in judged.questions if judged else _labelled(run, choices.selection):
-        tally.add(question)
-        if choices.votes:
-            ballots.append(ballot_of(question, choices.unjudged))
-        if choices.keep:
-            kept.append(question)
+    with _no_search_for_cycles():
+        if judged is None and run.blocks and choices.counts_alone:
+            tally.add_all(run.blocks())
+            questions: Iterable[Counted | Sampled] = ()
+        else:
+            questions = judged.questions if judged else _labelled(run, choices.selection)
+        for question in questions:
+            tally.add(question)
+            if choices.votes:
+                ballots.append(ballot_of(question, choices.unjudged))
+            if choices.keep:
+                kept.append(question)
     counts = tally.counts(choices.unjudged)
     if judged is None:
         choices.selection.check(len(counts))
     settings = _settings(choices.settings, run.ks, counts)
     lines = summarise(counts, ballots, settings)
     return Scored(run, kind, counts, ballots, kept, settings, lines, judged)
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Keep the garbage collector from going through samples again and again: none is in a cycle."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _settings(chosen: Settings, known: Sequence[int], counts: Counts) -> Settings:
@@ -160,6 +189,8 @@ def _told(run: Run, choices: Choices) -> tuple[Run, Judged | None]:
     """
     if 'responses' not in run.kinds or not (choices.keep or choices.votes):
         return run, None
+    from .judged import Gathered, told_with  # what takes responses apart: who scores counts needs none
+
     asked = Gathered()
     questions = choices.selection.of(run)
     for question in questions:
@@ -173,10 +204,18 @@ def _told(run: Run, choices: Choices) -> tuple[Run, Judged | None]:
 
 def _labelled(run: Run, selection: Selection) -> Iterator[Counted | Sampled]:
     for question in selection.of(run):
-        yield with_own_verdicts(question) if isinstance(question, Responded) else question
+        yield _with_own_verdicts(question) if isinstance(question, Responded) else question
+
+
+def _with_own_verdicts(question: Responded) -> Sampled:
+    from .judged import with_own_verdicts
+
+    return with_own_verdicts(question)
 
 
 def _judged(run: Run, choices: Choices, make_judge: Callable[[], Judge]) -> Judged:
+    from .judged import Gathered, judged_by
+
     tally = Tally()
     asked = Gathered()
     for question in choices.selection.of(run):

@@ -29,6 +29,11 @@ class Selection:
     def __post_init__(self) -> None:
         self._everything = not self.splits and not self.languages and self.uids is None
 
+    @property
+    def everything(self) -> bool:
+        """Return whether all samples of all questions count."""
+        return self._everything and self.first is None
+
     def takes(self, about: About) -> bool:
         """Whether a question counts."""
         if self._everything:
@@ -49,7 +54,7 @@ class Selection:
         Raises:
             InputError: a question has fewer samples, or its samples have no order.
         """
-        if self._everything and self.first is None:
+        if self.everything:
             return iter(run.questions)
         return (self._cut(run, question) for question in run.questions if self.takes(question.about))
 

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from ..distributions import hypergeometric
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
-from ..uncertainty import Interval, value_table
+from ..uncertainty import Interval, Stability, TailProfile, value_table
 from ..uncertainty.intervals import interval_of_sums
+from ..uncertainty.profile import LARGEST_K, profile_of
 from ..uncertainty.rerun import rerun_variance
+from ..uncertainty.stability import stability_of
 from ..votes import (
     Ballot,
     answer_entropy,
@@ -41,7 +43,7 @@ class Settings:
     Args:
         ks, thresholds: of G-Pass@k_τ.
         size: N ≤ n: the mean over all subsets of N of the n samples; None: all n.
-        also: more of them: 'pass^k', 'avg@n', 'agreement'.
+        also: more of them: 'pass^k', 'avg@n', 'agreement', 'stability', 'profile'.
         majorities: the m of maj@m.
     """
 
@@ -66,6 +68,8 @@ class Line(NamedTuple):
     bounds: tuple[float, float] | None = None
     """The score with all unjudged samples wrong and with all of them right, where there are any."""
     percent: bool = True
+    stability: Stability | None = None
+    """Of the metrics that came after G-Pass@k: also their intervals for the same questions again."""
 
 
 def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> list[Line]:
@@ -142,7 +146,7 @@ def subset_histograms(histograms: Mapping[int, Floats], size: int) -> dict[int, 
     kept = np.zeros(size + 1)
     for n, histogram in histograms.items():
         for c in np.flatnonzero(histogram).tolist():
-            kept += histogram[c] * stats.hypergeom.pmf(np.arange(size + 1), n, c, size)
+            kept += histogram[c] * hypergeometric(n, c, size)
     return {size: kept}
 
 
@@ -182,6 +186,8 @@ def _lines(group: str, counts: Counts, ballots: Sequence[Ballot], settings: Sett
         lines += _of_majority(group, counts, ballots, settings, m)
     if 'agreement' in settings.also:
         lines += _of_agreement(group, counts, ballots, settings)
+    if 'stability' in settings.also:
+        lines += _of_stability(group, counts, histograms, settings)
     return lines
 
 
@@ -229,3 +235,26 @@ def _of_agreement(group: str, counts: Counts, ballots: Sequence[Ballot], setting
 def _line(group: str, counts: Counts, name: str, values: Floats) -> Line:
     interval = _interval(counts, values)
     return Line(group, len(counts), name, interval.estimate, interval)
+
+
+def _of_stability(
+    group: str, counts: Counts, histograms: Mapping[int, Floats], settings: Settings
+) -> list[Line]:
+    if len(histograms) > 1:
+        raise InputError(
+            f'--also stability: the questions have {min(histograms)} to {max(histograms)} judged samples; '
+            f'give --n {min(histograms)}'
+        )
+    [questions] = histograms.values()
+    thresholds = [threshold for threshold in settings.thresholds if threshold > 0]
+    rows = stability_of(questions, lambda metric: _interval(counts, counts.values(metric)), thresholds)
+    return [Line(group, len(counts), row.name, row.value, row.new, stability=row) for row in rows]
+
+
+def profile_of_counts(counts: Counts, k: int) -> TailProfile:
+    """Return the tail profile of all questions with its simultaneous band."""
+    if k > LARGEST_K:
+        raise InputError(f'--also profile: k = {k}, expected at most {LARGEST_K:,}')
+    clusters, sizes = counts.clusters
+    curves = np.stack([counts.values(Metric.g_pass_at(k, i / k)) for i in range(1, k + 1)])
+    return profile_of(curves, np.arange(sizes.size) if clusters is None else clusters)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..tables import Cell, Column, Table
 from ..unseen import printable
-from .summary import headline
+from .summary import headline, profile_of_counts
 
 if TYPE_CHECKING:
     from ..tables.table import Value
+    from ..uncertainty import Interval, Stability, TailProfile
     from ..votes import Ballot
     from .summary import Line, Settings
     from .tally import Counts
@@ -21,15 +23,21 @@ NORMAL = 1.959964
 
 def described(
     lines: Sequence[Line], counts: Counts, ballots: Sequence[Ballot], settings: Settings
-) -> Iterator[str]:
-    """Return the metrics of all questions, the headline metrics of each group, and what to know of them."""
+) -> Iterator[Table | str]:
+    """Return the metrics of all questions, the headline metrics of each group, their notes, what to know."""
     noted: list[str] = []
     metrics = headline(settings, counts)
     total = lines[-1].group
-    shown = [line for line in lines if line.group == total or line.metric in metrics]
-    yield f'{total_table(shown, noted).to_terminal(notes=False)}\n'
+    shown = [
+        line for line in lines if (line.group == total or line.metric in metrics) and line.stability is None
+    ]
+    yield total_table(shown, noted)
     if len(counts.groups) > 1:
-        yield f'{groups_table(shown, metrics, noted).to_terminal(notes=False)}\n'
+        yield groups_table(shown, metrics, noted)
+    if later := [line.stability for line in lines if line.group == total and line.stability]:
+        yield stability_table(later, noted)
+    if 'profile' in settings.also:
+        yield profile_table(profile_of_counts(counts, max(settings.ks)), noted)
     yield from Table('', [], notes=noted).noted()
     yield from notes(shown, counts, ballots, settings)
 
@@ -37,15 +45,69 @@ def described(
 def scores_table(lines: Sequence[Line]) -> Table:
     """Return a row a line: percent, all digits, empty where there is no interval; for a file."""
     numbers = ['score', 'low', 'high', 'rerun', 'wrong', 'right']
+    again = ['again low', 'again high', 'beside'] if any(line.stability for line in lines) else []
     rows: list[Sequence[Value]] = []
     for line in lines:
         bounds = line.bounds or (None, None)
         interval = line.interval
         shown = (interval.low, interval.high) if interval and not interval.refused else (None, None)
-        row = [line.score, *shown, line.rerun and NORMAL * line.rerun, *bounds]
-        scaled = [None if share is None else (100 if line.percent else 1) * share for share in row]
-        rows.append([line.group, line.questions, line.metric, *scaled, interval.refused if interval else ''])
-    return Table('scores', ['group', 'questions', 'metric', *numbers, 'no interval'], rows)
+        row = [_known(line.score), *shown, line.rerun and NORMAL * line.rerun, *bounds]
+        more = _again(line) if again else []
+        scaled = [None if share is None else (100 if line.percent else 1) * share for share in [*row, *more]]
+        refused = interval.refused if interval else ''
+        rows.append([line.group, line.questions, line.metric, *scaled[:6], refused, *scaled[6:]])
+    return Table('scores', ['group', 'questions', 'metric', *numbers, 'no interval', *again], rows)
+
+
+def _again(line: Line) -> list[float | None]:
+    """Return the ends of the interval for the same questions again, and what stands beside the score."""
+    if line.stability is None:
+        return [None] * 3
+    found = line.stability
+    return [_known(found.again.low), _known(found.again.high), found.beside]
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def stability_table(rows: Sequence[Stability], noted: list[str]) -> Table:
+    """Return the metrics that came after G-Pass@k with both of their intervals, in points."""
+    two = [Column(name, 'left', limits='[{:.2f}, {:.2f}]') for name in ('new questions', 'these again')]
+    table = Table('stability', ['metric', 'points', *two, 'beside'], notes=noted)
+    for row in rows:
+        beside = None if row.beside is None else 100 * row.beside
+        table.add(row.name, _points(row.value), _limits(row.new), _limits(row.again), beside)
+    return table
+
+
+def profile_table(profile: TailProfile, noted: list[str]) -> Table:
+    """Return a row a threshold: G-Pass@k_τ, its own interval, and the band of the whole curve."""
+    metric, name = Column(f'G-Pass@{profile.k}_τ'), f'{100 * profile.level:g} % band of the curve'
+    columns: list[Column | str] = [
+        'correct of k',
+        Column('τ', shown='{:.4g}'),
+        metric,
+        Column('interval', 'left'),
+    ]
+    table = Table('tail profile', [*columns, Column(name, 'left')], notes=noted)
+    for place, interval in enumerate(profile.intervals):
+        band = Cell('', refused=interval.refused)
+        if not interval.refused:
+            band = Cell('', (100 * profile.low[place], 100 * profile.high[place]))
+        tau = float(profile.thresholds[place])
+        table.add(place + 1, tau, 100 * interval.estimate, _limits(interval), band)
+    return table
+
+
+def _limits(interval: Interval) -> Cell:
+    if interval.refused:
+        return Cell('', refused=interval.refused)
+    return Cell('', (100 * interval.low, 100 * interval.high))
+
+
+def _points(value: float) -> float | None:
+    return None if math.isnan(value) else 100 * value
 
 
 def total_table(lines: Sequence[Line], noted: list[str]) -> Table:
@@ -57,14 +119,15 @@ def total_table(lines: Sequence[Line], noted: list[str]) -> Table:
     """
     total = [line for line in lines if line.group == lines[-1].group]
     bounded = any(line.bounds for line in total)
-    texts = ['95 % interval', 'rerun', *(['unjudged wrong … right'] if bounded else [])]
-    columns = [Column(name) for name in ('metric', 'score')] + [Column(name, 'left') for name in texts]
-    table = Table('all questions', columns, notes=noted)
+    columns = [Column('metric'), Column('score'), Column('95 % interval', 'left'), Column('rerun', 'left')]
+    bounds = Column('unjudged wrong … right', 'left', limits='{:.2f} … {:.2f}')
+    table = Table('all questions', [*columns, bounds] if bounded else columns, notes=noted)
     for line in total:
-        rerun = None if line.rerun is None else f'± {100 * NORMAL * line.rerun:.1f}'
-        bounds = f'{100 * line.bounds[0]:.2f} … {100 * line.bounds[1]:.2f}' if line.bounds else None
-        interval = score_cell(line)._replace(value='', more='') if line.interval else None
-        table.add(line.metric, _score(line), interval, rerun, *([bounds] if bounded else []))
+        cell = score_cell(line)
+        rerun = None if cell.half is None else Cell('', half=cell.half)
+        interval = cell._replace(value='', half=None) if line.interval else None
+        limits = Cell('', (100 * line.bounds[0], 100 * line.bounds[1])) if line.bounds else None
+        table.add(line.metric, cell.value, interval, rerun, *([limits] if bounded else []))
     return table
 
 
@@ -81,11 +144,11 @@ def groups_table(lines: Sequence[Line], metrics: Sequence[str], noted: list[str]
 
 
 def score_cell(line: Line) -> Cell:
-    rerun = '' if line.rerun is None else f'± {100 * NORMAL * line.rerun:.1f}'
+    rerun = None if line.rerun is None else 100 * NORMAL * line.rerun
     found = line.interval
     if found is None or found.refused:
-        return Cell(_score(line), refused=found.refused if found else '', more=rerun)
-    return Cell(_score(line), (100 * found.low, 100 * found.high), more=rerun)
+        return Cell(_known(_score(line)), refused=found.refused if found else '', half=rerun)
+    return Cell(_score(line), (100 * found.low, 100 * found.high), half=rerun)
 
 
 def _score(line: Line) -> float:
@@ -102,6 +165,12 @@ def notes(lines: Sequence[Line], counts: Counts, ballots: Sequence[Ballot], sett
             f'--n {settings.size}: the mean over all subsets of {settings.size} samples, which for metrics '
             'of counts is the score of all samples itself; intervals are those of all samples, the rerun has '
             f'{settings.size} a question'
+        )
+    if 'stability' in settings.also:
+        said.append(
+            'Cover@τ: the plug-in G-Pass@n_τ with an interval of the share itself, beside it that of a '
+            'fitted Beta distribution; C_out: unbiased, beside it as published; std@m: of the accuracy of '
+            'reruns with m samples a question'
         )
     if 'pass^k' in settings.also:
         said.append('pass^k of τ-bench is G-Pass@k_1.0 under another name')

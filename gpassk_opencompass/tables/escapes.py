@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tabulate import LATEX_ESCAPE_RULES
-
 from ..unseen import escaped
 
 _FORMULA = r'[=+\-@＝＋－＠\t\r\n]'
@@ -122,6 +120,8 @@ def one_line(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Return a text for LaTeX, which shows it as it is typed."""
+    from tabulate import LATEX_ESCAPE_RULES
+
     return as_typed(''.join(LATEX_ESCAPE_RULES.get(character, character) for character in one_line(text)))
 
 

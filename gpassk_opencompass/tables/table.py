@@ -1,15 +1,16 @@
-"""One description of a table, and its outputs: terminal, Markdown, LaTeX and CSV."""
+"""One description of a table, and its outputs: terminal, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tabulate import tabulate
-
 from .escapes import as_typed, csv_text, latex_text, markdown_cell, markdown_line, one_line
+from .fitting import Column as Laid
+from .fitting import Parts, display_width, fitted
 
 NOTHING = '–'
 """In the place of a value that is not there: it is not known, or has no meaning for this row."""
@@ -22,8 +23,13 @@ class Column:
     name: str
     align: str = ''
     """'left' or 'right'; '': left where one of the cells is a text."""
-    shown: str = '{:.2f}'
-    limits: str = '[{:.1f}, {:.1f}]'
+    shown: str | Callable[[Any], str] = '{:.2f}'
+    """A format of numbers with a fraction, or a function of all values that are there."""
+    limits: str | Callable[[float, float], str] = '[{:.1f}, {:.1f}]'
+    parts: Parts | None = None
+    """Of texts that are wrapped: what stands on lines of its own, such as a name and its settings."""
+    hidden: bool = False
+    """For programs alone: it stands in CSV and JSON, where a cell may be a list, too."""
 
 
 class Cell(NamedTuple):
@@ -32,7 +38,8 @@ class Cell(NamedTuple):
     value: a text, a number or None for `NOTHING`; '' where the interval stands alone.
     limits: the ends of its interval.
     refused: why it has none; the cell then shows the letter of a note that says so.
-    more: a text behind the interval.
+    half: half the width of another interval around the value, such as that of new samples: `± 3.1`.
+    more: a text behind all of it, which says what follows from the other cells; it is not in CSV and JSON.
     note: what else has to be known; the cell shows the letter of the note.
     """
 
@@ -41,9 +48,10 @@ class Cell(NamedTuple):
     refused: str = ''
     more: str = ''
     note: str = ''
+    half: float | None = None
 
 
-Value = Cell | str | float | None
+Value = Cell | str | float | list[Any] | None
 
 
 @dataclass
@@ -97,7 +105,11 @@ class Table:
     def texts(self) -> list[list[str]]:
         """Return all cells as they are shown, before characters are escaped for one of the outputs."""
         return [
-            [self._text(column, cell) for column, cell in zip(self._columns, row, strict=True)]
+            [
+                self._text(column, cell)
+                for column, cell in zip(self._columns, row, strict=True)
+                if not column.hidden
+            ]
             for row in self.rows
         ]
 
@@ -105,10 +117,18 @@ class Table:
         """Return a line for each note, with its letter."""
         return [f'[{letter(number)}] {note}' for number, note in enumerate(self.notes)]
 
-    def to_terminal(self, *, notes: bool = True) -> str:
-        """Return the table and its notes with nothing escaped but what cannot be seen and bars in cells."""
+    def to_terminal(self, *, notes: bool = True, width: int | None = None) -> str:
+        """Return the table and its notes with nothing escaped but what cannot be seen and bars in cells.
+
+        Args:
+            notes: below the table.
+            width: of the terminal; cells are wrapped where the table would be wider. None: of any width.
+        """
         below = [one_line(note) for note in self.noted()] if notes else []
-        return _above(self._grid(lambda text: one_line(text).replace('|', r'\|'), 'github'), below)
+        table = self._grid(_in_terminal, 'github')
+        if width is not None and display_width(table.partition('\n')[0]) > width:
+            table = fitted(self._laid(), width)
+        return _above(table, below)
 
     def to_markdown(self, *, notes: bool = True) -> str:
         """Return the table and its notes; what would end a cell, or be HTML, is escaped."""
@@ -134,17 +154,56 @@ class Table:
 
     def to_csv(self) -> str:
         """Return the values with all digits, empty where there is none; intervals have two more columns."""
-        wide = [any(isinstance(row[place], Cell) for row in self.rows) for place in range(len(self.columns))]
-        heads = [
-            name
-            for head, spread in zip(self.headers, wide, strict=True)
-            for name in ([head, f'{head} low', f'{head} high'] if spread else [head])
-        ]
-        return csv_text([heads, *(list(_flat(row, wide)) for row in self.rows)])
+        heads, rows = self._spread()
+        return csv_text([heads, *rows])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return title, columns, rows and notes for `schemas/tables.schema.json`, with all digits.
+
+        A row is a mapping, column → text, number, list or None. Of an interval there are the columns
+        `<name> low` and `<name> high`, of another one around the value `<name> ±`. A note names its cells.
+        """
+        heads, rows = self._spread()
+        return {
+            'title': self.title,
+            'columns': heads,
+            'rows': [dict(zip(heads, map(_plain, row), strict=True)) for row in rows],
+            'notes': self._notes_of_cells(),
+        }
 
     def records(self) -> list[dict[str, Any]]:
         """Return a mapping a row: the name of a column → its value."""
         return [dict(zip(self.headers, map(_value, row), strict=True)) for row in self.rows]
+
+    def _spread(self) -> tuple[list[str], list[list[Any]]]:
+        """Return the columns of CSV and JSON, and their rows: a column a number."""
+        parts: list[tuple[str, int, Callable[[Cell], Any]]] = []
+        for place, head in enumerate(self.headers):
+            cells = [row[place] for row in self.rows]
+            wide = [cell for cell in cells if isinstance(cell, Cell)]
+            values = {_value(cell) for cell in cells} if wide else set()
+            if values - {'', None} or '' not in values:
+                parts.append((head, place, lambda cell: cell.value))
+            if wide:
+                parts.append((f'{head} low', place, lambda cell: cell.limits and cell.limits[0]))
+                parts.append((f'{head} high', place, lambda cell: cell.limits and cell.limits[1]))
+            if any(cell.half is not None for cell in wide):
+                parts.append((f'{head} ±', place, lambda cell: cell.half))
+        rows = [[part(_as_cell(row[place])) for _, place, part in parts] for row in self.rows]
+        return [head for head, _, _ in parts], rows
+
+    def _notes_of_cells(self) -> list[dict[str, Any]]:
+        """Return the notes in full, each with its cells; none of them for a note on the whole table."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for number, row in enumerate(self.rows):
+            for head, given in zip(self.headers, row, strict=True):
+                cell = _as_cell(given)
+                reasons = [cell.note, cell.refused and f'{_NO_INTERVAL}{cell.refused}']
+                for text in filter(None, reasons):
+                    found.setdefault(text, []).append({'row': number, 'column': head})
+        told = {short_reason(text) for text in found}
+        alone = [{'text': note, 'cells': []} for note in self.notes if note not in told]
+        return [{'text': text, 'cells': cells} for text, cells in found.items()] + alone
 
     def _note_all(self, row: Iterable[Value]) -> None:
         for cell in row:
@@ -154,21 +213,43 @@ class Table:
     def _marks(self, cell: Cell) -> tuple[str, str]:
         """Return what refers to the note of a cell, and to why it has no interval; '' where it has."""
         noted = f'[{self.note(cell.note)}]' if cell.note else ''
-        return noted, f'[{self.note(f"no interval: {cell.refused}")}]' if cell.refused else ''
+        return noted, f'[{self.note(f"{_NO_INTERVAL}{cell.refused}")}]' if cell.refused else ''
 
     def _text(self, column: Column, given: Value) -> str:
-        cell = given if isinstance(given, Cell) else Cell(given)
+        cell = _as_cell(given)
         noted, refused = self._marks(cell)
-        limits = column.limits.format(*cell.limits) if cell.limits else refused
-        return ' '.join(filter(None, (_shown(column, cell.value), limits, cell.more, noted)))
+        limits = _form(column.limits)(*cell.limits) if cell.limits else refused
+        half = '' if cell.half is None else f'± {cell.half:.1f}'
+        return ' '.join(filter(None, (_shown(column, cell.value), limits, half, cell.more, noted)))
 
     def _grid(self, escape: Callable[[str], str], form: str) -> str:
-        sides = [column.align or self._side(place) for place, column in enumerate(self._columns)]
-        headers, *rows = ([escape(text) for text in row] for row in [self.headers, *self.texts()])
-        return tabulate(rows, headers, form, colalign=sides if rows else None, disable_numparse=True)
+        from tabulate import tabulate  # it looks through what is installed: only what shows a table pays that
+
+        heads = [column.name for column in self._columns if not column.hidden]
+        headers, *rows = ([escape(text) for text in row] for row in [heads, *self.texts()])
+        return tabulate(rows, headers, form, colalign=self._sides() if rows else None, disable_numparse=True)
+
+    def _laid(self) -> list[Laid]:
+        """Return the columns that are shown, for `fitted`."""
+        shown = [column for column in self._columns if not column.hidden]
+        cells = zip(*([column.name for column in shown], *self.texts()), strict=True)
+        return [
+            Laid(list(map(_in_terminal, texts)), side == 'right', column.parts)
+            for texts, side, column in zip(cells, self._sides(), shown, strict=True)
+        ]
+
+    def _sides(self) -> list[str]:
+        return [
+            column.align or self._side(place)
+            for place, column in enumerate(self._columns)
+            if not column.hidden
+        ]
 
     def _side(self, place: int) -> str:
         return 'left' if any(isinstance(_value(row[place]), str) for row in self.rows) else 'right'
+
+
+_NO_INTERVAL = 'no interval: '
 
 
 def short_reason(refused: str) -> str:
@@ -197,15 +278,28 @@ def _above(table: str, notes: Sequence[str]) -> str:
 def _shown(column: Column, value: str | float | None) -> str:
     if value is None:
         return NOTHING
-    return column.shown.format(value) if isinstance(value, float) else str(value)
+    if isinstance(column.shown, str):
+        return column.shown.format(value) if isinstance(value, float) else str(value)
+    return column.shown(value)
 
 
-def _value(cell: Value) -> str | float | None:
+def _form(form: str | Callable[..., str]) -> Callable[..., str]:
+    return form.format if isinstance(form, str) else form
+
+
+def _in_terminal(text: str) -> str:
+    return one_line(text).replace('|', r'\|')
+
+
+def _as_cell(given: Value) -> Cell:
+    return given if isinstance(given, Cell) else Cell(given)  # type: ignore[arg-type]  # lists are hidden
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON, which has no numbers of numpy and none that are not finite."""
+    number = value.item() if hasattr(value, 'item') else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number
+
+
+def _value(cell: Value) -> Any:
     return cell.value if isinstance(cell, Cell) else cell
-
-
-def _flat(row: Sequence[Value], wide: Sequence[bool]) -> Iterator[str | float | None]:
-    for cell, spread in zip(row, wide, strict=True):
-        yield _value(cell)
-        if spread:
-            yield from (cell.limits if isinstance(cell, Cell) and cell.limits else (None, None))

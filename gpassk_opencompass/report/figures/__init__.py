@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from loguru import logger
-
+from ...counting import step
 from ...errors import InputError
 from ...registry import Registry
 from ...unseen import json_text
 from ..leaderboard import Board
+from ..workers import Workers
 from ..written import free_name, write_file
+from .chosen import with_picked
 from .drawing import Drawing, LeftOut, Sheet
-from .formulas import formulas
-from .style import DPI, house_style, save
+from .formulas import FORMULAS
+from .style import DPI, forms_of, house_style, write_forms
 
 __all__ = [
     'FIGURES',
@@ -37,6 +41,7 @@ FIGURES: Registry[Figure] = Registry(
     'figure',
     {
         'thresholds': f'{__name__}.curves:thresholds',
+        'profile': f'{__name__}.profile:profile',
         'draws': f'{__name__}.curves:draws',
         'samples': f'{__name__}.samples:samples',
         'sensitivity': f'{__name__}.curves:sensitivity',
@@ -54,56 +59,148 @@ INDEX = 'figures.json'
 """Beside the figures: board, title and a caption for each file; and what was left out, and why."""
 
 
+FEWEST = 12
+"""Figures that are worth starting processes, which take about two seconds for their imports."""
+
+
+class _Picture(NamedTuple):
+    """A drawing as the contents of its files."""
+
+    name: str
+    title: str
+    caption: str
+    forms: Mapping[str, bytes]
+
+
+class _Drawn(NamedTuple):
+    """What a process draws of."""
+
+    boards: Sequence[Board]
+    dpi: int
+
+
+_Task = tuple[int, str]
+"""Place of a board, and the name of a figure."""
+
+_drawn: list[_Drawn] = []
+"""In a process that draws: what of."""
+
+_style = ExitStack()
+"""In a process that draws: keeps the look of its figures."""
+
+
 def write_figures(
-    boards: Sequence[Board], folder: Path, dpi: int = DPI, names: Sequence[str] | None = None
+    boards: Sequence[Board],
+    folder: Path,
+    dpi: int = DPI,
+    names: Sequence[str] | None = None,
+    runs: Sequence[str] = (),
+    workers: Workers | None = None,
 ) -> list[Path]:
     """Draw figures of all boards.
 
-    A figure with nothing to show is left out: the reason is logged, and stands in `figures.json`.
+    A figure with nothing to show is left out: the reason stands in `figures.json`.
 
     Args:
         boards: of `report.leaderboard`.
-        folder: of the report; the figures go to its folder `figures`, as
-            `<board>-<figure>.png` and `.svg`, with `-1`, `-2`, … where one would be too full.
+        folder: of the report; the figures go to its folder `figures`, as `<board>-<figure>.png` and `.svg`.
         dpi: of the PNG files.
         names: of `FIGURES`; None: all.
+        runs: parts of the names of runs that stand in figures which cannot show all; (): the best of each
+            model first.
+        workers: draw where there are many; None: this process does. The files are the same.
 
     Returns:
         The files, `figures.json` last.
 
     Raises:
-        InputError: no such figure, or one of another package that cannot be drawn.
+        InputError: no such figure, one of another package that cannot be drawn, or no run of such a name.
         MissingExtraError: matplotlib is not installed.
     """
+    boards = with_picked(boards, runs)
     target = folder / 'figures'
     paths: list[Path] = []
     index: dict[str, list[dict[str, str]]] = {'figures': [], 'left_out': []}
+    prefixes = board_names(boards)
     with house_style():
         target.mkdir(parents=True, exist_ok=True)
-        for board, prefix in zip(boards, board_names(boards), strict=True):
-            for one in drawings(board, names):
-                about = {'board': board.title, 'figure': one.name}
-                if isinstance(one, LeftOut):
-                    logger.info(f'{board.title}: no figure {one.name}: {one.reason}')
-                    index['left_out'].append({**about, 'reason': one.reason})
-                    continue
-                file = free_name(f'{prefix}-{one.name}', [told['file'] for told in index['figures']])
-                paths += save(one, target / file, dpi)
-                index['figures'].append({**about, 'file': file, 'title': one.title, 'caption': one.caption})
+        for place, one in _pictures(_Drawn(boards, dpi), names, workers):
+            about = {'board': boards[place].title, 'figure': one.name}
+            if isinstance(one, LeftOut):
+                index['left_out'].append({**about, 'reason': one.reason})
+                continue
+            file = free_name(f'{prefixes[place]}-{one.name}', [told['file'] for told in index['figures']])
+            paths += write_forms(one.forms, target / file)
+            index['figures'].append({**about, 'file': file, 'title': one.title, 'caption': one.caption})
     paths.append(target / INDEX)
     write_file(paths[-1], f'{json_text(index, indent=1)}\n'.encode())
     return paths
 
 
-def write_formula_figures(folder: Path, dpi: int = DPI) -> list[Path]:
+def _pictures(
+    drawn: _Drawn, names: Sequence[str] | None, workers: Workers | None
+) -> Iterator[tuple[int, _Picture | LeftOut]]:
+    """Yield the place of a board with each of its pictures, in the order of boards and names."""
+    chosen = list(FIGURES.each()) if names is None else [(name, FIGURES[name]) for name in names]
+    able = [name for name, one in chosen if not isinstance(one, InputError)]
+    places = range(len(drawn.boards))
+    tasks = [(place, name) for place in places for name in able]
+    found: Iterator[list[_Picture | LeftOut]]
+    if workers is None or len(tasks) < FEWEST:
+        found = map(partial(_drawn_here, drawn), tasks)
+    else:
+        found = workers.each(_drawn_there, tasks, partial(_begin, drawn))
+    for place in places:
+        for name, one in chosen:
+            pictures = [LeftOut(name, str(one))] if isinstance(one, InputError) else next(found)
+            step()
+            yield from ((place, picture) for picture in pictures)
+
+
+def _begin(drawn: _Drawn) -> None:
+    """Begin to draw in a process of its own, whose style stays until it ends."""
+    _style.enter_context(house_style())
+    _drawn[:] = [drawn]
+
+
+def _drawn_there(task: _Task) -> list[_Picture | LeftOut]:
+    return _drawn_here(_drawn[0], task)
+
+
+def _drawn_here(drawn: _Drawn, task: _Task) -> list[_Picture | LeftOut]:
+    place, name = task
+    return [
+        one if isinstance(one, LeftOut) else _picture(one, drawn.dpi)
+        for one in drawings(drawn.boards[place], [name])
+    ]
+
+
+def _picture(drawing: Drawing, dpi: int) -> _Picture:
+    return _Picture(drawing.name, drawing.title, drawing.caption, forms_of(drawing, dpi))
+
+
+def write_formula_figures(folder: Path, dpi: int = DPI, workers: Workers | None = None) -> list[Path]:
     """Draw the figures of the formulas, which need no results, straight into `folder`.
+
+    Args:
+        workers: draw, if they are running anyway; None: this process does.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
+    places, paths = range(len(FORMULAS)), []
     with house_style():
         folder.mkdir(parents=True, exist_ok=True)
-        return [path for one in formulas() for path in save(one, folder / one.name, dpi)]
+        work = partial(_formula, dpi)
+        running = workers is not None and workers.running
+        found = workers.each(work, places) if workers and running else map(work, places)
+        for one in found:
+            paths += write_forms(one.forms, folder / one.name)
+    return paths
+
+
+def _formula(dpi: int, place: int) -> _Picture:
+    return _picture(FORMULAS[place](), dpi)
 
 
 def drawings(board: Board, names: Sequence[str] | None = None) -> Iterator[Drawing | LeftOut]:

@@ -10,9 +10,11 @@ import numpy as np
 
 from ...metrics import Metric, required_correct
 from ...uncertainty import Interval
+from ..labels import varying, written
 from ..leaderboard import Board, Entry
+from .chosen import HOW, MOST, chosen, picked
 from .drawing import (
-    LARGEST_DRAWN,
+    BEHIND,
     Drawing,
     Floats,
     LeftOut,
@@ -23,27 +25,20 @@ from .drawing import (
     handle,
     log_axis,
     measured,
-    only_first,
-    pages,
     percent_axis,
     plot_style,
     powers,
     unbanded,
     upright,
 )
-from .labels import NAME_WIDTH, Labelled, drawable, labelled, settings_of, shared, varying, written
+from .labels import NAME_WIDTH, Labelled, drawable, shared_settings
 from .style import FAINT, LOOKS, METRIC_LOOKS, STRICTER, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TOGETHER = 4
-"""So many runs or fewer share a panel over τ."""
-
 MOST_THRESHOLDS = 32
 """Points of a line over τ: all of 1/k, 2/k, …, 1 up to this k, else so many of them, evenly spread."""
-
-_MEDIAN = Look(FAINT, ':', '')
 
 VARIED = ('temperature', 'top_p', 'top_k', 'repetition_penalty')
 """The settings that have a figure each."""
@@ -54,43 +49,49 @@ _DODGE = 0.07
 
 
 def thresholds(board: Board) -> Iterator[Drawing]:
-    """Draw G-Pass@k_τ over τ: few runs in one panel, more in a panel each beside their median."""
-    if len(board.entries) <= TOGETHER:
-        yield _thresholds_together(board)
-        return
-    runs = labelled(board)[:LARGEST_DRAWN]
-    median = np.median([_over_thresholds(entry, board.k) for entry in board.entries], axis=0)
-    for ending, page in pages(runs):
-        sheet, bare = _thresholds_sheet(board, len(page)), []
-        for axes, run in zip(sheet.axes, page, strict=True):
-            axes.plot(_taus(board.k), median, color=_MEDIAN.colour, linestyle=_MEDIAN.line)
-            axes.set_title(run.label)
-            bare += _draw_thresholds(axes, run, board.k, LOOKS[0])
-        handles = [handle(LOOKS[0], f'G-Pass@{board.k}_τ'), handle(_MEDIAN, 'median of all runs')]
-        notes = unbanded(bare) + only_first(len(runs), len(board.entries)) + shared(board)
-        yield _thresholds_drawing(sheet, f'thresholds{ending}', board, handles, notes)
+    """Draw G-Pass@k_τ over τ in one panel: a few runs in colours, the others grey behind them."""
+    found = chosen(board, rest='the others are grey')
+    sheet, bare, handles = Sheet(1, f'G-Pass@{board.k}_τ over the threshold τ', measured(board)), [], []
+    [axes] = sheet.axes
+    for run in found.others:
+        means = [100 * run.entry.result.values(metric).mean() for metric in _over_taus(board.k)]
+        axes.plot(_taus(board.k), means, **BEHIND)
+    for run, look in zip(found.runs, LOOKS, strict=False):
+        intervals = [run.entry.interval(metric) for metric in _over_taus(board.k)]
+        whole = draw_line(axes, _taus(board.k), intervals, look, run.label, 0.4 / (2 + len(found.runs)))
+        bare += [] if whole else [run.label]
+        handles.append(handle(look, run.label))
+    percent_axis(axes)
+    axes.set_xlim(0, 1.02)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ['0', '0.25', '0.5', '0.75', '1'])
+    points = f'Points: τ = 1/{board.k}, which is pass@{board.k}, to 1, all {board.k} of {board.k} correct.'
+    notes = [points, *unbanded(bare), *found.note, *shared_settings(board)]
+    figure = sheet.finish('τ', f'G-Pass@{board.k}_τ, percent', handles, notes)
+    runs = counted(len(found.runs), 'run')
+    caption = f'Lines of {runs} that fall as τ grows from 1/{board.k} to 1.'
+    yield Drawing('thresholds', sheet.title, caption, figure)
 
 
 def draws(board: Board) -> Iterator[Drawing]:
     """Draw pass@k and G-Pass@k at three τ over k, a panel a run."""
-    runs = labelled(board)[:LARGEST_DRAWN]
+    found = chosen(board)
     handles = [handle(look, name) for name, look, _ in STRICTER]
-    for ending, page in pages(runs):
-        sheet, bare = Sheet(len(page), 'pass@k and G-Pass@k over the number of draws k', measured(board)), []
-        for axes, run in zip(sheet.axes, page, strict=True):
-            axes.set_title(run.label)
-            upright(axes, board.k)
-            bare += _draw_draws(axes, run, board.k)
-        highest = max(run.entry.result.n for run in page)
-        log_axis(sheet.axes[0], powers(highest), highest)
-        percent_axis(sheet.axes[0])
-        notes = [f'The upright line: k = {board.k}, that of the tables.']
-        notes += unbanded(bare) + only_first(len(runs), len(board.entries)) + shared(board)
-        figure = sheet.finish('k', 'percent', handles, notes)
-        caption = (
-            f'Lines over k from 1 to n, {counted(len(page), "run")}: pass@k rises with k, G-Pass@k_1.0 falls.'
-        )
-        yield Drawing(f'draws{ending}', sheet.title, caption, figure)
+    sheet, bare = (
+        Sheet(len(found.runs), 'pass@k and G-Pass@k over the number of draws k', measured(board)),
+        [],
+    )
+    for axes, run in zip(sheet.axes, found.runs, strict=True):
+        axes.set_title(run.label)
+        upright(axes, board.k)
+        bare += _draw_draws(axes, run, board.k)
+    highest = max(run.entry.result.n for run in found.runs)
+    log_axis(sheet.axes[0], powers(highest), highest)
+    percent_axis(sheet.axes[0])
+    notes = [f'The upright line: k = {board.k}, that of the tables.', *unbanded(bare)]
+    figure = sheet.finish('k', 'percent', handles, [*notes, *found.note, *shared_settings(board)])
+    runs = counted(len(found.runs), 'run')
+    caption = f'Lines over k from 1 to n, {runs}: pass@k rises with k, G-Pass@k_1.0 falls.'
+    yield Drawing('draws', sheet.title, caption, figure)
 
 
 def sizes_of_draws(n: int, k: int) -> list[int]:
@@ -114,42 +115,6 @@ def _over_taus(k: int) -> list[Metric]:
 def _g_pass(k: int, needed: int) -> Metric:
     """Return G-Pass@k where `needed` of the k answers must be correct."""
     return Metric.g_pass_at(k, needed / k)
-
-
-def _over_thresholds(entry: Entry, k: int) -> list[float]:
-    return list(estimates([entry.interval(metric) for metric in _over_taus(k)]))
-
-
-def _thresholds_together(board: Board) -> Drawing:
-    sheet, bare, handles = _thresholds_sheet(board, 1), [], []
-    for run, look in zip(labelled(board), LOOKS, strict=False):
-        bare += _draw_thresholds(sheet.axes[0], run, board.k, look)
-        handles.append(handle(look, run.label))
-    notes = unbanded(bare) + shared(board)
-    return _thresholds_drawing(sheet, 'thresholds', board, handles, notes)
-
-
-def _thresholds_sheet(board: Board, panels: int) -> Sheet:
-    return Sheet(panels, f'G-Pass@{board.k}_τ over the threshold τ', measured(board))
-
-
-def _thresholds_drawing(
-    sheet: Sheet, name: str, board: Board, handles: list[object], notes: list[str]
-) -> Drawing:
-    percent_axis(sheet.axes[0])
-    sheet.axes[0].set_xlim(0, 1.02)
-    sheet.axes[0].set_xticks([0, 0.25, 0.5, 0.75, 1], ['0', '0.25', '0.5', '0.75', '1'])
-    points = f'Points: τ = 1/{board.k}, which is pass@{board.k}, to 1, all {board.k} of {board.k} correct.'
-    figure = sheet.finish('τ', f'G-Pass@{board.k}_τ, percent', handles, [points, *notes])
-    caption = f'Lines of {counted(len(sheet.axes), "panel")} that fall as τ grows from 1/{board.k} to 1.'
-    return Drawing(name, sheet.title, caption, figure)
-
-
-def _draw_thresholds(axes: Axes, run: Labelled, k: int, look: Look) -> list[str]:
-    """Draw the line of a run; return its label if a point has no interval."""
-    intervals = [run.entry.interval(metric) for metric in _over_taus(k)]
-    complete = draw_line(axes, _taus(k), intervals, look, run.label)
-    return [] if complete else [run.label]
 
 
 def _draw_draws(axes: Axes, run: Labelled, k: int) -> list[str]:
@@ -177,20 +142,19 @@ def sensitivity(board: Board) -> Iterator[Drawing | LeftOut]:
         found = series(board, setting)
         name = f'sensitivity-{setting.replace("_", "-")}'
         if found:
-            yield from _figures(board, setting, name, found)
+            yield _figure(board, setting, name, found)
         else:
             yield LeftOut(name, f'no model has two runs that differ in {setting} alone')
 
 
 def series(board: Board, setting: str) -> list[Series]:
-    """Return what the panels of one figure hold, models in the order of the table."""
+    """Return what the panels of one figure may hold, models in the order of the table."""
     groups: defaultdict[tuple[str, str], dict[float, Entry]] = defaultdict(dict)
-    others = [field for field in varying(board.entries) if field != setting]
+    others = [field for field in varying(entry.result for entry in board.entries) if field != setting]
     for entry in board.entries:
-        settings = settings_of(entry)
-        value = settings.get(setting)
+        value = entry.result.sampling.get(setting)
         if value is not None:
-            groups[entry.model, written(settings, others)].setdefault(float(value), entry)
+            groups[entry.model, written(entry.result, others)].setdefault(float(value), entry)
     wide = {key: runs for key, runs in groups.items() if len(runs) > 1}
     models = [model for model, _ in wide]
     ordered = sorted(wide, key=lambda key: (models.index(key[0]), key[1]))
@@ -207,22 +171,29 @@ def lines_of(board: Board) -> list[tuple[Metric, Look]]:
     return list(zip(board.metrics, looks, strict=True))
 
 
-def _figures(board: Board, setting: str, name: str, found: list[Series]) -> Iterator[Drawing]:
-    drawn = found[:LARGEST_DRAWN]
+def _shown(board: Board, found: Sequence[Series]) -> tuple[list[Series], list[str]]:
+    """Return the series of a figure: those asked for, else one of each model first, and a note."""
+    wanted = [one for one in found if any(picked(entry, board) for entry in one.entries)]
+    models = [one.model for one in found]
+    nth = [models[:place].count(model) for place, model in enumerate(models)]
+    first = wanted or [one for _, one in sorted(zip(nth, found, strict=True), key=lambda pair: pair[0])]
+    shown = [one for one in found if one in first[:MOST]]
+    note = f'Shown: {len(shown)} of {len(found)} series, the best models first. {HOW}'
+    return shown, [] if len(shown) == len(found) else [note]
+
+
+def _figure(board: Board, setting: str, name: str, found: Sequence[Series]) -> Drawing:
+    shown, note = _shown(board, found)
     handles = [handle(look, str(metric)) for metric, look in lines_of(board)]
-    for ending, page in pages(drawn):
-        sheet = Sheet(len(page), f'Sensitivity to {setting}', measured(board, 'Bars'), independent=True)
-        bare = []
-        for axes, one in zip(sheet.axes, page, strict=True):
-            bare += _panel(axes, one, board)
-        percent_axis(sheet.axes[0])
-        greedy = any(entry.greedy for one in page for entry in one.entries)
-        shown = [*handles, handle(_GREEDY, 'greedy run, accuracy')] if greedy else handles
-        notes = unbanded(list(dict.fromkeys(bare)), 'bar')
-        notes += only_first(len(drawn), len(found), 'series') + shared(board)
-        figure = sheet.finish(setting, 'percent', shown, notes)
-        caption = f'A panel a model, {len(page)} in all: G-Pass@{board.k} at each value of {setting}.'
-        yield Drawing(f'{name}{ending}', sheet.title, caption, figure)
+    sheet = Sheet(len(shown), f'Sensitivity to {setting}', measured(board, 'Bars'), independent=True)
+    bare = [name for axes, one in zip(sheet.axes, shown, strict=True) for name in _panel(axes, one, board)]
+    percent_axis(sheet.axes[0])
+    if any(entry.greedy for one in shown for entry in one.entries):
+        handles.append(handle(_GREEDY, 'greedy run, accuracy'))
+    notes = unbanded(list(dict.fromkeys(bare)), 'bar') + note + shared_settings(board)
+    figure = sheet.finish(setting, 'percent', handles, notes)
+    caption = f'A panel a model, {len(shown)} in all: G-Pass@{board.k} at each value of {setting}.'
+    return Drawing(name, sheet.title, caption, figure)
 
 
 def _panel(axes: Axes, one: Series, board: Board) -> list[str]:

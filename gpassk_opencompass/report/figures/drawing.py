@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...uncertainty import Interval
 from ..leaderboard import Board
-from .labels import drawable
-from .style import FAINT, Look
+from .labels import columns, drawable
+from .style import FAINT, QUIET, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PER_PAGE = 20
-"""Panels of a figure."""
-
-LARGEST_DRAWN = 60
-"""Runs that are drawn as panels, from the top of the table; the tables and the page have all."""
-
 _TOP, _SUBTITLE_ROW, _TITLE_ROW, _NOTE_ROW, _LEGEND_ROW = 0.34, 0.15, 0.3, 0.145, 0.24
 _LEFT, _RIGHT, _AXIS, _GAP = 0.62, 0.2, 0.48, 0.18
 _TICKS = 0.17
-
-_Item = TypeVar('_Item')
+_LETTER = 0.066
+"""Width of a letter in a legend, in inches."""
 
 Floats = NDArray[np.float64]
+
+BEHIND: dict[str, Any] = {'color': QUIET, 'linewidth': 0.6, 'zorder': 1}
+"""Lines of runs that are there to compare with: without a name."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,15 @@ class Paper:
     @classmethod
     def of(cls, panels: int) -> Paper:
         """Return the measures for a number of panels: the fewer, the larger."""
-        for most, columns, width, height in ((1, 1, 6.0, 3.6), (2, 2, 3.9, 2.9), (3, 3, 2.9, 2.3)):
+        for most, in_a_row, width, height in (
+            (1, 1, 6.0, 3.6),
+            (2, 2, 3.9, 2.9),
+            (3, 3, 2.9, 2.3),
+            (4, 2, 3.9, 2.5),
+            (6, 3, 2.9, 2.3),
+        ):
             if panels <= most:
-                return cls(columns, width, height)
+                return cls(in_a_row, width, height)
         return cls(4, 2.35, 1.75)
 
 
@@ -77,28 +80,36 @@ class Sheet:
         title, subtitle: of the figure.
         paper: measures of the panels; None: as fit their number.
         independent: the panels do not share their x axis.
+        own_y: nor their y axis.
 
     Limits of the axes are to be set; they do not follow the lines.
     """
 
     def __init__(
-        self, panels: int, title: str, subtitle: str, paper: Paper | None = None, independent: bool = False
+        self,
+        panels: int,
+        title: str,
+        subtitle: str,
+        paper: Paper | None = None,
+        independent: bool = False,
+        own_y: bool = False,
     ) -> None:
         from matplotlib.figure import Figure
 
         self.paper = paper or Paper.of(panels)
         self.columns = self.paper.columns
         self.rows = -(-panels // self.columns)
-        self.width = _LEFT + _RIGHT + self.columns * (self.paper.width + _GAP) - _GAP
+        self._gap = _LEFT if own_y else _GAP
+        self.width = _LEFT + _RIGHT + self.columns * (self.paper.width + self._gap) - self._gap
         self.title = title
         self.figure: Figure = Figure(figsize=(self.width, 1.0))
         self._subtitle = _wrapped(subtitle, self.width * 15)
         self._top = _TOP + _SUBTITLE_ROW * len(self._subtitle)
         self.axes: list[Axes] = []
-        self.independent = independent
+        self.independent, self.own_y = independent, own_y
         for number in range(panels):
-            y = self.axes[0] if self.axes else None
-            x = None if independent else y
+            first = self.axes[0] if self.axes else None
+            x, y = None if independent else first, None if own_y else first
             axes = self.figure.add_axes((0.1, 0.1, 0.8, 0.8), label=str(number), sharex=x, sharey=y)
             axes.set_autoscale_on(False)  # limits are set once: with many panels that share them it is slow
             self.axes.append(axes)
@@ -109,12 +120,13 @@ class Sheet:
         """Put everything in its place.
 
         Args:
-            x_label, y_label: stand at the outer panels alone.
+            x_label, y_label: stand at the axes that have numbers, those of the outer panels.
             handles: of the legend; none: no legend.
             notes: sentences at the foot.
         """
-        columns = max(1, int(self.width // 1.75))
-        legend = _LEGEND_ROW * -(-len(handles) // columns) + 0.06 if handles else 0.0
+        longest = max((columns(str(one.get_label())) for one in handles), default=0)
+        per_row = max(1, int((self.width - 0.12) // max(1.75, 0.62 + _LETTER * longest)))
+        legend = _LEGEND_ROW * -(-len(handles) // per_row) + 0.06 if handles else 0.0
         lines = [line for note in notes for line in _wrapped(note, self.width * 17.5)]
         foot = legend + _NOTE_ROW * len(lines) + 0.1
         height = self._top + self.rows * self._pitch + _AXIS + foot
@@ -128,7 +140,7 @@ class Sheet:
         if handles:
             bottom = (foot - legend) / height
             anchor = (0.12 / self.width, bottom)
-            self.figure.legend(handles=handles, loc='lower left', bbox_to_anchor=anchor, ncols=columns)
+            self.figure.legend(handles=handles, loc='lower left', bbox_to_anchor=anchor, ncols=per_row)
         notes_top = (foot - legend - 0.02) / height
         self.figure.text(0.12 / self.width, notes_top, '\n'.join(lines), size=7, va='top', color='#444444')
         return self.figure
@@ -140,7 +152,7 @@ class Sheet:
 
     def _place(self, axes: Axes, number: int, height: float) -> None:
         row, column = divmod(number, self.columns)
-        left = _LEFT + column * (self.paper.width + _GAP)
+        left = _LEFT + column * (self.paper.width + self._gap)
         top = height - self._top - _TITLE_ROW - row * self._pitch
         box = left, top - self.paper.height, self.paper.width, self.paper.height
         unit = self.width, height, self.width, height
@@ -150,29 +162,35 @@ class Sheet:
     def _label(self, axes: Axes, number: int, x_label: str, y_label: str) -> None:
         lowest = number + self.columns >= len(self.axes)
         below = lowest or self.independent
-        axes.tick_params(labelbottom=below, labelleft=number % self.columns == 0)
+        beside = self.own_y or number % self.columns == 0
+        axes.tick_params(labelbottom=below, labelleft=beside)
         axes.tick_params(color=FAINT, length=2.5)
         if lowest:
             axes.set_xlabel(x_label)
-        if number % self.columns == 0:
+        if beside:
             axes.set_ylabel(y_label)
 
 
 def write_around(figure: Figure, title: str, subtitle: str, notes: Sequence[str]) -> None:
-    """Write title, subtitle and notes of a figure without panels; there is room for two lines each."""
+    """Write title, subtitle and notes of a figure without panels.
+
+    There is room for two lines each where the figure has no `more_room`.
+    """
     width, height = figure.get_size_inches()
     below = '\n'.join(_wrapped(subtitle, width * 15))
     for text, down, size in ((title, 0.12, 10.5), (below, 0.34, 8.0)):
         figure.text(0.12 / width, 1 - down / height, text, size=size, va='top')
-    foot = '\n'.join(_wrapped(' '.join(notes), width * 17.5))
+    foot = '\n'.join(_foot(notes, width))
     figure.text(0.12 / width, 0.1 / height, foot, size=7, va='bottom', color='#444444')
 
 
-def pages(items: Sequence[_Item], size: int = PER_PAGE) -> Iterator[tuple[str, list[_Item]]]:
-    """Return items for one figure each, and what its name ends in: '' for the only one, else -1, -2, …"""
-    starts = range(0, len(items), size)
-    for number, start in enumerate(starts, 1):
-        yield (f'-{number}' if len(starts) > 1 else ''), list(items[start : start + size])
+def more_room(notes: Sequence[str], width: float) -> float:
+    """Return the height that notes of more than two lines take, in inches."""
+    return _NOTE_ROW * max(0, len(_foot(notes, width)) - 2)
+
+
+def _foot(notes: Sequence[str], width: float) -> list[str]:
+    return _wrapped(' '.join(notes), width * 17.5)
 
 
 def only_first(drawn: int, all_of_them: int, what: str = 'runs', by: str = 'mG-Pass@k') -> list[str]:
@@ -202,13 +220,19 @@ def estimates(intervals: Sequence[Interval]) -> Floats:
     return np.array([100 * interval.estimate for interval in intervals])
 
 
-def draw_line(axes: Axes, x: Sequence[float], intervals: Sequence[Interval], look: Look, label: str) -> bool:
-    """Draw a line with its band where intervals are not refused; return whether all of it has one."""
+def draw_line(
+    axes: Axes, x: Sequence[float], intervals: Sequence[Interval], look: Look, label: str, band: float = 0.16
+) -> bool:
+    """Draw a line with its band where intervals are not refused; return whether all of it has one.
+
+    Args:
+        band: how opaque it is.
+    """
     axes.plot(x, estimates(intervals), **plot_style(look, len(x)), label=label)
     low, high = (
         np.array([100 * getattr(interval, end) for interval in intervals]) for end in ('low', 'high')
     )
-    axes.fill_between(x, low, high, color=look.colour, alpha=0.16, linewidth=0)
+    axes.fill_between(x, low, high, color=look.colour, alpha=band, linewidth=0)
     return not any(interval.refused for interval in intervals)
 
 

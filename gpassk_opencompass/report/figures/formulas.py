@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from ...distributions import binomial_tail
 from ...metrics import g_pass_at_k, required_correct
 from .drawing import (
     Drawing,
@@ -40,13 +39,6 @@ CHANCE, DRAWS, QUESTIONS, RERUNS = 0.75, 8, 100, 2_000
 
 SIZES = (8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128)
 """The n of the simulation."""
-
-
-def formulas() -> Iterator[Drawing]:
-    """Draw the figures that need no results."""
-    yield _over_draws()
-    yield _over_correct()
-    yield _unbiased()
 
 
 def _value(k: int, c: NDArray[np.int64], tau: float) -> Floats:
@@ -109,13 +101,13 @@ def simulate(tau: float, seed: int = 0) -> Simulated:
     for n in SIZES:
         c = generator.binomial(n, CHANCE, size=(RERUNS, QUESTIONS))
         estimates.append(g_pass_at_k(n, c, DRAWS, tau).mean(1))
-        plugged.append(stats.binom.sf(needed - 1, DRAWS, np.arange(n + 1) / n)[c].mean(1))
-    truth = float(stats.binom.sf(needed - 1, DRAWS, CHANCE))
+        plugged.append(binomial_tail(needed, DRAWS, np.arange(n + 1) / n)[c].mean(1))
+    truth = float(binomial_tail(needed, DRAWS, CHANCE))
     return Simulated(100 * truth, 100.0 * np.stack(estimates), 100.0 * np.stack(plugged))
 
 
 _TRUTH = Look(INK, ':', '')
-_ESTIMATE, _PLUGGED = LOOKS[2], LOOKS[1]
+_ESTIMATE, _PLUGGED = LOOKS[0], LOOKS[1]
 
 
 def _unbiased() -> Drawing:
@@ -145,3 +137,7 @@ def _draw_simulated(axes: Axes, simulated: Simulated) -> None:
     axes.axhline(simulated.truth, color=_TRUTH.colour, linestyle=_TRUTH.line, zorder=3)
     for look, runs in ((_ESTIMATE, simulated.estimates), (_PLUGGED, simulated.plugged)):
         axes.plot(SIZES, runs.mean(1), **plot_style(look, 1))
+
+
+FORMULAS = (_over_draws, _over_correct, _unbiased)
+"""Each draws one figure."""

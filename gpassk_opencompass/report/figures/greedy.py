@@ -10,27 +10,26 @@ import numpy as np
 from ...metrics import ACCURACY, Metric
 from ...uncertainty import Comparison, compare
 from ..leaderboard import Board, Entry
+from .chosen import HOW, Chosen, chosen
 from .drawing import (
-    LARGEST_DRAWN,
     Drawing,
     Floats,
     LeftOut,
     about,
     counted,
     handle,
-    only_first,
-    pages,
+    more_room,
     write_around,
 )
-from .labels import Labelled, labelled, shared
+from .labels import Labelled, labelled, shared_settings
 from .style import FAINT, LOOKS, METRIC_LOOKS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMED = 40
-"""Models with a number and a name; of more, every second, third, … in the order of the table."""
+NAMED = 30
+"""Runs with a number and a name, as many as stand beside the panel."""
 
 NO_GREEDY = 'no greedy run (temperature 0) stands beside a sampled one'
 
@@ -39,7 +38,7 @@ _ANGLES = np.deg2rad(np.arange(45, 405, 45))
 
 ROWS = 40
 
-_GREEDY = Look('#d55e00', '', 'D')
+_GREEDY = Look(LOOKS[1].colour, '', 'D')
 _ALL = Look(METRIC_LOOKS['all'].colour, '', 'o')
 _LABELS, _LINES, _NUMBERS, _HEAD, _LINE, _BELOW = 2.35, 4.6, 1.5, 0.66, 0.19, 1.15
 
@@ -52,24 +51,39 @@ def potential(board: Board) -> Iterator[Drawing | LeftOut]:
         return
     from matplotlib.figure import Figure
 
-    metric, entries = board.ranked_by, [run.entry for run in runs]
-    tall = max(_SIDE, _ROW * min(len(best_places(runs)), NAMED))
-    width, height = _LEFT + _SIDE + 0.25 + _LIST, _TOP + tall + _FOOT
+    metric, found = board.ranked_by, _named(board, runs)
+    width, notes = _LEFT + _SIDE + 0.25 + _LIST, _notes(board, found)
+    foot = _FOOT + more_room(notes, width)
+    height = _TOP + _SIDE + foot
     figure = Figure(figsize=(width, height))
-    box = (_LEFT / width, 1 - (_TOP + _SIDE) / height, _SIDE / width, _SIDE / height)
-    axes = figure.add_axes(box)
-    bars = bars_of([runs[place].entry for place in _numbered(runs)], metric)
-    low, high = _limits([*points_of(entries, metric).ravel(), *bars[:, 1:].ravel()])
+    axes = figure.add_axes((_LEFT / width, foot / height, _SIDE / width, _SIDE / height))
+    named = points_of([run.entry for run in found.runs], metric)
+    others = points_of([run.entry for run in found.others], metric)
+    bars = bars_of([run.entry for run in found.runs], metric)
+    low, high = _limits([*named.ravel(), *others.ravel(), *bars[:, 1:].ravel()])
     axes.set(xlim=(low, high), ylim=(low, high))
     axes.set(xlabel='greedy accuracy, percent', ylabel=f'{metric}, percent')
     axes.plot([low, high], [low, high], color=FAINT, linewidth=0.8, linestyle=(0, (4, 2)), label='equal')
-    axes.vlines(*bars.T, color=LOOKS[5].colour, linewidth=0.8)
-    _draw_points(axes, runs, metric)
+    axes.vlines(*bars.T, color=LOOKS[0].colour, linewidth=0.6, alpha=0.55)
+    _draw_points(axes, named, others)
     title = f'Greedy accuracy against {metric}: potential and stability'
-    _write(figure, board, runs, title)
-    points = counted(len(entries), 'point')
+    _write_names(figure, found)
+    subtitle = f'{about(board)} On the line a model is as good every time as once.'
+    write_around(figure, title, subtitle, notes)
+    points = counted(len(runs), 'point')
     caption = f'{points}, greedy accuracy across and {metric} upwards, nearly all below the line.'
     yield Drawing('potential', title, caption, figure)
+
+
+def _named(board: Board, runs: Sequence[Labelled]) -> Chosen:
+    """Return the runs that have a name: those asked for, else the best of each of the first models."""
+    if board.picked:
+        return chosen(board, runs, NAMED)
+    best = [runs[place] for place in best_places(runs)]
+    note = f'Named: the first {NAMED} of {len(best)} models. {HOW}'
+    named = {id(run) for run in best[:NAMED]}
+    others = [run for run in runs if id(run) not in named]
+    return Chosen(best[:NAMED], others, [note] if len(best) > NAMED else [])
 
 
 def with_greedy(board: Board) -> list[Labelled]:
@@ -80,7 +94,7 @@ def with_greedy(board: Board) -> list[Labelled]:
 def points_of(entries: Sequence[Entry], metric: Metric) -> Floats:
     """Return greedy accuracy and the metric of each run, in percent, of shape (entries, 2)."""
     pairs = [(e.greedy.values(ACCURACY).mean(), e.result.values(metric).mean()) for e in entries if e.greedy]
-    return np.array([(100.0 * x, 100.0 * y) for x, y in pairs], dtype=np.float64)
+    return np.array([(100.0 * x, 100.0 * y) for x, y in pairs], dtype=np.float64).reshape(-1, 2)
 
 
 def bars_of(entries: Sequence[Entry], metric: Metric) -> Floats:
@@ -113,26 +127,17 @@ def free_places(points: Floats, chosen: Sequence[int], radius: float, limits: tu
     return np.array(places)
 
 
-def named_places(models: int) -> list[int]:
-    """Return which models, by their place in the table, have a number: all, or every second, third, …"""
-    return list(range(0, models, -(-models // NAMED)))
-
-
-def _draw_points(axes: Axes, runs: Sequence[Labelled], metric: Metric) -> None:
-    points = points_of([run.entry for run in runs], metric)
-    best = best_places(runs)
-    others = np.delete(points, best, axis=0)
-    colour, size = LOOKS[2].colour, 4 if len(best) <= NAMED else 3
+def _draw_points(axes: Axes, named: Floats, others: Floats) -> None:
+    colour = LOOKS[0].colour
     axes.plot(*others.T, 'o', color=colour, markersize=3, markerfacecolor='white', label='others')
-    axes.plot(*points[best].T, 'o', color=colour, markersize=size, label='best')
-    named = named_places(len(best))
+    axes.plot(*named.T, 'o', color=colour, markersize=4, label='named')
     limits = axes.get_xlim()
-    ordered = np.concatenate([points[best], others])
-    places = free_places(ordered, named, 0.16 * (limits[1] - limits[0]) / _SIDE, limits)
-    for number, place in zip(named, places, strict=True):
-        axes.plot(*np.array([ordered[number], place]).T, color=FAINT, linewidth=0.4, zorder=1)
+    points = np.concatenate([named, others])
+    places = free_places(points, range(len(named)), 0.16 * (limits[1] - limits[0]) / _SIDE, limits)
+    for number, (point, place) in enumerate(zip(named, places, strict=True), 1):
+        axes.plot(*np.array([point, place]).T, color=FAINT, linewidth=0.4, zorder=1)
         box = {'boxstyle': 'round,pad=0.1', 'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.85}
-        axes.text(place[0], place[1], str(number + 1), size=7, ha='center', va='center', bbox=box)
+        axes.text(place[0], place[1], str(number), size=7, ha='center', va='center', bbox=box)
 
 
 def _limits(ends: Sequence[float]) -> tuple[float, float]:
@@ -140,28 +145,23 @@ def _limits(ends: Sequence[float]) -> tuple[float, float]:
     return np.floor(min(ends) / 10) * 10 - 3, np.ceil(max(ends) / 10) * 10 + 3
 
 
-def _numbered(runs: Sequence[Labelled]) -> list[int]:
-    """Return where in the runs those stand that have a number and a bar."""
-    best = best_places(runs)
-    return [best[number] for number in named_places(len(best))]
-
-
-def _write(figure: Figure, board: Board, runs: Sequence[Labelled], title: str) -> None:
+def _write_names(figure: Figure, found: Chosen) -> None:
     width, height = figure.get_size_inches()
-    best = best_places(runs)
-    named = named_places(len(best))
-    for row, number in enumerate(named):
-        x, y = (_LEFT + _SIDE + 0.25) / width, 1 - (_TOP + _ROW * row) / height
-        figure.text(x, y, f'{number + 1:>2}  {runs[best[number]].label}', size=7, va='top')
-    notes = [
-        f'Upright bars: {100 * board.level:g} % intervals for new questions, where they are not refused.'
+    for row, run in enumerate(found.runs):
+        x, y = (_LEFT + _SIDE + 0.45) / width, 1 - (_TOP + _ROW * row) / height
+        figure.text(x - 0.06 / width, y, str(row + 1), size=7, va='top', ha='right')
+        figure.text(x, y, run.label, size=7, va='top')
+
+
+def _notes(board: Board, found: Chosen) -> list[str]:
+    shown = len(found.runs) + len(found.others)
+    return [
+        f'Upright bars: {100 * board.level:g} % intervals for new questions, where they are not refused.',
+        *(['Hollow: the other runs.'] if found.others else []),
+        *found.note,
+        *without_greedy(board, shown),
+        *shared_settings(board),
     ]
-    notes += ['Hollow: the same models at other settings.'] if len(best) < len(runs) else []
-    if len(named) < len(best):
-        notes.append(f'Named: {len(named)} of {len(best)} models, evenly from the order of the table.')
-    notes += without_greedy(board, len(runs)) + shared(board)
-    subtitle = f'{about(board)} On the line a model is as good every time as once.'
-    write_around(figure, title, subtitle, notes)
 
 
 def best_places(runs: Sequence[Labelled]) -> list[int]:
@@ -187,19 +187,25 @@ class Gap(NamedTuple):
 
 def gap(board: Board) -> Iterator[Drawing | LeftOut]:
     """Draw greedy accuracy less G-Pass@k_1.0, the largest gap first, with its paired interval."""
-    runs = with_greedy(board)[:LARGEST_DRAWN]
-    if not runs:
+    found = chosen(board, with_greedy(board), ROWS)
+    if not found.runs:
         yield LeftOut('gap', NO_GREEDY)
         return
     metric = Metric.g_pass_at(board.k, 1.0)
     title = f'The gap between greedy accuracy and {metric}'
-    gaps = gaps_of(runs, metric)
-    for ending, page in pages(gaps, ROWS):
-        figure = _sheet(board, page, metric, title)
-        caption = (
-            f'{counted(len(page), "run")}, each from {metric} to its greedy accuracy, the largest gap first.'
-        )
-        yield Drawing(f'gap{ending}', title, caption, figure)
+    gaps = gaps_of(found.runs, metric)
+    shown = len(found.runs) + len(found.others)
+    notes = [
+        f'Right: the gap in points, and its {100 * board.level:g} % interval, paired by problem.',
+        *found.note,
+        *without_greedy(board, shown),
+        *shared_settings(board),
+    ]
+    figure = _sheet(gaps, metric, notes)
+    write_around(figure, title, about(board), notes)
+    runs = counted(len(gaps), 'run')
+    caption = f'{runs}, each from {metric} to its greedy accuracy, the largest gap first.'
+    yield Drawing('gap', title, caption, figure)
 
 
 def gaps_of(runs: Sequence[Labelled], metric: Metric) -> list[Gap]:
@@ -208,25 +214,37 @@ def gaps_of(runs: Sequence[Labelled], metric: Metric) -> list[Gap]:
     for run in runs:
         sampled, greedy = run.entry.result, run.entry.greedy or run.entry.result
         once = greedy.values(ACCURACY)[greedy.rows_of(sampled.uids)]
-        found.append(Gap(run, compare(once, sampled.values(metric), sampled.problems, run.entry.level)))
+        found.append(
+            Gap(
+                run,
+                compare(
+                    once,
+                    sampled.values(metric),
+                    sampled.problems,
+                    run.entry.level,
+                    run.entry.strata_of_questions,
+                ),
+            )
+        )
     return sorted(found, key=lambda one: -one.difference.difference)
 
 
-def _sheet(board: Board, gaps: Sequence[Gap], metric: Metric, title: str) -> Figure:
+def _sheet(gaps: Sequence[Gap], metric: Metric, notes: Sequence[str]) -> Figure:
     from matplotlib.figure import Figure
 
-    width, height = _LABELS + _LINES + _NUMBERS, _HEAD + _LINE * len(gaps) + _BELOW
+    width = _LABELS + _LINES + _NUMBERS
+    more = more_room(notes, width)
+    height = _HEAD + _LINE * len(gaps) + _BELOW + more
     figure = Figure(figsize=(width, height))
-    box = (_LABELS / width, _BELOW / height, _LINES / width, _LINE * len(gaps) / height)
+    box = (_LABELS / width, (_BELOW + more) / height, _LINES / width, _LINE * len(gaps) / height)
     axes = figure.add_axes(box)
     axes.set(xlim=(0, 100), ylim=(len(gaps) - 0.5, -0.5), xlabel='percent')
     axes.set_yticks(range(len(gaps)), [one.run.label for one in gaps])
     axes.tick_params(axis='y', length=0)
     _rows(axes, gaps, metric)
     handles = [handle(_ALL, str(metric)), handle(_GREEDY, 'greedy accuracy')]
-    corner = (0.12 / width, 0.38 / height)
+    corner = (0.12 / width, (0.38 + more) / height)
     figure.legend(handles=handles, loc='lower left', bbox_to_anchor=corner, ncols=2)
-    _write_gap(figure, board, title)
     return figure
 
 
@@ -247,11 +265,3 @@ def told(difference: Comparison) -> str:
     if difference.refused:
         return f'{points}  no interval'
     return f'{points}  [{100 * difference.low:.1f}, {100 * difference.high:.1f}]'
-
-
-def _write_gap(figure: Figure, board: Board, title: str) -> None:
-    notes = [f'Right: the gap in points, and its {100 * board.level:g} % interval, paired by problem.']
-    able = len(with_greedy(board))
-    notes += only_first(min(able, LARGEST_DRAWN), able)
-    notes += without_greedy(board, able) + shared(board)
-    write_around(figure, title, about(board), notes)

@@ -5,23 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from ...errors import InputError
+from ..labels import between_models, labels_of, shared
 from ..leaderboard import Board, Entry
-
-SHORT = {
-    'temperature': 't',
-    'top_p': 'p',
-    'top_k': 'top-k',
-    'repetition_penalty': 'rp',
-    'random_seed': 'seed',
-    'serial_links': 'links',
-    'max_out_len': 'len',
-}
-"""Settings as they stand in labels, in this order."""
 
 NAME_WIDTH = 36
 """Columns of a label at the head of a panel."""
@@ -57,49 +47,41 @@ class Labelled(NamedTuple):
 def labelled(board: Board, width: int = NAME_WIDTH) -> list[Labelled]:
     """Return the runs of a board with labels that tell them apart, of at most `width` columns.
 
-    A label is the model with the settings that not all runs share, or the whole abbreviation where that
-    does not tell runs apart. Labels that are cut to the same text get their place in the table.
+    Where a label is too long, the model loses its middle, and the settings stay. Labels that are then alike
+    show where the models differ, or, if there is no room, the place in the table.
     """
-    fields = varying(board.entries)
-    texts = [' '.join([e.model, written(settings_of(e), fields)]).strip() for e in board.entries]
+    labels = labels_of([entry.result for entry in board.entries])
+    names = [drawable(label.model) for label in labels]
+    behind = [drawable(label.text.removeprefix(label.model)) for label in labels]
+    room = [max(width - columns(settings), width // 2) for settings in behind]
+    texts = [cut_middle(name, most) + end for name, most, end in zip(names, room, behind, strict=True)]
+    if twice := _repeated(texts):
+        alike = {
+            text: [name for name, other in zip(names, texts, strict=True) if other == text] for text in twice
+        }
+        texts = [
+            cut_to_difference(name, alike[text], most) + end if text in twice else text
+            for text, name, most, end in zip(texts, names, room, behind, strict=True)
+        ]
+    texts = [cut_middle(text, width) for text in texts]
     twice = _repeated(texts)
-    texts = [entry.name if text in twice else text for entry, text in zip(board.entries, texts, strict=True)]
-    cut = [drawable(text, width) for text in texts]
-    twice = _repeated(cut)
-    labels = [
-        f'{drawable(text, width - 6)} ({place})' if label in twice else label
-        for place, (text, label) in enumerate(zip(texts, cut, strict=True), 1)
+    texts = [
+        f'{cut_middle(text, width - 6)} ({place})' if text in twice else text
+        for place, text in enumerate(texts, 1)
     ]
-    return [Labelled(entry, label) for entry, label in zip(board.entries, labels, strict=True)]
+    return [Labelled(entry, text) for entry, text in zip(board.entries, texts, strict=True)]
 
 
-def settings_of(entry: Entry) -> dict[str, float | None]:
-    """Return the settings of a run by their names; empty where they are not known."""
-    return asdict(entry.result.settings) if entry.result.settings else {}
-
-
-def varying(entries: Sequence[Entry]) -> list[str]:
-    """Return the settings in which some of the runs differ."""
-    settings = [settings_of(entry) for entry in entries]
-    return [field for field in SHORT if len({one.get(field) for one in settings}) > 1]
-
-
-def written(settings: dict[str, float | None], fields: Iterable[str]) -> str:
-    """Return some settings of a run in few letters: t=0.3 p=0.8.
-
-    >>> written({'temperature': 0.3, 'top_k': 50, 'top_p': None}, ['temperature', 'top_p'])
-    't=0.3'
-    """
-    given = ((field, settings.get(field)) for field in fields)
-    return ' '.join(f'{SHORT[field]}={value:g}' for field, value in given if value is not None)
-
-
-def shared(board: Board) -> list[str]:
-    """Return the note about the settings that stand in no label, for all runs have them."""
-    differing = varying(board.entries)
-    common = {f: v for f, v in settings_of(board.entries[0]).items() if f not in differing and v is not None}
-    text = ', '.join(f'{field} {value:g}' for field, value in common.items())
-    return [f'All runs: {text}.'] if common and len(board.entries) > 1 else []
+def shared_settings(board: Board) -> list[str]:
+    """Return the note about the settings that stand in no label."""
+    results = [entry.result for entry in board.entries]
+    common = ', '.join(f'{name} {value}' for name, value in shared(results).items())
+    models = ', '.join(between_models(results))
+    all_of_them = 'All runs' if all(result.sampling for result in results) else 'All runs that tell it'
+    return [
+        *([f'{all_of_them}: {common}.'] if common and len(results) > 1 else []),
+        *([f'Models differ in {models}: see the tables.'] if models else []),
+    ]
 
 
 def _repeated(texts: Iterable[str]) -> set[str]:
@@ -138,6 +120,19 @@ def cut_middle(text: str, width: int) -> str:
         return text
     tail = _beginning(text[::-1], width // 2)[::-1]
     return _beginning(text, width - 1 - columns(tail)) + '…' + tail
+
+
+def cut_to_difference(text: str, others: Sequence[str], width: int) -> str:
+    """Return the beginning of a text and what is there where it differs from others, at most `width` columns.
+
+    >>> cut_to_difference('model-with-step-100-of-many', ['model-with-step-200-of-many'], 16)
+    'mode…100-of-many'
+    """
+    start = len(list(takewhile(lambda chars: len(set(chars)) == 1, zip(text, *others, strict=False))))
+    head = _beginning(text[:start], width // 4)
+    if len(head) == start:
+        return cut_middle(text, width)
+    return f'{head}…{cut_middle(text[start:], width - columns(head) - 1)}'
 
 
 def columns(text: str) -> int:

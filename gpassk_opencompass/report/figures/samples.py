@@ -12,63 +12,86 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from ...distributions import normal_quantile, student_quantile
 from ...metrics import Metric
-from ...uncertainty import mean_interval, value_table
+from ...uncertainty import Interval, mean_interval, value_table
 from ...uncertainty.rerun import rerun_variance, subset_squares
 from ..leaderboard import Board, Entry
+from .chosen import chosen
 from .drawing import (
-    LARGEST_DRAWN,
     Drawing,
     Floats,
     LeftOut,
     Sheet,
     about,
+    handle,
     listed,
     log_axis,
-    only_first,
-    pages,
+    plot_style,
     upright,
 )
-from .labels import NAME_WIDTH, Labelled, labelled, shared
-from .style import INK
+from .labels import Labelled, labelled, shared_settings
+from .style import LOOKS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 12
-_QUESTIONS, _RERUN = '#b9cfe4', '#2f6da3'
 
 Counts = NDArray[np.integer[Any]]
 
 
+class _Widths(NamedTuple):
+    """The lines of a run: sizes, and half-widths in points for new questions and for the same ones again."""
+
+    run: Labelled
+    look: Look
+    score: Interval
+    sizes: list[int]
+    new: Floats
+    again: Floats
+
+
 def samples(board: Board) -> Iterator[Drawing | LeftOut]:
-    """Draw the half-widths of both intervals of mG-Pass@k with k … n samples a question, a panel a run."""
-    able = [run for run in labelled(board, NAME_WIDTH - 7) if run.entry.result.n > board.k]
+    """Draw the half-widths of both intervals of mG-Pass@k with k … n samples a question, a line a run."""
+    able = [run for run in labelled(board) if run.entry.result.n > board.k]
     if not able:
         yield LeftOut('samples', f'no run has more samples than k = {board.k}: there is no smaller n to show')
         return
-    runs = able[:LARGEST_DRAWN]
-    metric = board.ranked_by
-    subtitle = f'{about(board)} 0 is the score, which stands at each panel.'
-    for ending, page in pages(runs):
-        sheet = Sheet(len(page), f'How far {metric} can be off, over the number of samples n', subtitle)
-        funnels = [_funnel(axes, run, board.k) for axes, run in zip(sheet.axes, page, strict=True)]
-        bare = [run.label for run, funnel in zip(page, funnels, strict=True) if not funnel.whole]
-        widest = 1.05 * max(funnel.widest for funnel in funnels) or 1.0
-        sheet.axes[0].set_ylim(-widest, widest)
-        highest = max(run.entry.result.n for run in page)
-        log_axis(sheet.axes[0], _ticks(board.k, highest), highest)
-        notes = [
-            *_notes(board.k, highest),
-            *_unbanded(bare),
-            *only_first(len(runs), len(able)),
-            *shared(board),
-        ]
-        figure = sheet.finish('samples a question, n', 'points off', _handles(board.level), notes)
-        caption = f'Funnels that narrow as n grows from {board.k}: ± in points, around {metric} of each run.'
-        yield Drawing(f'samples{ending}', sheet.title, caption, figure)
+    found, metric = chosen(board, able), board.ranked_by
+    widths = [
+        _Widths(run, look, run.entry.interval(metric), *half_widths(run.entry, board.k))
+        for run, look in zip(found.runs, LOOKS, strict=False)
+    ]
+    whole = [one for one in widths if not one.score.refused]
+    highest = max(one.sizes[-1] for one in widths)
+    subtitle = f'{about(board)} Half-widths of the {100 * board.level:g} % intervals, in points.'
+    sheet = Sheet(2, f'How far {metric} can be off, over the number of samples n', subtitle, own_y=True)
+    for axes, kind, lines in zip(
+        sheet.axes,
+        ('for new questions of the same kind', 'for the same questions again'),
+        ([(one, one.new) for one in whole], [(one, one.again) for one in widths]),
+        strict=True,
+    ):
+        axes.set_title(kind)
+        _draw(axes, lines)
+        if highest >= 3 * board.k:
+            upright(axes, 3 * board.k)
+    log_axis(sheet.axes[0], _ticks(board.k, highest), highest)
+    handles = [handle(one.look, f'{one.run.label}: {100 * one.score.estimate:.2f}') for one in widths]
+    bare = [one.run.label for one in widths if one.score.refused]
+    notes = [*_notes(board.k, highest), *_unbanded(bare), *found.note, *shared_settings(board)]
+    figure = sheet.finish('samples a question, n', '± points', handles, notes)
+    caption = f'Lines that fall as n grows from {board.k}: how many points {metric} can be off.'
+    yield Drawing('samples', sheet.title, caption, figure)
+
+
+def _draw(axes: Axes, lines: Sequence[tuple[_Widths, Floats]]) -> None:
+    """Draw one panel, from 0 to above its highest line."""
+    for one, half in lines:
+        axes.plot(one.sizes, half, **plot_style(one.look, len(half)), label=one.run.label)
+    axes.set_ylim(0, 1.08 * max((float(half.max()) for _, half in lines), default=0.0) or 1.0)
 
 
 def sizes(n: int, k: int) -> list[int]:
@@ -84,50 +107,16 @@ def half_widths(entry: Entry, k: int) -> tuple[list[int], Floats, Floats]:
     wide = [question_error(result.counts, result.n, m, metric, result.problems) for m in points]
     narrow = [rerun_error(result.counts, result.n, m, metric) for m in points]
     upper = (1 + entry.level) / 2
-    student = stats.t.ppf(upper, len(set(result.problems)) - 1)
-    return points, 100 * student * np.array(wide), 100 * stats.norm.ppf(upper) * np.array(narrow)
-
-
-class _Funnel(NamedTuple):
-    widest: float
-    whole: bool
-    """With the interval for new questions."""
-
-
-def _funnel(axes: Axes, run: Labelled, k: int) -> _Funnel:
-    """Draw one panel."""
-    interval = run.entry.interval(Metric.mg_pass_at(k))
-    axes.set_title(f'{run.label}: {100 * interval.estimate:.2f}')
-    upright(axes, 3 * k)
-    points, wide, narrow = half_widths(run.entry, k)
-    if not interval.refused:
-        _band(axes, points, wide, _QUESTIONS, '-')
-    _band(axes, points, narrow, _RERUN, '--')
-    axes.axhline(0, color=INK, linewidth=0.8)
-    return _Funnel(float(max(narrow if interval.refused else wide)), not interval.refused)
-
-
-def _band(axes: Axes, points: list[int], half: Floats, colour: str, line: str) -> None:
-    axes.fill_between(points, -half, half, color=colour, linewidth=0, alpha=0.85)
-    for side in (half, -half):
-        axes.plot(points, side, color=INK, linewidth=0.7, linestyle=line)
-
-
-def _handles(level: float) -> list[Any]:
-    from matplotlib.patches import Patch
-
-    share = f'{100 * level:g} %'
-    return [
-        Patch(color=_QUESTIONS, label=f'{share}, new questions'),
-        Patch(color=_RERUN, label=f'{share}, same questions again'),
-    ]
+    student = student_quantile(upper, len(set(result.problems)) - 1)
+    return points, 100 * student * np.array(wide), 100 * normal_quantile(upper) * np.array(narrow)
 
 
 def _notes(k: int, highest: int) -> list[str]:
     line = [f'The upright line: n = 3k = {3 * k}.'] if highest >= 3 * k else []
     return [
         *line,
-        'Both widths follow from the counts, nothing is drawn at random; the score does not depend on n.',
+        'Beside the names: the score, which does not depend on n.',
+        'Both widths follow from the counts; nothing is drawn at random.',
     ]
 
 

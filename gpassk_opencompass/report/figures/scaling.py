@@ -13,9 +13,9 @@ from ...results.result import model_settings
 from ...uncertainty import Interval, mean_interval, value_table
 from ...votes import ballot, group_majorities
 from ..leaderboard import Board, Entry
+from .chosen import MOST
 from .curves import series
 from .drawing import (
-    LARGEST_DRAWN,
     Drawing,
     LeftOut,
     Sheet,
@@ -62,7 +62,7 @@ class Ways(NamedTuple):
 def scaling(board: Board) -> Iterator[Drawing | LeftOut]:
     """Draw, for each model that was run with several `serial_links`, its scores over tokens both ways."""
     found, why = ways_of(board)
-    drawn = found[:LARGEST_DRAWN]
+    drawn = found[:MOST]
     if not drawn:
         yield LeftOut('scaling', why)
     for number, ways in enumerate(drawn, 1):
@@ -139,7 +139,7 @@ def _votes(entry: Entry, single: Point, board: Board) -> list[Point]:
 
 def _score(metric: Metric, groups: Sequence[tuple[int, int]], entry: Entry) -> Interval:
     values = np.array([value_table(metric, number)[right] for number, right in groups])
-    return mean_interval(values, entry.result.problems, entry.level)
+    return mean_interval(values, entry.result.problems, entry.level, entry.strata_of_questions)
 
 
 def _drawing(board: Board, ways: Ways, name: str, models: int) -> Drawing:
@@ -159,7 +159,7 @@ def _drawing(board: Board, ways: Ways, name: str, models: int) -> Drawing:
     notes = ['Numbers: links that a response may have at most; responses that vote.']
     if not ways.parallel:
         handles, notes = handles[:1], [*notes, 'No votes: the answers of the samples are not known.']
-    notes += unbanded(list(dict.fromkeys(bare))) + only_first(min(models, LARGEST_DRAWN), models, 'models')
+    notes += unbanded(list(dict.fromkeys(bare))) + only_first(min(models, MOST), models, 'models')
     figure = sheet.finish('mean tokens', 'percent', handles, notes)
     return Drawing(name, sheet.title, _caption(board, ways), figure)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,32 @@ from ..written import write_file
 if TYPE_CHECKING:
     from .drawing import Drawing
 
-INK, FAINT = '#222222', '#8a8a8a'
+
+class Shade(NamedTuple):
+    """One colour as it stands on white and on the dark ground of the page, as hexadecimal digits."""
+
+    light: str
+    dark: str
+
+
+GROUND = Shade('#ffffff', '#12171c')
+
+PALETTE = (
+    Shade('#2c5ac1', '#8fb9f5'),
+    Shade('#b2451b', '#fe7519'),
+    Shade('#268168', '#4aba86'),
+    Shade('#51195c', '#9c78e3'),
+    Shade('#b1892a', '#f7e488'),
+    Shade('#cf5595', '#fea7c5'),
+)
+"""Series of figures and of the page, in this order: blue, orange, green, purple, gold, pink.
+
+Each has a contrast of at least 3 to the ground. Any two are told apart also by readers who see no red, no
+green or no blue; no two have one lightness, so that they differ in grey, too.
+"""
+
+INK, FAINT, QUIET = '#222222', '#767676', '#d0d5da'
+"""Text; what is there to compare with; what stands behind."""
 
 DPI = 150
 
@@ -31,24 +56,28 @@ class Look(NamedTuple):
     marker: str
 
 
-LOOKS = (
-    Look('#000000', '-', 'o'),
-    Look('#d55e00', '--', 's'),
-    Look('#0072b2', '-.', '^'),
-    Look('#e69f00', '-', 'D'),
-    Look('#009e73', (0, (1, 1)), 'v'),
-    Look('#56b4e9', (0, (5, 1, 1, 1, 1, 1)), 'X'),
+_LINES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+    '-',
+    '--',
+    '-.',
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
 )
-"""Okabe and Ito's colours, for runs."""
+
+LOOKS = tuple(
+    Look(shade.light, line, marker) for shade, line, marker in zip(PALETTE, _LINES, 'os^DvX', strict=True)
+)
+"""For runs, in the colours of `PALETTE`."""
 
 METRIC_LOOKS = {
-    'pass': Look('#9a9a9a', (0, (1, 1)), '.'),
-    'half': Look('#56b4e9', '-', 'o'),
-    'most': Look('#0072b2', '--', 's'),
-    'all': Look('#000000', '-', '^'),
-    'mean': Look('#d55e00', '-.', 'D'),
+    'pass': Look(FAINT, (0, (1, 1)), '.'),
+    'half': LOOKS[2]._replace(line='-', marker='o'),
+    'most': LOOKS[0]._replace(line='--', marker='s'),
+    'all': Look(INK, '-', '^'),
+    'mean': LOOKS[1]._replace(line='-.', marker='D'),
 }
-"""For pass@k, G-Pass@k at τ = 0.5, 0.75 and 1.0, and mG-Pass@k; darker is stricter."""
+"""For pass@k, G-Pass@k at τ = 0.5, 0.75 and 1.0, and mG-Pass@k."""
 
 STRICTER = (
     ('pass@k', METRIC_LOOKS['pass'], 0.0),
@@ -122,12 +151,25 @@ def _no_backend_chosen() -> Iterator[None]:
 
 def save(drawing: Drawing, stem: Path, dpi: int = DPI) -> list[Path]:
     """Write `stem`.png and `stem`.svg, without dates; title and caption go into their metadata."""
+    return write_forms(forms_of(drawing, dpi), stem)
+
+
+def forms_of(drawing: Drawing, dpi: int = DPI) -> dict[str, bytes]:
+    """Return the content of the files of a drawing by their endings."""
     about = {'Title': drawing.title, 'Description': drawing.caption}
     forms = {'png': {**about, 'Software': None}, 'svg': {**about, 'Date': None, 'Creator': None}}
-    paths = []
+    contents = {}
     for form, metadata in forms.items():
         drawn = io.BytesIO()
         drawing.figure.savefig(drawn, format=form, dpi=dpi, metadata=metadata)
+        contents[form] = drawn.getvalue()
+    return contents
+
+
+def write_forms(forms: Mapping[str, bytes], stem: Path) -> list[Path]:
+    """Write files of one name with different endings."""
+    paths = []
+    for form, content in forms.items():
         paths.append(stem.with_name(f'{stem.name}.{form}'))
-        write_file(paths[-1], drawn.getvalue())
+        write_file(paths[-1], content)
     return paths

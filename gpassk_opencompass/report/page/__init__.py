@@ -13,57 +13,87 @@ from typing import TYPE_CHECKING, Any
 from ...errors import MissingExtraError
 from ..leaderboard import Board
 from ..published import Published
+from ..workers import Workers
 from ..written import write_file
-from .content import page_content
+from .content import ON_DISK, Responses, Source, page_content
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-SCRIPTS = (
-    'statistics.js',
-    'dom.js',
-    'columns.js',
-    'table.js',
-    'curves.js',
-    'questions.js',
-    'compare.js',
-    'page.js',
-)
-"""Joined in this order into the one script of the page."""
 
+def write_page(
+    boards: Sequence[Board],
+    folder: Path,
+    published: Published | None = None,
+    responses: Mapping[Path, Responses] | None = None,
+    workers: Workers | None = None,
+) -> list[Path]:
+    """Write `index.html`: tables, maps, comparisons and every answer, for a browser and for sharing.
 
-def write_page(boards: Sequence[Board], folder: Path, published: Published | None = None) -> list[Path]:
-    """Write `index.html`: tables, curves, comparisons and every answer, for a browser and for sharing.
-
-    The file needs no other: it holds counts, answers, style and script, and its security policy forbids
-    everything else, so that no text of a model can load or run anything.
+    The file needs no other but those of `responses`: it holds counts, answers, style and script, and its
+    security policy forbids everything else, so that no text of a model can load or run anything.
 
     Args:
         boards: each is chosen by name on the page.
         folder: made if it is missing.
         published: aggregates of a published leaderboard, shown as tables of their own, without intervals.
+        responses: path of a result → where its responses lie.
+        workers: pack the answers of many runs; None: this process does.
 
     Returns:
         The path of the page.
 
     Raises:
         InputError: there is nothing to show.
-        MissingExtraError: Jinja2 or latex2mathml is not installed.
+        MissingExtraError: Jinja2 is not installed.
     """
-    template = _template()
-    script = "'use strict';\n(() => {\n" + '\n'.join(map(_read, SCRIPTS)) + '\n})();\n'
-    style = _read('page.css')
-    page = template.render(
-        content=page_content(boards, published),
-        script=script,
-        style=style,
-        script_hash=_hash(script),
-        style_hash=_hash(style),
-    )
+    page = page_of(boards, published, responses, workers=workers)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / 'index.html'
-    write_file(path, page.encode())
+    write_file(path, page)
     return [path]
+
+
+def page_of(
+    boards: Sequence[Board],
+    published: Published | None = None,
+    responses: Mapping[Path, Responses] | None = None,
+    source: Source = ON_DISK,
+    workers: Workers | None = None,
+) -> bytes:
+    """Return the page, see `write_page`.
+
+    Args:
+        source: of a page that is served: it asks there whether there is something new.
+        workers: see `write_page`.
+    """
+    script, style = _read('page.js'), _read('page.css')
+    content = page_content(boards, published, responses, source, workers)
+    beside = any(one.folder for one in (responses or {}).values())
+    page = _template().render(
+        content=content,
+        script=script,
+        style=style,
+        policy=_policy(script, style, beside, bool(source.poll)),
+    )
+    return page.encode()
+
+
+def _policy(script: str, style: str, beside: bool, served: bool) -> str:
+    """Return the Content-Security-Policy: its own script and style, and no more than it needs.
+
+    Args:
+        beside: files with responses lie beside it; the page's own script alone names them (Trusted Types).
+        served: it asks its server for news.
+    """
+    # A page on disk has no origin that 'self' would be: it is file: there, which reaches the disk alone.
+    shards = " 'self' file:" if beside else ''
+    asks = "; connect-src 'self'" if served else ''
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'{shards}; style-src '{_hash(style)}'; img-src data:"
+        f"; base-uri 'none'; form-action 'none'{asks}; require-trusted-types-for 'script'; trusted-types "
+        + ('gpassk-responses' if beside else "'none'")
+    )
 
 
 def as_script_data(content: Mapping[str, Any]) -> str:

@@ -1,119 +1,239 @@
-"""What the page is given: counts for its sums, and what only Python computes."""
+"""What the page is given: counts for its sums, and what only Python computes; `Content` of content.ts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...files import mapping
 from ...metrics import ACCURACY, Metric
-from ...results.health import copies_warnings, undecided_notes
+from ...results.health import WORDS, Health, copies_warnings, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
+from ...uncertainty.comparison import ADDED_PROBLEMS
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
     FEWEST_IN_ALL,
     FEWEST_PROBLEMS,
+    FEWEST_WITHIN,
     LEAST_ERROR,
+    cluster_numbers,
     quantile,
+    strata_of_clusters,
 )
+from ...unseen import escaped
 from ...version import __version__
+from ..compare import error_share
 from ..leaderboard import Board, Entry
+from ..light import for_one_use
 from ..published import Published
-from .formulas import Formulas
-from .responses import pack, pack_responses
+from ..tables import why_no_average
+from ..workers import Workers
+from .answers import cut_off_of_each, pack, pack_answers
 
 
-def page_content(boards: Sequence[Board], published: Published | None = None) -> dict[str, Any]:
+class Responses(NamedTuple):
+    """Where the responses of an entry lie: a folder beside the page, or why there is none."""
+
+    folder: str | None
+    lost: str = ''
+
+
+class Source(NamedTuple):
+    """How the page can ask for more: `revision` is that of what is shown, `poll` where to ask for news."""
+
+    revision: str = ''
+    poll: str = ''
+
+
+ON_DISK = Source()
+
+NO_RESPONSES = Responses(None, 'the report was made without --responses')
+
+
+def page_content(
+    boards: Sequence[Board],
+    published: Published | None = None,
+    responses: Mapping[Path, Responses] | None = None,
+    source: Source = ON_DISK,
+    workers: Workers | None = None,
+) -> dict[str, Any]:
     """Return everything on the page, JSON-able. Counts are whole, answers go in within a budget.
 
-    Returns:
-        `boards` (a published benchmark is one too, without counts and so without intervals), the limits
-        below which an interval is refused, and `chunks`: packed texts that the page opens when somebody
-        asks for them.
+    Args:
+        boards: a benchmark each.
+        published: aggregates, shown as boards of their own, without counts and so without intervals.
+        responses: path of a result → where its responses lie; answers of these are not packed into the page.
+        source: of a page that is served.
+        workers: pack the answers of many runs; None: this process does.
 
     Raises:
         InputError: nothing to show.
     """
     if not boards and not published:
         raise InputError('there is nothing to show: 0 tables; give at least one complete result')
-    formulas = Formulas()
-    texts = [_texts(board.entries[0].result) for board in boards]
-    for columns in texts:
-        formulas.add(*columns['question'], *columns['reference'])
-    responses = pack_responses([entry.result for board in boards for entry in board.entries], formulas)
-    numbers = iter(range(len(responses.chunks)))
-    contents = [_board(board, [next(numbers) for _ in board.entries]) for board in boards]
+    runs, responses = _Runs(), responses or {}
+    results = [entry.result for board in boards for entry in board.entries]
+    where = [responses.get(result.path, NO_RESPONSES) for result in results]
+    packed = pack_answers(
+        [result for result, one in zip(results, where, strict=True) if not one.folder], workers
+    )
+    chunks, cuts, numbered = iter(packed.chunks), iter(packed.cut_off), zip(count(), where)
+    told = [
+        _board(board, [_entry(board, entry, runs, *next(numbered), cuts) for entry in board.entries])
+        for board in boards
+    ]
     return {
         'version': __version__,
+        'revision': source.revision,
+        'live': {'poll': source.poll} if source.poll else None,
         'limits': {
             'problems': FEWEST_PROBLEMS,
             'effective': FEWEST_EFFECTIVE,
             'inAll': FEWEST_IN_ALL,
             'error': LEAST_ERROR,
+            'within': FEWEST_WITHIN,
+            'added': ADDED_PROBLEMS,
         },
-        'answersShown': responses.shown,
-        'boards': contents + _published_boards(published),
+        'answersShown': packed.shown,
+        'noAverage': why_no_average(boards) if len(boards) > 1 else '',
+        'runs': runs.told,
+        'boards': told + _published_boards(published),
         'chunks': {
-            'responses': responses.chunks,
-            'texts': [pack(columns) for columns in texts],
-            'formulas': pack(formulas.trees),
+            'samples': [None if one.folder else next(chunks) for one in where],
+            'texts': [pack(_texts(board.entries[0].result)) for board in boards],
         },
     }
 
 
-def _board(board: Board, numbers: Sequence[int]) -> dict[str, Any]:
+class _Runs:
+    """Models with their settings, each once, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+        self._places: dict[tuple[str, str], int] = {}
+
+    def place(self, entry: Entry) -> int:
+        """Return the place of the run of an entry; two of one name and host are one on several boards."""
+        key = (entry.result.host, entry.run)
+        if key not in self._places:
+            self._places[key] = len(self.told)
+            self.told.append(_run(entry))
+        return self._places[key]
+
+
+def _run(entry: Entry) -> dict[str, Any]:
+    result = entry.result
+    settings: dict[str, Any] = {**result.sampling, **({'run': entry.apart} if entry.apart else {})}
+    names = {'name': entry.run, 'model': result.model, 'host': result.host}
+    return {**_seen(names), 'settings': _seen(settings)}
+
+
+def _seen(told: Any) -> Any:
+    """Return what is told with escapes for characters that steer a text or cannot be seen.
+
+    For names and remarks: in answers and responses the page shows such characters itself.
+    """
+    if isinstance(told, str):
+        return escaped(told)
+    if isinstance(told, Mapping):
+        return {escaped(str(name)): _seen(one) for name, one in told.items()}
+    return [_seen(one) for one in told] if isinstance(told, (list, tuple)) else told
+
+
+def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     result = board.entries[0].result
     groups, problems = list(dict.fromkeys(result.groups)), list(dict.fromkeys(result.problems))
+    strata = _strata(board)
     return {
-        'title': board.title,
-        'reason': '. '.join([*([board.reason] if board.reason else []), *board.notes]),
+        'title': escaped(board.title),
+        'benchmark': escaped(board.benchmark),
+        'reason': escaped(
+            '. '.join([*([board.reason] if board.reason else []), *board.notes, *board.looked_at])
+        ),
         'k': board.k,
         'level': board.level,
-        'quantiles': _quantiles(result, board.level),
-        'judge': board.judge,
+        'quantiles': _quantiles(result, board.level, strata),
+        'strata': strata,
+        'judge': escaped(board.judge),
+        'data': result.data,
         'uids': result.uids,
-        'groups': groups,
+        'groups': _seen(groups),
         'group': _positions(result.groups, groups),
         'problem': _positions(result.problems, problems),
-        'entries': [
-            _entry(board, entry, ranks, number)
-            for entry, ranks, number in zip(board.entries, board.ranks.tolist(), numbers, strict=True)
-        ],
+        'entries': entries,
+        'better': [''.join('01'[apart] for apart in row) for row in board.better.tolist()],
     }
 
 
-def _entry(board: Board, entry: Entry, ranks: Sequence[int], number: int) -> dict[str, Any]:
+def _entry(
+    board: Board, entry: Entry, runs: _Runs, number: int, responses: Responses, cuts: Iterator[list[int]]
+) -> dict[str, Any]:
     result, block = entry.result, entry.result.block
     order = result.rows_of(board.entries[0].result.uids)
+    cut = cut_off_of_each(for_one_use(result)) if responses.folder else next(cuts)
+    ranks = board.ranks[board.entries.index(entry)].tolist()
     return {
-        'name': entry.name,
+        'run': runs.place(entry),
+        'name': escaped(entry.run),
         'n': result.n,
         'c': result.counts[order].tolist(),
+        'held': _held(board, result),
+        'looked': _looked(board, result),
         'unjudged': result.unjudged_of_each[order].tolist() if result.unjudged_of_each.any() else [],
-        'reasons': _reasons(block.get('unjudged_reasons')),
+        'cut': [cut[row] for row in order] if cut else [],
+        'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
+        'reasons': _seen(_reasons(block.get('unjudged_reasons'))),
         'greedy': _greedy(board, entry),
-        'greedyNote': entry.greedy_note,
-        'ranks': list(ranks),
+        'greedyNote': escaped(entry.greedy_note),
+        'ranks': ranks,
         'rerun': {
             str(metric): _limits(entry.rerun(metric))
             for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics)
         },
         'signature': result.signature,
-        'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
+        'badges': list(_badges(entry)),
         'health': result.health.mark,
-        'ended': result.health.line,
-        'engine': result.engine,
+        'ended': escaped(result.health.line),
+        'tokens': result.health.output_tokens,
+        'engine': escaped(result.engine),
         'warnings': [
-            *copies_warnings(block),
-            *entry.remarks,
-            *(f'{note}.' for note in undecided_notes(block)),
+            escaped(line)
+            for line in (
+                *copies_warnings(block),
+                *entry.remarks,
+                *(f'{note}.' for note in undecided_notes(block)),
+            )
         ],
-        'responses': number,
+        'chunk': number,
         'order': order if order != list(range(len(order))) else None,
+        'shards': responses.folder,
+        'shardsLost': escaped(responses.lost),
     }
+
+
+def _badges(entry: Entry) -> Iterator[dict[str, str]]:
+    """Return what a reader has to see beside a score, each as a word or two."""
+    health: Health = entry.result.health
+    for what, kind in (('truncated', 'cut off'), ('unanswered', 'unanswered'), ('unusual', 'unusual')):
+        if (share := health.share(what)) and share >= _SHOWN:
+            yield {'kind': kind, 'text': f'{100 * share:.1f} % {WORDS[what]}'}
+    if health.unjudged:
+        yield {'kind': 'unjudged', 'text': f'{health.unjudged} unjudged'}
+    if entry.copies:
+        yield {'kind': 'copies', 'text': 'copies'}
+    if entry.result.limits_line:
+        yield {'kind': 'limited', 'text': entry.result.limits_line}
+    if entry.result.stopped_line:
+        yield {'kind': 'stopped', 'text': entry.result.stopped_line}
+
+
+_SHOWN = 0.001
+"""Share of samples below which nothing is said of them beside the score."""
 
 
 def _reasons(told: object) -> dict[str, int]:
@@ -145,11 +265,44 @@ def _texts(result: Result) -> dict[str, list[str]]:
     return {name: list(column) or nothing for name, column in columns.items()}
 
 
-def _quantiles(result: Result, level: float) -> dict[int, float]:
-    """Return Student's t for each number of problems that the table or one of its groups has."""
+def _strata(board: Board) -> list[int] | None:
+    """Return the number of the stratum of each question, small ones merged; None where there are not two."""
+    if board.strata is None:
+        return None
+    cluster = cluster_numbers(board.entries[0].result.problems)
+    found: list[int] = strata_of_clusters(board.strata, cluster)[cluster].tolist()
+    return found if max(found) else None
+
+
+def _quantiles(result: Result, level: float, strata: Sequence[int] | None) -> dict[int, float]:
+    """Return Student's t for each number of problems that the table or one of its groups has.
+
+    With strata there is one for as many problems fewer as there are strata beyond the first.
+    """
     pairs = set(zip(result.groups, result.problems, strict=True))
-    sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
+    whole = len(set(result.problems))
+    sizes = {*Counter(group for group, _ in pairs).values(), whole, whole - max(strata or [0])}
     return {size: quantile(level, size - 1) for size in sizes if size > 1}
+
+
+def _held(board: Board, result: Result) -> dict[str, Any] | None:
+    """Return the metric whose interval chose n, with Student's t at which it holds at every look."""
+    if result.stopped is None:
+        return None
+    level = result.stopped.level_for(result.stopped.metric, board.level)
+    if level == board.level:
+        return None
+    return {'metric': result.stopped.metric, 'quantiles': _quantiles(result, level, _strata(board))}
+
+
+def _looked(board: Board, result: Result) -> dict[str, Any] | None:
+    """Return the metric by which a difference chose n, and what a difference by it pays for the looks."""
+    metric = result.stopped.metric if result.stopped else ''
+    share = error_share([result], metric)
+    if share == 1:
+        return None
+    level = 1 - (1 - board.level) * share
+    return {'metric': metric, 'share': share, 'quantiles': _quantiles(result, level, _strata(board))}
 
 
 def _published_boards(published: Published | None) -> list[dict[str, Any]]:
@@ -158,11 +311,11 @@ def _published_boards(published: Published | None) -> list[dict[str, Any]]:
         return []
     return [
         {
-            'title': f'Published: {benchmark}',
+            'title': escaped(f'Published: {benchmark}'),
             'published': list(map(str, published.metrics)),
             'entries': [
                 {
-                    'name': model,
+                    'name': escaped(model),
                     'values': [
                         published.values.get((model, benchmark, metric)) for metric in published.metrics
                     ],

@@ -1,0 +1,157 @@
+"""The answers and verdicts of every run, packed so that hundreds of runs fit into one file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+from ...counting import stage, step
+from ...results.health import CUT_OFF
+from ...results.result import Result
+from ..light import for_one_use
+from ..workers import FEWEST, Workers
+
+BUDGET = 24 * 2**20
+"""Characters that all packed answers may take on the page."""
+
+LONGEST = 400
+"""Characters of an answer that are shown."""
+
+STEPS = (None, 16, 8, 4, 2, 1)
+"""Different answers a question: all of them, or the largest of these that keeps within the budget."""
+
+_TRIED = 6
+"""Runs that are packed to see which step will do for all."""
+
+Answer = tuple[str, str, str]
+"""Text, verdict (1, 0 or ?) and who judged, or why nobody did."""
+
+
+class Packed(NamedTuple):
+    """A chunk a run, None where its result holds no answers; `shown` is the step that was taken."""
+
+    chunks: list[str | None]
+    shown: int | None
+    cut_off: list[list[int]]
+    """See `cut_off_of_each`."""
+
+
+class _Run(NamedTuple):
+    """What is packed of one run."""
+
+    chunk: str | None
+    cut_off: list[int]
+
+
+def pack_answers(results: Sequence[Result], workers: Workers | None = None) -> Packed:
+    """Return of each question its different answers, and of each sample which it gave and how it ended.
+
+    Where all of them together exceed `BUDGET`, only the most frequent answers of each question stay, as many
+    as fit, and nothing at all where not even one a question fits.
+
+    Args:
+        workers: pack them, where there are many; None: this process does.
+    """
+    packing = workers if workers and len(results) >= FEWEST else Workers(1)
+    for shown in STEPS:
+        if _fits_likely(results, shown) and (runs := _all_packed(results, shown, packing)) is not None:
+            return Packed([run.chunk for run in runs], shown, [run.cut_off for run in runs])
+    return Packed([None] * len(results), 0, [*packing.each(_cut_off, results)])
+
+
+def pack(content: object) -> str:
+    """Return JSON, deflated, in base 64; the page inflates it with the browser's DecompressionStream."""
+    text = json.dumps(content, separators=(',', ':'))
+    return base64.b64encode(zlib.compress(text.encode('ascii'))).decode('ascii')
+
+
+def cut_off_of_each(result: Result) -> list[int]:
+    """Return how many samples of each question were cut off; [] where it is not known."""
+    samples = result.samples
+    questions = samples.by_question('finish_reason') if samples else None
+    return [sum(one == CUT_OFF for one in ends) for ends in questions or ()]
+
+
+def question_samples(result: Result, shown: int | None = None) -> list[dict[str, Any]] | None:
+    """Return `QuestionSamples` of content.ts for each question; None where the answers are not known.
+
+    Args:
+        shown: different answers of a question that are kept, the most frequent ones; None: all.
+    """
+    samples = result.samples
+    if samples is None:
+        return None
+    answers, n = samples.column('answer') or (), samples.n
+    given = list(zip(map(_shortened, answers), ''.join(samples.verdicts()), samples.deciders(), strict=True))
+    ends = _ends(result, len(given))
+    return [
+        _of_question(given[start : start + n], ends[start : start + n], shown)
+        for start in range(0, len(given), n)
+    ]
+
+
+def _of_question(given: Sequence[Answer], ends: str, shown: int | None) -> dict[str, Any]:
+    known = Counter(given).most_common(shown)
+    place = {answer: position for position, (answer, _) in enumerate(known)}
+    return {
+        'answers': [[*answer, times] for answer, times in known],
+        'of': [place.get(answer, -1) for answer in given],
+        'verdicts': ''.join(verdict for _, verdict, _ in given),
+        'ends': ends,
+    }
+
+
+def _ends(result: Result, size: int) -> str:
+    """Return a letter a sample: c for one that was cut off, s for another unusual one, else a point."""
+    finishes, states = (
+        (result.samples.column(name) if result.samples else None) or [None] * size
+        for name in ('finish_reason', 'state')
+    )
+    return ''.join(
+        'c' if finish == CUT_OFF else 's' if state else '.'
+        for finish, state in zip(finishes, states, strict=True)
+    )
+
+
+def _fits_likely(results: Sequence[Result], shown: int | None) -> bool:
+    """Whether all runs will fit, by the size of a few: packing hundreds in vain takes minutes."""
+    if len(results) <= 2 * _TRIED:
+        return True
+    tried = results[:: -(-len(results) // _TRIED)]
+    size = sum(len(_packed(shown, result).chunk or '') for result in tried)
+    return size / len(tried) * len(results) <= BUDGET
+
+
+def _all_packed(results: Sequence[Result], shown: int | None, workers: Workers) -> list[_Run] | None:
+    runs: list[_Run] = []
+    room = BUDGET
+    work = workers.each(partial(_packed, shown), results)
+    with stage('packing answers', len(results)), closing(work) as found:
+        for run in found:
+            runs.append(run)
+            room -= len(run.chunk or '')
+            if room < 0:
+                return None
+            step()
+    return runs
+
+
+def _packed(shown: int | None, result: Result) -> _Run:
+    # Of a copy: what is known of each sample is let go of before the next run.
+    one = for_one_use(result)
+    questions = question_samples(one, shown)
+    return _Run(None if questions is None else pack(questions), cut_off_of_each(one))
+
+
+def _cut_off(result: Result) -> list[int]:
+    return cut_off_of_each(for_one_use(result))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f'{text[:LONGEST]}… ({len(text)} characters)'

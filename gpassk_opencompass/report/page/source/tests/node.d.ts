@@ -1,0 +1,2 @@
+declare module 'node:test';
+declare module 'node:assert/strict';
