@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from ..errors import GPassKError, IncompleteError
@@ -16,16 +17,18 @@ COMMANDS = {
     'audit': ('audit', 'check some verdicts of a finished run, and bound its G-Pass@k for the wrong ones'),
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
+    'completion': ('completion', 'have bash, zsh or fish complete commands and options'),
     'demo': ('demo', 'a tiny model that comes along, sampled, judged and reported on this CPU'),
     'expand': ('expand', 'write one OpenCompass config for each combination of a template'),
     'export': ('export', 'results for others: a table with a row a sample, Every Eval Ever, lm-eval'),
+    'gate': ('gate', 'is a new run better than an old one, as good within a margin, or worse? for CI'),
     'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
     'judge-serve': ('judge_serve', 'start the server of a judge, say where it is, and end it at Ctrl-C'),
     'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
-    'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
+    'plan': ('plan', 'how many samples and questions an interval of a wanted width takes, or a budget buys'),
     'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
@@ -36,6 +39,7 @@ COMMANDS = {
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
     'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
+    'view': ('view', 'the page of results in a browser while they come, with every response'),
     'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
@@ -46,10 +50,13 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'judge-serve', 'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'samples', 'verdicts', 'watch'})
+LISTS = frozenset({'samples', 'verdicts', 'view', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
+
+NO_ANSWER = {'gate': 3}
+"""Subcommands whose exit codes 1 and 2 are answers → the code of theirs where there is none."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The error numbers of a full disk, an exhausted quota and a limit on the size of files."""
@@ -63,10 +70,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0; 1 if something is incomplete or failed; 2 if the input cannot be used; 130 after
-        Ctrl-C. Errors are one message on stderr.
+        Ctrl-C. Errors are one message on stderr. Subcommands of `NO_ANSWER` have a code for all errors.
     """
+    if '_ARGCOMPLETE' in os.environ:
+        from .completion import complete
+
+        complete(parser_for)  # ends the process
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = arguments[0] if arguments else ''
+    return _answered(name, arguments) if name in NO_ANSWER else _main(name, arguments)
+
+
+def _answered(name: str, arguments: Sequence[str]) -> int:
+    """Run a subcommand whose exit codes are answers; of all that keeps it from one the code is another."""
+    try:
+        return _main(name, arguments)
+    except SystemExit as end:  # of the parser; 0 after --help
+        raise SystemExit(end.code and NO_ANSWER[name]) from None
+    except Exception:  # the interpreter would end with 1
+        from traceback import print_exc
+
+        print_exc()
+        return NO_ANSWER[name]
+
+
+def _main(name: str, arguments: Sequence[str]) -> int:
     try:
         prepare_output(lasting=name in COMMANDS and name not in LISTS)
         return _run(name, arguments or ['--help'])
@@ -75,13 +103,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         shown = printable(error, keep='\n')
         print(f'gpassk {name}: {shown}', file=sys.stderr)
-        return INCOMPLETE if isinstance(error, IncompleteError) else REFUSED
+        return NO_ANSWER.get(name, INCOMPLETE if isinstance(error, IncompleteError) else REFUSED)
     except KeyboardInterrupt:
         print(f'gpassk {name}: stopped', file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `gpassk verdicts list … | head`
         drop_output()
-        return 0
+        return NO_ANSWER.get(name, 0)
     except OSError as error:
         if error.errno not in (FULL | {errno.ENOENT} if error.filename is None else FULL | BARRED):
             raise
@@ -103,7 +131,7 @@ def _barred(name: str, error: OSError) -> int:
         what = 'cannot write all of the output'
         drop_output()
     print(f'gpassk {name}: {what}: {error.strerror}', file=sys.stderr)
-    return INCOMPLETE if error.errno in FULL else REFUSED
+    return NO_ANSWER.get(name, INCOMPLETE if error.errno in FULL else REFUSED)
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:
@@ -113,10 +141,20 @@ def _run(name: str, arguments: Sequence[str]) -> int:
         parsed, unknown = parser_for(name).parse_known_args(arguments[:end], Namespace(rest=rest))
         if unknown:
             parsed.refuse(f'unrecognized arguments: {" ".join(unknown)}{_hint(name, unknown)}')
-        code: int = import_module(f'.{COMMANDS[name][0]}', __name__).run(parsed)
+        code: int = _shown(name, parsed, import_module(f'.{COMMANDS[name][0]}', __name__).run)
         return code
     finally:
         sys.stdout.flush()  # here, where a broken pipe is expected, not when the interpreter ends
+
+
+def _shown(name: str, parsed: Namespace, run: Callable[[Namespace], int]) -> int:
+    """Run a subcommand; one with tables shows them as its options say."""
+    if 'tables_as_json' not in parsed:
+        return run(parsed)
+    from .shown import showing
+
+    with showing(name, parsed):
+        return run(parsed)
 
 
 def _hint(name: str, unknown: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from ..unseen import printable
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import add_several, path, requested
+from .shown import add_table_options, show
 
 _EPILOG = """\
 examples:
@@ -58,6 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', type=path, metavar='FILE', help='write the table to FILE.csv or FILE.json'
     )
+    add_table_options(parser)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,10 @@ def run(arguments: Namespace) -> int:
     """
     request = _request(arguments)
     compared = _with_labels(request, request.pairs) if request.pairs else _stores(request)
-    print(shown_table(compared.cells).to_terminal() if compared.cells else 'no pairs in common')
+    if compared.cells:
+        show(shown_table(compared.cells))
+    else:
+        print('no pairs in common')
     _say(compared.cells, compared.about)
     if request.output:
         _write_table(request.output, compared)

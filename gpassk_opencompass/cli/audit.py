@@ -17,6 +17,7 @@ from .audit_asking import ask, save
 from .files import check_table_name, write_file
 from .judge_options import add_judge_options, chosen_judge
 from .options import add_several, path, positive, requested
+from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..audit.findings import Findings
@@ -87,6 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='OUT',
         help='write the scores to OUT.csv, or all of it to OUT.json',
     )
+    add_table_options(parser)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,10 @@ def run(arguments: Namespace) -> int:
     found = findings(judged, sheet.drawn, labels, request.level)
     metrics = metrics_table(found)
     shown = metrics.without('as audited') if planned else metrics
-    print(f'\n{kinds_table(found, planned).to_terminal()}\n\n{shown.to_terminal()}\n')
+    for table in (kinds_table(found, planned), shown):
+        print()
+        show(table)
+    print()
     for note in notes(found, sheet, request.level, planned):
         print(note)
     if request.output and request.output.suffix == '.csv':

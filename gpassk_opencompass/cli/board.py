@@ -12,6 +12,7 @@ from ..runs.follow import Follower
 from ..runs.plan import Planned
 from ..runs.progress import JUDGING, SAMPLING, STARTING, Progress, progress_of_result
 from ..runs.state import Finding, State
+from ..times import duration
 from ..unseen import printable
 
 LOG_LINES = 20
@@ -200,20 +201,6 @@ def number(value: float) -> str:
     ('0.031', '3.1', '12,346')
     """
     return f'{value:,.0f}' if value >= 100 else f'{value:.1f}' if value >= 1 else f'{value:.2g}'
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> duration(42.4), duration(185), duration(7500)
-    ('42 s', '3:05 min', '2:05 h')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f'{whole} s'
-    return (
-        f'{whole // 60}:{whole % 60:02} min' if whole < 3600 else f'{whole // 3600}:{whole % 3600 // 60:02} h'
-    )
 
 
 def doing(progress: Progress) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
+from ..naming.limits import until_abbr
 from ..runs.examine import examine
-from ..runs.plan import discovered_runs, planned_runs
+from ..runs.plan import Planned, discovered_runs, planned_runs
 from ..runs.state import Finding, State
 from ..unseen import printable
-from .files import utf8_output
 from .options import add_configs, path
-from .states import log_lines, states_json, states_table, summary
+from .shown import add_table_options, show, shows_json
+from .states import log_lines, states_table, summary
 
 LOG_LINES = 5
 
@@ -23,18 +24,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add where the results are, and what there should be."""
     parser.add_argument('outputs', type=path, help='the folder of the work directories, or one of them')
     add_configs(parser)
-    parser.add_argument('--json', action='store_true', help='print a list of objects instead of a table')
+    add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Print the state of each run; 0 only if all are complete."""
     outputs: Path = arguments.outputs
-    as_json: bool = arguments.json
     findings, notes = _found(outputs, arguments.configs)
-    if as_json:
-        print(states_json(findings), file=utf8_output())
-    else:
-        _print(findings)
+    _print(findings)
     for note in notes:
         print(note, file=sys.stderr)
     return 0 if all(finding.state is State.COMPLETE for finding in findings) else 1
@@ -48,12 +45,24 @@ def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding]
     if outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     plan = planned_runs(configs)
-    findings = [examine(run, outputs / run.name) for run in plan.runs]
+    findings = [_state_of(run, outputs) for run in plan.runs]
     return findings, _named('left out, as the template no longer gives it', plan.left_out)
 
 
+def _state_of(run: Planned, outputs: Path) -> Finding:
+    """Return the state of a config's run; of one that was sampled in rounds alone, that of its last round."""
+    in_rounds = outputs / until_abbr(run.name)
+    if in_rounds.is_dir() and not (outputs / run.name).exists():
+        found, _ = discovered_runs(in_rounds)
+        if found:
+            return examine(*found[0])
+    return examine(run, outputs / run.name)
+
+
 def _print(findings: Sequence[Finding]) -> None:
-    print(states_table(findings))
+    show(states_table(findings))
+    if shows_json():
+        return  # it has the logs, too
     for finding in findings:
         if finding.state in (State.DAMAGED, State.FAILED):
             print(f'\n{printable(finding.name)}: {printable(finding.detail)}')

@@ -7,13 +7,14 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import write_file
-from .options import WITH_LIMITED, leaderboard, path, requested
+from .options import WITH_LIMITED, add_strata, leaderboard, path, positive, requested
+from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..report.compare import Pairing
@@ -28,16 +29,28 @@ examples:
   gpassk compare published --neighbours
   gpassk compare published-readme published --audit
   gpassk compare outputs lighteval_results
+  gpassk compare outputs --against Qwen2.5-7B_t0.7_l8192 --top 20
+  gpassk compare outputs -o pairs.csv
 
 `published` is the leaderboard page of the authors of G-Pass@k, `published-readme` the tables of their README;
 both come with this package. A file is JSON in the layout of that page, or Markdown with a table a benchmark.
 
-Folders alone: every two runs on the same questions, whatever host asked them, question by question.
+Folders alone: runs on the same questions, whatever host asked them, question by question. Every two of those
+that are best by what they are compared by (--metric), or all with one of them (--against). Intervals and
+p-values are of all pairs in the table at once, as ranks are; with --chosen of each pair alone, for pairs that
+were chosen before anybody saw results.
 
 The published scores come without counts, so they have no intervals: "inside" means that the published score
 lies in our interval. Which neighbours of the published table can be told apart at all follows from how many
 questions it has, under the assumptions of --n, --between-translations and --between-models.
 """
+
+
+USUAL_N = 48
+"""Samples a question of the published runs."""
+
+MOST_RUNS = 10
+"""Runs of which every two are shown, unless --top says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +60,24 @@ class CompareRequest:
     Args:
         ours: reports or folders of results.
         published: the published leaderboard; None: the runs of `ours` with each other.
+        against: of runs: all with this one; None: every two.
+        chosen: of runs: pairs were chosen beforehand; intervals and p-values are of each alone.
+        top: of runs: so many of the best, and `against`; None: as many as a screen holds, all with `against`.
         metric: of the neighbours, or of the runs; None: mG-Pass@k.
         names: our name of a model → the published one.
         assumptions: of what the published leaderboard does not tell, and the level of confidence.
         every_pair: list all neighbouring pairs.
         output: where the comparison goes as CSV.
         strict: a score outside our interval is a failure.
+        strata: whether contests are strata of intervals and of what is told apart.
         with_limited: also runs that were made smaller with --limit or --samples.
     """
 
     ours: Sequence[Path]
     published: Path | None
+    against: str | None
+    chosen: bool
+    top: int | None
     metric: Measure | None
     names: Mapping[str, str]
     assumptions: Assumptions
@@ -65,6 +85,7 @@ class CompareRequest:
     output: Path | None
     strict: bool
     with_limited: bool
+    strata: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -88,21 +109,35 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--metric', help='of the neighbours, or of the runs (default: mG-Pass@k)')
     parser.add_argument('--neighbours', action='store_true', help='list all neighbouring pairs')
     add = parser.add_argument
-    add('--n', type=int, default=48, help='samples a question of the published runs (default: 48)')
+    one = 'of runs: compare all others with this one, by its name or a part that no other has'
+    add('--against', metavar='RUN', help=one)
+    alone = (
+        'with --against: these pairs were chosen before anybody saw results; intervals and p-values are of '
+        'each pair alone (default: of all pairs in the table at once)'
+    )
+    add('--chosen', action='store_true', help=alone)
+    best = (
+        f'of runs: only the N that are best by --metric, and RUN of --against (default: {MOST_RUNS}, or with '
+        '--against or -o all)'
+    )
+    add('--top', type=positive, metavar='N', help=best)
+    add('--n', type=int, help=f'samples a question of the published runs (default: {USUAL_N})')
     translations = 'correlation between the languages of a problem (default: 0.9)'
-    add('--between-translations', type=float, default=0.9, metavar='R', help=translations)
+    add('--between-translations', type=float, metavar='R', help=translations)
     models = 'correlation between two models on the same questions (default: 0.8)'
-    add('--between-models', type=float, default=0.8, metavar='R', help=models)
+    add('--between-models', type=float, metavar='R', help=models)
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    add_strata(parser)
     wrong = (
         'name what is impossible or doubtful in published leaderboards, and where others differ from the last'
     )
     parser.add_argument('--audit', action='store_true', help=wrong)
-    what = 'write the comparison, or the findings, there (CSV)'
+    what = 'write the comparison, also of runs, or the findings, there (CSV)'
     parser.add_argument('-o', '--output', type=path, metavar='FILE', help=what)
     parser.add_argument('--with-limited', action='store_true', help=WITH_LIMITED)
     strict = 'exit with 1 where a score is outside, or something was found'
     parser.add_argument('--strict', action='store_true', help=strict)
+    add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -118,7 +153,9 @@ def run(arguments: Namespace) -> int:
         return run_audit(arguments, names_of(arguments.map))
     request = _request(arguments)
     if request.published is None:
-        _print_runs(request)
+        from .compare_runs import compare_runs
+
+        compare_runs(request)
         return 0
     return _beside_published(request, request.published)
 
@@ -145,7 +182,7 @@ def _request(arguments: Namespace) -> CompareRequest:
             'runs with each other give the folders above their results'
         )
     _check_options(arguments, beside_published=bool(ours) and not theirs.is_dir())
-    assumptions = (arguments.n, arguments.between_translations, arguments.between_models, arguments.level)
+    assumed = {name: value for name, value in _assumed(arguments).values() if value is not None}
     return requested(
         CompareRequest,
         arguments,
@@ -153,22 +190,43 @@ def _request(arguments: Namespace) -> CompareRequest:
         published=None if theirs.is_dir() else theirs,
         metric=measure_of(metric_name(arguments.metric)) if arguments.metric else None,
         names=names_of(arguments.map),
-        assumptions=Assumptions(*assumptions),
+        assumptions=Assumptions(level=arguments.level, **assumed),
         every_pair=arguments.neighbours,
     )
 
 
+def _assumed(arguments: Namespace) -> dict[str, tuple[str, Any]]:
+    """Return each option that says something of the published runs, with what it says; None: the default."""
+    return {
+        '--n': ('n', arguments.n),
+        '--between-translations': ('translations', arguments.between_translations),
+        '--between-models': ('models', arguments.between_models),
+    }
+
+
 def _check_options(arguments: Namespace, *, beside_published: bool) -> None:
     """Refuse options without effect: with --strict a script would take silence for agreement."""
-    needing = {'-o': arguments.output, '--map': arguments.map, '--strict': arguments.strict}
+    of_runs = {'--against': arguments.against, '--chosen': arguments.chosen, '--top': arguments.top}
+    if not arguments.paths[-1].is_dir() and (given := [name for name, value in of_runs.items() if value]):
+        raise InputError(f'{", ".join(given)} goes with folders of results alone, got {arguments.paths[-1]}')
+    if arguments.chosen and not arguments.against:
+        raise InputError(
+            '--chosen goes with --against RUN: of every two runs of a table nobody chose each beforehand'
+        )
+    needing = {'--map': arguments.map, '--strict': arguments.strict}
+    if not arguments.paths[-1].is_dir():
+        needing['-o'] = arguments.output
     if useless := [name for name, given in needing.items() if given and not beside_published]:
         raise InputError(
             f'{", ".join(useless)} goes with results and last a published leaderboard beside them, got '
             f'{" ".join(map(str, arguments.paths))}'
         )
-    if arguments.neighbours and arguments.paths[-1].is_dir():
+    of_published = [name for name, (_, value) in _assumed(arguments).items() if value is not None]
+    of_published += ['--neighbours'] * arguments.neighbours
+    if of_published and arguments.paths[-1].is_dir():
         raise InputError(
-            '--neighbours are those of a published leaderboard, a file or `published` as the last path'
+            f'{", ".join(of_published)} goes with a published leaderboard as the last path, a file or '
+            '`published`: of results of ours nothing is assumed'
         )
 
 
@@ -185,35 +243,6 @@ def names_of(pairs: Sequence[str]) -> dict[str, str]:
             raise InputError(f'--map {pair!r}: expected OURS=THEIRS')
         names[ours] = theirs
     return names
-
-
-def _print_runs(request: CompareRequest) -> None:
-    """Print, for each table of a report, every two of its runs, best first.
-
-    Raises:
-        InputError: nothing to compare, or no such metric.
-    """
-    from ..report.compare import differences_table
-    from ..report.leaderboard import boards
-    from ..report.tables import heading
-    from ..results.read import collect
-
-    found = collect(request.ours, details=False)
-    level, limited = request.assumptions.level, request.with_limited
-    tables, left_out = boards(found.results, level=level, with_limited=limited)
-    for line in (*found.passed_over, *left_out):
-        print(f'left out: {printable(line)}')
-    pairs = [board for board in tables if len(board.entries) > 1]
-    if not pairs:
-        raise InputError(
-            f'{len(found.results)} results in {len(tables)} tables, none with two runs: only runs on the '
-            'same questions, judged by the same judge, can be compared'
-        )
-    if request.metric is not None and not isinstance(request.metric, Metric):
-        raise InputError('--metric Greedy: runs are compared by their samples; take accuracy or G-Pass@k')
-    for board in pairs:
-        table = differences_table(board, request.metric or board.ranked_by)
-        print(printable(f'{table.title}\n{heading(board)}\n\n{table.to_terminal()}\n', keep='\n'))
 
 
 def _beside_published(request: CompareRequest, theirs: Path) -> int:
@@ -247,7 +276,7 @@ def _scores(path: Path, published: Published, request: CompareRequest) -> list[S
         raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
     results = collect([path], details=False).results
     k, level = published.leading.k, request.assumptions.level
-    found, left_out = boards(results, k, level, with_limited=request.with_limited)
+    found, left_out = boards(results, k, level, with_limited=request.with_limited, strata=request.strata)
     for line in left_out:
         print(f'left out: {printable(line)}')
     return [score for board in found for row in scores_of(board) for score in row.values()]
@@ -261,7 +290,7 @@ def _print_pairs(pairs: Sequence[Pairing], alone: Sequence[str]) -> None:
         inside, outside, without = (
             sum(pair.verdict == verdict for pair in pairs) for verdict in (INSIDE, OUTSIDE, OPEN)
         )
-        print(pairs_table(pairs).to_terminal())
+        show(pairs_table(pairs))
         print(
             f'\n{len(pairs)} published scores: {inside} inside our interval, {outside} outside, {without} '
             'where ours has none. Theirs come without counts and have no interval.\n'
@@ -300,7 +329,9 @@ def _print_neighbours(published: Published, request: CompareRequest) -> None:
         pairs = neighbours(published, benchmark, metric, assumptions)
         print(_summary(benchmark, pairs))
         if request.every_pair:
-            print(f'\n{neighbours_table(pairs).to_terminal()}\n')
+            print()
+            show(neighbours_table(pairs), of=benchmark)
+            print()
 
 
 def _summary(benchmark: str, pairs: Sequence[Neighbours]) -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..unseen import printable
+from .compare import USUAL_N
 from .files import write_file
+from .shown import show
 
 if TYPE_CHECKING:
     from ..report.published import Published
@@ -34,15 +36,16 @@ def run_audit(arguments: Namespace, names: Mapping[str, str]) -> int:
     from ..report.published_audit import audit, differences, findings_csv
 
     _check(arguments)
+    n = USUAL_N if arguments.n is None else arguments.n
     tables = {_name(path): read_published(path) for path in arguments.paths}
     *others, last = tables
     _check_names(names, [tables[name] for name in others])
     found: list[tuple[str, Finding]] = []
     for name, table in tables.items():
         rows = len({(model, benchmark) for model, benchmark, _ in table.values})
-        told = f'{name}: checking {rows} rows with {arguments.n} samples a question'
+        told = f'{name}: checking {rows} rows with {n} samples a question'
         print(printable(told), file=sys.stderr, flush=True)
-        wrong = audit(table, arguments.n)
+        wrong = audit(table, n)
         _print(f'{name}{f" ({table.source})" if table.source else ""}: {len(wrong)} findings', wrong)
         found += [(name, one) for one in wrong]
     for name in others:
@@ -54,7 +57,7 @@ def run_audit(arguments: Namespace, names: Mapping[str, str]) -> int:
             beside.findings,
         )
         found += [(name, one) for one in beside.findings]
-    _explain([finding for _, finding in found], arguments.n)
+    _explain([finding for _, finding in found], n)
     if arguments.output:
         write_file(arguments.output, findings_csv(found))
     return int(arguments.strict and bool(found))
@@ -90,7 +93,9 @@ def _print(title: str, findings: Sequence[Finding]) -> None:
 
     print(printable(title))
     if findings:
-        print(printable(f'\n{findings_table(findings).to_terminal()}\n', keep='\n'))
+        print()
+        show(findings_table(findings), of=title.partition(':')[0])
+        print()
 
 
 def _listed(alone: Sequence[tuple[str, str]]) -> str:

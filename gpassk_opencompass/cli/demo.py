@@ -14,7 +14,8 @@ from ..errors import InputError, MissingExtraError
 from ..naming.manifest import MANIFEST
 from ..report.summary import Run, results_table
 from ..results.read import read
-from ..runs import examine, planned_runs
+from ..runs.examine import examine
+from ..runs.plan import planned_runs
 from ..runs.work_dir import NOTES
 from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates
@@ -24,7 +25,7 @@ from .options import path, positive
 CONFIGS, TABLE, REPORT = 'configs', 'table.csv', 'report'
 """What stands in the folder beside a work directory for each config."""
 
-OF_THE_REPORT = ('jinja2', 'latex2mathml', 'matplotlib')
+OF_THE_REPORT = ('jinja2', 'matplotlib')
 """Packages without which a report has tables alone."""
 
 
@@ -128,5 +129,5 @@ def write_report(folder: Path) -> int:
     lacking = [package for package in OF_THE_REPORT if find_spec(package) is None]
     if lacking:
         print(f'no figures and no page: {MissingExtraError(lacking[0], "report")}', file=sys.stderr)
-    only = ['--only', 'tables'] if lacking else []
-    return step('report', str(folder), '-o', str(folder / REPORT), *only)
+    how = ['--only', 'tables'] if lacking else ['--responses']
+    return step('report', str(folder), '-o', str(folder / REPORT), *how)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import GPassKError, InputError
 from ..sweep.data_check import DataCheck, check_data
-from ..sweep.expansion import Changes, apply, changes, estimate_table, expand_template
+from ..sweep.expansion import Changes, Expansion, apply, changes, estimate_table, expand_template
 from ..sweep.limits import NO_LIMITS, Limits
 from ..unseen import printable
 from .limits import add_limits, limits_of
@@ -164,6 +164,8 @@ def expanded(request: ExpandRequest) -> list[str]:
         print(f'data not checked: {printable(line, LINE)}', file=sys.stderr)
     if data.problems and not request.dry_run:
         raise InputError(_cannot_be_read(data.problems))
+    for line in _judges_missing(expansion) if request.data_check else ():
+        print(f'no judge here, gpassk run would refuse: {printable(line, LINE)}', file=sys.stderr)
     found = changes(request.folder, expansion, request.template.name)
     said = [*_said(request, len(expansion.runs), found), *expansion.notes]
     if request.dry_run:
@@ -171,6 +173,15 @@ def expanded(request: ExpandRequest) -> list[str]:
         return [estimate_table(expansion.runs), '', *said, *refused]
     apply(request.folder, expansion.texts, found, request.prune)
     return said
+
+
+def _judges_missing(expansion: Expansion) -> list[str]:
+    """Return why judges that runs start by themselves cannot be started on this machine."""
+    if not any('judge_serve' in text for text in expansion.texts.values()):
+        return []
+    from ..runs.judge_servers import missing_judges  # with all that knows of runs: a second
+
+    return missing_judges(run.config for run in expansion.runs)
 
 
 def _cannot_be_read(problems: Sequence[str]) -> str:

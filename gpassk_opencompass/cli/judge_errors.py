@@ -16,6 +16,7 @@ from ..metrics import SHOWN_THRESHOLDS, Metric
 from ..tables import Table
 from .files import check_table_name, write_file
 from .options import Several, listed, path
+from .shown import add_table_options, show
 from .true_counts import Truth, read_truth
 
 _EPILOG = """\
@@ -86,6 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', type=path, metavar='FILE', help='write the table to FILE.csv or FILE.json'
     )
+    add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -100,7 +102,7 @@ def run(arguments: Namespace) -> int:
         truth = read_truth(str(arguments.counts), arguments.n) if arguments.counts else _perfect(arguments.k)
     rates = [ErrorRates(*both) for both in product(arguments.false_negative, arguments.false_positive)]
     table = _table(rates, _cases(truth, arguments.k, arguments.threshold), arguments.k)
-    print(table.to_terminal())
+    show(table)
     if arguments.output:
         _write(arguments.output, table)
     return 0

@@ -6,17 +6,20 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from typing import Any
 
 from ..runs.follow import Follower
 from ..runs.plan import Planned
 from ..runs.state import Finding, State
+from ..times import duration
 from ..unseen import printable
-from .board import LOG_LINES, AtWork, Board, duration
+from .board import LOG_LINES, AtWork, Board
 from .events import Events
 from .files import utf8_output
-from .states import log_lines, states_table, summary
+from .shown import terminal_width
+from .states import Failures, failed_alike, log_lines, states_table, summary
 
 REDRAWN, LINE, EVENT = 1.0, 60.0, 10.0
 """Seconds between two tables, two lines of the whole sweep, two events of one run."""
@@ -44,6 +47,7 @@ class Screen:
         self._follower = follower or Follower()
         self._board = Board([run.name for run in runs], self._follower)
         self._held = ExitStack()
+        self._failed = Failures()
         self._drawn = -REDRAWN if self._mode == TABLE else time.monotonic()
         if as_json:
             self._events = Events(utf8_output())
@@ -85,10 +89,30 @@ class Screen:
         told = self._board.end(finding, shown=seen or self._mode == EVENTS)
         if self._mode == EVENTS:
             self._events.ended(finding, seconds, told)
-        elif not quiet:
-            self.say(f'{self._board.label(finding.name)}: {_outcome(finding, seconds, seen=seen)}')
-        if finding.state is State.FAILED and seen:
-            print(*log_lines(finding, LOG_LINES), sep='\n', file=sys.stderr, flush=True)
+        failed = finding.state is State.FAILED
+        before = self._failed.add(finding) if failed else None
+        if self._mode != EVENTS and not quiet:
+            outcome = _outcome(finding, seconds, seen=seen, like=before)
+            self.say(f'{self._board.label(finding.name)}: {outcome}')
+        if failed and seen:
+            self._show_logs(finding, whole=self._failed.count == 1)
+
+    def looked(self, name: str, line: str, fields: Mapping[str, Any]) -> None:
+        """Say what was seen of a run whose samples are drawn in rounds.
+
+        Args:
+            line: for people.
+            fields: of the event.
+        """
+        if self._mode == EVENTS:
+            self._events.looked(name, fields)
+        else:
+            self.say(f'{self._board.label(name)}: {line}')
+
+    def _show_logs(self, finding: Finding, *, whole: bool) -> None:
+        """Say where the logs of what failed lie, of the first run with their last lines."""
+        lines = log_lines(finding, LOG_LINES) if whole else [f'--- {path}' for path, _ in finding.logs[:1]]
+        print(*lines, sep='\n', end='\n' if lines else '', file=sys.stderr, flush=True)
 
     def working(self, jobs: Iterable[AtWork], note: str = '') -> None:
         """Say how far the runs at work are, when it is time to.
@@ -148,7 +172,10 @@ class Screen:
         if self._mode == EVENTS:
             self._events.summary(len(self._board), findings, stopped=stopped)
         else:
-            print(f'\n{states_table(findings)}\n\n{summary(findings)}', flush=True)
+            width = terminal_width() if sys.stdout.isatty() else None  # a log is searched
+            states = states_table(findings).to_terminal(width=width)
+            alike = ''.join(f'\n{line}' for line in failed_alike(findings))
+            print(f'\n{states}\n\n{summary(findings)}{alike}', flush=True)
 
     def keep(self) -> None:
         """Leave the table as it is now drawn where it stands."""
@@ -161,8 +188,11 @@ def draws_tables() -> bool:
     return sys.stdout.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
 
 
-def _outcome(finding: Finding, seconds: float | None, *, seen: bool) -> str:
+def _outcome(finding: Finding, seconds: float | None, *, seen: bool, like: str | None) -> str:
+    """Return how a run ended; `like` names one that failed for the same reason."""
     taken = '' if seconds is None else f', {duration(seconds)}'
     detail = f': {printable(finding.detail, 1000)}' if finding.detail else ''
+    if like is not None:
+        detail = f': for the same reason as {printable(like)}'
     already = 'already ' if not seen and finding.state is State.COMPLETE else ''
     return f'{already}{finding.state.value}{taken}{detail}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,27 @@ Number = TypeVar('Number', int, float)
 Request = TypeVar('Request')
 
 WITH_LIMITED = 'also runs that were made smaller with --limit or --samples, which are left out else'
+
+STRATA = (
+    'whether contests are strata, so that intervals, comparisons and ranks are for new questions of the same '
+    'contests in the same proportions, or for questions of any contest (default: on)'
+)
+
+
+def add_strata(parser: ArgumentParser) -> None:
+    """Add --strata, which is True or False then."""
+    parser.add_argument('--strata', type=on_or_off, default=True, metavar='{on,off}', help=STRATA)
+
+
+def on_or_off(text: str) -> bool:
+    """Read a switch.
+
+    >>> on_or_off('off')
+    False
+    """
+    if text not in ('on', 'off'):
+        raise ArgumentTypeError(f'{text!r}: expected on or off')
+    return text == 'on'
 
 
 def positive(text: str) -> int:
@@ -23,6 +44,18 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ArgumentTypeError(f'{text!r}: expected an integer of at least 1')
     return int(text)
+
+
+def points(text: str) -> float:
+    """Read a number of points, which may have the sign of percent behind it.
+
+    >>> points('2'), points('0.5 %')
+    (2.0, 0.5)
+    """
+    try:
+        return float(text.removesuffix('%'))
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r}: expected points, such as 2') from None
 
 
 def path(text: str) -> Path:
@@ -115,3 +148,25 @@ def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -
     """
     names = {field.name for field in fields(kind)}.difference(made)  # type: ignore[arg-type]
     return kind(**{name: getattr(arguments, name) for name in names}, **made)
+
+
+def add_actions(
+    parser: ArgumentParser, actions: Mapping[str, str], first: str, **settings: Any
+) -> dict[str, ArgumentParser]:
+    """Add actions such as list and export, which all work on the same.
+
+    Args:
+        parser: of the subcommand, whose arguments then say which `action`, and how to `refuse` others of it.
+        actions: name → help.
+        first: the positional argument of each of them, with `settings` as `add_argument` takes them.
+
+    Returns:
+        The parser of each action, for what it alone takes.
+    """
+    subparsers = parser.add_subparsers(metavar='action', required=True)
+    parsers = {}
+    for name, about in actions.items():
+        parsers[name] = action = subparsers.add_parser(name, help=about)
+        action.set_defaults(action=name, refuse=action.error)
+        action.add_argument(first, **settings)
+    return parsers

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from typing import Any
-
-from tabulate import tabulate
+from typing import TYPE_CHECKING, Any
 
 from ..files import parse_json
 from ..judges.llm.canaries import CANARIES
 from ..judges.llm.ping import Health, Outcome, ping
 from ..judges.llm.settings import MAX_TOKENS
 from ..judges.protocol import Verdict
+from ..tables import Column, Table
 from ..unseen import printable
 from .options import Several
+from .shown import add_table_options, show
+
+if TYPE_CHECKING:
+    from ..tables.table import Value
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--timeout', type=float, default=120.0, metavar='SECONDS', help='of one request; default: 120'
     )
+    add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -78,9 +82,9 @@ def _json_object(text: str) -> dict[str, Any]:
 def _print(health: Health) -> None:
     right = sum(outcome.right for outcome in health.outcomes)
     print(f'{health.url}: {f"{right} of {len(CANARIES)} right" if health.reachable else "NOT REACHABLE"}')
-    header = ['language', 'answer', 'expected', 'verdict', 'seconds', '']
-    rows = [_row(outcome) for outcome in health.outcomes]
-    print(tabulate(rows, header, 'github', disable_numparse=True, colalign=(*['left'] * 4, 'right', 'left')))
+    texts = [Column(name, 'left') for name in ('language', 'answer', 'expected', 'verdict')]
+    rows: list[Sequence[Value]] = [_row(outcome) for outcome in health.outcomes]
+    show(Table(health.url, [*texts, Column('seconds', 'right'), Column('judged', 'left')], rows))
     if told := ', '.join(f'{name} {what!r}' for name, what in health.served.told().items()):
         print(f'  it says that it serves {printable(told)}')
     for problem in dict.fromkeys(outcome.problem for outcome in health.outcomes if outcome.problem):
@@ -101,10 +105,10 @@ def _print_differences(healths: Sequence[Health]) -> bool:
     return found
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
+def _row(outcome: Outcome) -> Sequence[Value]:
     canary, verdict = outcome.canary, outcome.verdict
     wrong = 'no verdict' if verdict is Verdict.UNJUDGED else 'WRONG'
     kind = f', {canary.name}' if canary.injected else ''
     answer = f'{canary.pair.answer[:2]} for {canary.pair.reference}{kind}'
     judged = 'right' if outcome.right else wrong
-    return canary.pair.language, answer, canary.verdict.value, verdict.value, f'{outcome.seconds:.2f}', judged
+    return canary.pair.language, answer, canary.verdict.value, verdict.value, outcome.seconds, judged

@@ -23,6 +23,7 @@ from ..unseen import printable
 from .files import opened
 from .judge_options import add_judge_options, chosen_judge
 from .options import add_several, listed, path, requested
+from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..sources.opencompass import Found, OldRun
@@ -69,6 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_several(parser, '--threshold', taus, DEFAULT_THRESHOLDS, type=listed(float), metavar='TAU')
     share = 'of samples that may stay unjudged (default: %(default)s)'
     add('--unjudged-tolerance', type=float, default=0.01, metavar='SHARE', help=share)
+    add_table_options(parser)
     add_several(parser, '--only', 'runs with one of these in <model>/<data set>', metavar='TEXT')
 
 
@@ -256,9 +258,12 @@ def _chosen(found: Found, request: RejudgeRequest) -> list[OldRun]:
 
 
 def _finish(out: Path, outcomes: Sequence[Outcome]) -> None:
-    text, csv = comparison(outcomes)
-    print(f'\n{text}')
-    for name, content in (('comparison.md', text), ('comparison.csv', csv)):
+    table, notes, csv = comparison(outcomes)
+    print()
+    show(table)
+    print('', *notes, '', sep='\n')
+    text = '\n'.join([table.to_markdown(), '', *notes])
+    for name, content in (('comparison.md', f'{text}\n'), ('comparison.csv', csv)):
         with opened(out / name) as file:
             file.write(content)
     print(f'wrote {len(outcomes)} results and comparison.md, comparison.csv to {out}')

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..counting import counted, stage
 from ..errors import IncompleteError, InputError, MissingExtraError
 from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
-from .options import WITH_LIMITED, Several, add_several, leaderboard, listed, path, requested
+from .options import WITH_LIMITED, Several, add_several, add_strata, leaderboard, listed, path, requested
 from .report_sources import RECORDS
+from .report_summary import Written, summary_of
+from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..report.gates import Gate
     from ..report.leaderboard import Board
     from ..report.published import Published
     from ..report.scores import Scored
+    from ..report.workers import Workers
     from ..results.read import Collected
 
 _EPILOG = """\
@@ -30,6 +34,7 @@ examples:
   gpassk report --file mine.gpassk.json --published
   gpassk report samples_aime_2026-11-21.jsonl logs        files of other harnesses, docs/sources.md
   gpassk report outputs --published published_results.json
+  gpassk report outputs --responses                       the page opens to each response
 
 Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
 the same questions and judged by the same judge.
@@ -54,12 +59,15 @@ class ReportRequest:
         output: the folder of the report.
         k: of the metrics; None: the largest that all have.
         level: of confidence.
+        strata: whether contests are strata of all intervals and ranks.
         thresholds: of the columns of G-Pass@k.
         paper: write tables in the layout of the paper, too.
         question_types: the folder with LiveMathBench, for tables by type of question.
         average: add an average over the benchmarks.
         parts: those of `PARTS` that are written.
         figures: names of figures; None: all.
+        responses: write the responses beside the page.
+        runs: parts of names of runs that figures show.
         gates: the shares of samples above which a run is refused.
         strict: what is left out is a failure.
         with_limited: also of runs that were made smaller with --limit or --samples.
@@ -73,12 +81,15 @@ class ReportRequest:
     output: Path
     k: int | None
     level: float
+    strata: bool
     thresholds: Sequence[float]
     paper: bool
     question_types: Path | None
     average: bool
     parts: Sequence[str]
     figures: Sequence[str] | None
+    responses: bool
+    runs: Sequence[str]
     gates: Sequence[Gate]
     strict: bool
     with_limited: bool
@@ -104,6 +115,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
+    add_strata(parser)
     taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
     add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
     paper = 'also tables in the layout of the paper: paper.md and tables/*.paper.tex'
@@ -114,10 +126,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--only', choices=PARTS, help='write only these')
     names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
     add('--figures', action=Several, metavar='NAME', help=names)
+    beside_page = 'also the responses, in a folder beside the page, which loads them on a click'
+    add('--responses', action='store_true', help=beside_page)
+    which = (
+        'runs in figures that cannot show all, by a part of the name (default: the best of each model first)'
+    )
+    add('--runs', action=Several, default=[], metavar='NAME', help=which)
     add('--with-limited', action='store_true', help=WITH_LIMITED)
     add('--strict', action='store_true', help='exit with 1 if a file or result was left out')
     gate = "exit with 3 if a run is above this share: 'truncated>5%%' (or unanswered, unjudged, copies)"
     add('--fail-on', action=Several, default=[], metavar='NAME>SHARE%%', help=gate)
+    add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -130,23 +149,37 @@ def run(arguments: Namespace) -> int:
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
-    from ..report.leaderboard import boards
+    from ..report.workers import Workers
+    from .progress import shown_progress
+
+    with shown_progress('report'), Workers() as workers:
+        with stage('looking for results', 1):  # so that a terminal shows it before all imports are done
+            request = _request(arguments)
+        return _report(request, workers)
+
+
+def _report(request: ReportRequest, workers: Workers) -> int:
+    from ..report.leaderboard import boards, compute_ranks
+    from ..report.light import light
     from ..report.scores import scores_of
     from ..results.read import full_runs
 
-    request = _request(arguments)
     found, records = _found(request)
     chosen, limited = full_runs(found.results, request.with_limited)
-    tables, left_out = boards(chosen, request.k, request.level, request.thresholds, request.with_limited)
+    if 'page' in request.parts:  # which shows answers
+        chosen = [light(result) for result in chosen]
+    settings = (request.k, request.level, request.thresholds, request.with_limited, request.strata)
+    tables, left_out = boards(chosen, *settings)
     missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
     for line in (*missing, *meant):
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not tables and request.published is None:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
-    scored = [(board, scores_of(board)) for board in tables]
+    compute_ranks(tables, workers)
+    scored = [(board, scores_of(board, workers)) for board in counted('computing scores', tables)]
     _print(scored)
-    paths, lacking = _write(request, scored, [*missing, *meant], records)
-    _say(request.output, paths)
+    written, lacking = _write(request, scored, [*missing, *meant], records, workers)
+    print(*summary_of(request.output, written), sep='\n')
     if lacking:
         why = '; '.join(dict.fromkeys(map(str, lacking.values())))
         raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
@@ -182,6 +215,10 @@ def _request(arguments: Namespace) -> ReportRequest:
         raise InputError(f'--paper makes tables, and --only {arguments.only} writes none')
     if arguments.figures and arguments.only not in (None, 'figures'):
         raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
+    if arguments.responses and arguments.only not in (None, 'page'):
+        raise InputError(f'--responses writes them for the page, and --only {arguments.only} writes none')
+    if arguments.runs and arguments.only not in (None, 'figures'):
+        raise InputError(f'--runs says what figures show, and --only {arguments.only} writes none')
     for name in arguments.figures or ():
         FIGURES[name]  # refuses a name that is unknown, and what cannot be imported
     return requested(
@@ -205,11 +242,10 @@ def _found(request: ReportRequest) -> tuple[Collected, list[Path]]:
     from ..results.read import Collected, collect
     from .report_sources import holds_result, write_records
 
-    details = 'page' in request.parts
     files = [path for path in request.paths if not path.is_dir()]
     results = [path for path in files if not request.source and holds_result(path)]
     folders = [path for path in request.paths if path not in files and not request.source]
-    found = collect(folders, [*request.files, *results], request.configs, details)
+    found = collect(folders, [*request.files, *results], request.configs, details=False)
     homes = {parent for result in found.results for parent in result.path.resolve().parents}
     others = [path for path in request.paths if path not in results and path.resolve() not in homes]
     taken = write_records(others, request.source, request.output, request.k)
@@ -217,8 +253,8 @@ def _found(request: ReportRequest) -> tuple[Collected, list[Path]]:
         return found._replace(passed_over=[*found.passed_over, *taken.left_out]), []
     mine = [path for path in folders if path not in taken.paths]
     if len(mine) < len(folders):  # what those hold is known by now
-        found = collect(mine, [*request.files, *results], request.configs, details)
-    more = collect([], taken.records, details=details)
+        found = collect(mine, [*request.files, *results], request.configs, details=False)
+    more = collect([], taken.records, details=False)
     merged = Collected(
         [*found.results, *more.results],
         [*found.passed_over, *more.passed_over, *taken.left_out],
@@ -254,15 +290,15 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 
 
 def _write(
-    request: ReportRequest, scored: Scored, notes: Sequence[str], records: Sequence[Path]
-) -> tuple[list[Path], dict[str, MissingExtraError]]:
+    request: ReportRequest, scored: Scored, notes: Sequence[str], records: Sequence[Path], workers: Workers
+) -> tuple[Written, dict[str, MissingExtraError]]:
     """Write the parts that were asked for; what an earlier report left of them is removed.
 
     Args:
         records: those that were written already.
 
     Returns:
-        The files, and why parts are not among them.
+        What was written, and why parts are not among it.
     """
     from ..report.written import take_over
     from ..results.samples import sample_file_of
@@ -275,24 +311,26 @@ def _write(
         folder.mkdir(parents=True, exist_ok=True)
         for part in request.parts:
             try:
-                parts[part] = _WRITERS[part](request, scored, notes)
+                with stage(f'writing {part}', 1):
+                    parts[part] = _WRITERS[part](request, scored, notes, workers)
             except MissingExtraError as error:
                 lacking[part] = error
         removed = take_over(folder, {**parts, RECORDS: [*records, *sample_files]})
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
-    if removed:
-        print(f'removed {_files(removed)} of an earlier report from {folder}')
-    return [path for paths in parts.values() for path in paths], lacking
+    return Written(parts, removed), lacking
 
 
-def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
+def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
     from ..report.neighbours import write_published
     from ..report.paper import write_paper
+    from ..report.stability import compute_stability, write_stability
     from ..report.tables import write_scored
     from .question_types import question_types
 
+    compute_stability([board for board, _ in scored], workers)
     paths = write_scored(scored, request.output, notes, request.average) if scored else []
+    paths += write_stability([board for board, _ in scored], request.output) if scored else []
     if request.published:
         paths += write_published(request.published, request.output)
     if request.paper:
@@ -302,44 +340,47 @@ def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> lis
     return paths
 
 
-def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
-    from ..report.figures import write_figures, write_formula_figures
+def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
+    from ..report.figures import FIGURES, write_figures, write_formula_figures
 
     if not scored:
         return []
-    paths = write_figures([board for board, _ in scored], request.output, names=request.figures)
-    return [*paths, *write_formula_figures(request.output / 'figures')]
+    names = request.figures or list(FIGURES)
+    tables = [board for board, _ in scored]
+    with stage('drawing figures', len(scored) * len(names)):
+        paths = write_figures(
+            tables, request.output, names=request.figures, runs=request.runs, workers=workers
+        )
+    return [*paths, *write_formula_figures(request.output / 'figures', workers=workers)]
 
 
-def _page(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
+def _page(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
     from ..report.page import write_page
+    from ..report.page.shards import remove_stale
+    from .report_responses import write_responses
 
-    return write_page([board for board, _ in scored], request.output, request.published)
+    boards = [board for board, _ in scored]
+    shards = write_responses(boards, request.output) if request.responses else None
+    where = None if shards is None else shards.for_page()
+    paths = write_page(boards, request.output, request.published, where, workers)
+    if removed := remove_stale(request.output, shards):  # now that no page loads them
+        print(f'removed {removed:,} files with responses of an earlier report from {request.output}')
+    return paths
 
 
 _WRITERS = {'tables': _tables, 'figures': _figures, 'page': _page}
 
 
 def _print(scored: Scored) -> None:
-    from ..report.tables import HOW_TO_READ, heading, health_table, leaderboard_table, remarks
+    from ..report.tables import heading, health_table, how_to_read, leaderboard_table, remarks
 
     for board, rows in scored:
-        text = f'{board.title}\n{heading(board)}\n\n{leaderboard_table(board, rows).to_terminal()}\n'
-        print(printable(text, keep='\n'))
-        print(HOW_TO_READ.format(level=100 * board.level, k=board.k) + '\n')
+        print(printable(f'{board.title}\n{heading(board)}\n', keep='\n'))
+        show(leaderboard_table(board, rows))
+        print(f'\n{how_to_read(board, rows)}\n')
         if lines := remarks(board):
             print(*(printable(f'- {line}') for line in lines), sep='\n', end='\n\n')
         health = health_table(board)
-        print(printable(f'{health.title}\n\n{health.to_terminal()}\n', keep='\n'))
-
-
-def _say(folder: Path, paths: Sequence[Path]) -> None:
-    shown = [
-        str(path.relative_to(folder)) for path in paths if path.suffix in {'.md', '.csv', '.json', '.html'}
-    ]
-    more = ' …' if len(shown) < len(paths) else ''
-    print(f'wrote {_files(paths)} to {folder}: {", ".join(shown)}{more}')
-
-
-def _files(files: Sized) -> str:
-    return f'{len(files)} file{"" if len(files) == 1 else "s"}'
+        print(printable(f'{health.title}\n', keep='\n'))
+        show(health)
+        print()

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..errors import InputError
 from ..prefork import Pool
 from ..runs.command import Options, environment, read_options
 from ..runs.driver import Driver
+from ..runs.examine import examine
 from ..runs.gpus import gpus_for
 from ..runs.limited import limited_plan
-from ..runs.plan import Plan
+from ..runs.plan import Plan, Planned
 from ..runs.processes import Stop
 from ..runs.state import Finding
 from ..runs.work_dir import NOTES
@@ -25,6 +27,8 @@ from ..serving import SERVERS, run_in_progress
 from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
 from . import INTERRUPTED
+from .events import Events
+from .files import utf8_output
 from .limits import add_limits, limits_of
 from .live import Screen
 from .options import path, positive
@@ -36,6 +40,9 @@ from .run_clusters import (
     detached,
     emit,
 )
+from .run_until import Sampling, UntilRequest, add_until_arguments, how_to_read, until_of
+from .shown import terminal_width
+from .states import states_table
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class RunRequest:
     passed_on: Sequence[str]
     reuse: str | None = None
     limits: Limits = NO_LIMITS
+    until: UntilRequest | None = None
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
@@ -60,6 +68,7 @@ class RunRequest:
         """Return what follows `gpassk` to ask for this again."""
         words = ['run', *map(str, self.configs), '-w', str(self.outputs)]
         words += said(self.limits).split()
+        words += self.until.words() if self.until else []
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--reuse', self.reuse] if self.reuse else []
@@ -111,6 +120,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
     )
     add_limits(parser)
+    add_until_arguments(parser)
     parser.add_argument(
         '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
     )
@@ -128,6 +138,7 @@ def run(arguments: Namespace) -> int:
         passed_on=arguments.rest,
         reuse=arguments.reuse,
         limits=limits_of(arguments),
+        until=until_of(arguments),
     )
     check_cluster_arguments(arguments)
     if request.reuse:
@@ -138,33 +149,92 @@ def run(arguments: Namespace) -> int:
     plan, notes = limited_plan(request.configs, request.limits, request.outputs)
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
+    sampling = _sampling(request, options, plan)
+    if arguments.dry_run:
+        return _dry_run(request, plan, sampling, as_json=arguments.json)
     if arguments.emit:
         return emit(arguments, request, plan.runs, options.is_done)
-    with Stop() as stop, Screen(plan.runs, as_json=arguments.json) as screen:
+    runs = plan.runs if sampling is None else sampling.names
+    with Stop() as stop, Screen(runs, as_json=arguments.json) as screen:
         cluster = cluster_driver(arguments, request, screen, stop, options.is_done, screen.say_aside)
         if cluster is None:
-            findings = _driven_here(request, options, plan, screen, stop)
+            findings = _driven_here(request, options, runs, sampling, screen, stop)
         elif arguments.detach:
-            return detached(cluster, plan.runs)
+            return detached(cluster, runs)
         else:
-            findings = cluster.drive(plan.runs)
+            findings = cluster.drive(runs)
     screen.sum_up(findings, stopped=bool(stop))
+    if sampling is not None and not arguments.json:
+        _print_looks(sampling)
     if stop:
-        _print_stopped(request, len(plan.runs) - len(findings))
+        _print_stopped(request, len(runs) - len(findings))
         return INTERRUPTED
-    return 0 if all(map(options.is_done, findings)) else 1
+    seen = sampling is None or sampling.all_seen
+    return 0 if seen and all(map(options.is_done, findings)) else 1
+
+
+def _sampling(request: RunRequest, options: Options, plan: Plan) -> Sampling | None:
+    """Return the rounds; None without --until."""
+    if request.until is None:
+        return None
+    if options.mode != 'all':
+        raise InputError(f'--until looks at results, so -m {options.mode} behind -- does not go with it')
+    return Sampling(request.until, plan.runs, request.outputs)
+
+
+def _dry_run(request: RunRequest, plan: Plan, sampling: Sampling | None, *, as_json: bool) -> int:
+    """Say what would be run; the exit code is 0."""
+    runs = plan.runs if sampling is None else sampling.names
+    findings = [examine(run, request.outputs.resolve() / run.name) for run in runs]
+    if as_json:
+        _tell_plan(findings, sampling)
+        return 0
+    width = terminal_width() if sys.stdout.isatty() else None
+    print(states_table(findings).to_terminal(width=width))
+    if sampling is not None:
+        print(f'\n{sampling.rounds_table().to_terminal(width=width)}')
+        for run in sampling.before:
+            print(f'\nfirst, with all its samples: {printable(run.name)}')
+    print('\ndry run: nothing was started')
+    return 0
+
+
+def _tell_plan(findings: Sequence[Finding], sampling: Sampling | None) -> None:
+    events = Events(utf8_output())
+    stepwise = {} if sampling is None else {one.name: one for one in sampling.stepwise}
+    for finding in findings:
+        one = stepwise.get(finding.name)
+        events.planned(finding, one.ns if one else (), one.questions if one else None)
+    events.summary(len(findings), findings, stopped=False)
 
 
 def _driven_here(
-    request: RunRequest, options: Options, plan: Plan, screen: Screen, stop: Stop
+    request: RunRequest,
+    options: Options,
+    runs: Sequence[Planned],
+    sampling: Sampling | None,
+    screen: Screen,
+    stop: Stop,
 ) -> list[Finding]:
     """Run what is not complete on this machine; return the state of each run that it came to."""
     gpus = gpus_for(options, request.gpus, os.environ)
     with (
         run_in_progress(request.outputs / NOTES / SERVERS),
-        Pool(environment(Path.cwd(), os.environ)) as pool,
+        Pool(environment(Path.cwd(), os.environ), in_a_hurry=lambda: stop.count > 1) as pool,
     ):
-        return Driver(request.outputs, options, screen, stop, gpus, pool).drive(plan.runs, request.jobs)
+        if sampling is None:
+            return Driver(request.outputs, options, screen, stop, gpus, pool).drive(runs, request.jobs)
+        sampling.tell(screen)
+        driver = Driver(request.outputs, options, screen, stop, gpus, pool, sampling.rule)
+        before = driver.drive(sampling.before, request.jobs)
+        if stop or not sampling.drawn_before(before):
+            return before
+        return [*before, *driver.drive(sampling.first(), request.jobs)]
+
+
+def _print_looks(sampling: Sampling) -> None:
+    width = terminal_width() if sys.stdout.isatty() else None
+    print(f'\n{sampling.table().to_terminal(width=width)}\n\n{how_to_read(sampling.rule)}', flush=True)
 
 
 def _print_left_out(plan: Plan) -> None:

@@ -15,6 +15,7 @@ from ..runs.clusters.driver import works_of
 from ..runs.clusters.kubernetes import Volume, manifest
 from ..runs.clusters.ray import Ray
 from ..runs.clusters.slurm import Slurm
+from ..runs.command import whole_options
 from ..runs.driver import Watcher
 from ..runs.examine import examine
 from ..runs.gpus import ELSEWHERE
@@ -75,8 +76,8 @@ def check_cluster_arguments(arguments: Namespace) -> None:
     """
     if arguments.gpus is not None and (arguments.slurm or arguments.ray or arguments.emit):
         raise InputError(
-            f'--gpus {arguments.gpus}: it names GPUs of this machine; a job on a cluster gets as many as its '
-            'model needs'
+            f'--gpus {arguments.gpus!r}: it names GPUs of this machine; a job on a cluster gets as many as '
+            'its model needs'
         )
     empty = [name for name in ('slurm', 'ray', 'image', 'claim', 'mount') if getattr(arguments, name) == '']
     if empty:
@@ -92,7 +93,7 @@ def check_cluster_arguments(arguments: Namespace) -> None:
         raise InputError(
             '--emit kubernetes needs --image IMAGE and --claim NAME (of a PersistentVolumeClaim)'
         )
-    within = [word for word in arguments.rest if word in ELSEWHERE]
+    within = [word for word in whole_options(arguments.rest) if word in ELSEWHERE]
     if within and (arguments.slurm or arguments.ray or arguments.emit):
         raise InputError(
             f'{within[0]} behind -- would have each job submit jobs itself: leave one of the two out'

@@ -36,7 +36,7 @@ from . import INTERRUPTED, REFUSED
 from . import main as gpassk
 
 ORPHANS = 10.0
-"""Seconds for a command that an earlier start has left to end."""
+"""Seconds for an earlier start, or the command that it has left, to end."""
 
 
 class Notice:
@@ -107,14 +107,14 @@ def _session(work: Work, notes: Notes, notice: Notice) -> Ended:
 
 
 def _end_orphan(work_dir: Path) -> None:
-    """End the command that an earlier start of this job has left on this machine, killed itself."""
-    holder = holder_of(work_dir)
-    if holder is None or not holder.is_here or not holder.group or not is_earlier_start(holder.job):
-        return
+    """End the command of an earlier start of this job that is still on this machine, or was left there."""
     deadline = time.monotonic() + ORPHANS
-    while is_in_use(work_dir) and time.monotonic() < deadline:  # the lock is held by a member of the group
-        with suppress(ProcessLookupError):
-            os.killpg(holder.group, signal.SIGKILL)
+    while (holder := holder_of(work_dir)) and holder.is_here and is_earlier_start(holder.job):
+        if not is_in_use(work_dir) or time.monotonic() > deadline:
+            return
+        if holder.group:  # its members hold the lock
+            with suppress(ProcessLookupError):
+                os.killpg(holder.group, signal.SIGKILL)
         time.sleep(0.1)
 
 

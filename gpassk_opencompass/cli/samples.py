@@ -9,16 +9,20 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..errors import InputError
 from ..line_files import store_folder
+from ..sample_store.identity import IDENTITY
 from ..sample_store.stock import Stock, find_store, in_use, remove, stocks
 from ..sample_store.store import STORE_VARIABLE
+from ..tables import Column, Table
 from ..times import seconds_of
-from ..unseen import json_text, printable
+from ..unseen import printable
 from .files import opened, opened_bytes
-from .options import path, positive
+from .options import add_actions, path, positive
+from .shown import add_table_options, show
 
 _DAY = 86400.0
 _FORMS = {'.jsonl': 'jsonl', '.parquet': 'parquet'}
@@ -50,23 +54,21 @@ class Chosen:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the actions list, prune and export."""
-    actions = parser.add_subparsers(metavar='action', required=True)
-    listing = actions.add_parser('list', help='one line for each model and setting')
-    pruning = actions.add_parser('prune', help='remove what is kept of some; shows first what that would be')
-    exporting = actions.add_parser('export', help='a table with a row a sample, fit for `gpassk score`')
-    for name, action in (('list', listing), ('prune', pruning), ('export', exporting)):
-        action.set_defaults(action=name, refuse=action.error)
-        action.add_argument(
-            'store',
-            nargs='?',
-            type=path,
-            metavar='STORE',
-            help='a sample store, or a folder of work directories with one beside them; default: '
-            f'${STORE_VARIABLE}, else outputs',
-        )
+    about = {
+        'list': 'one line for each model and setting',
+        'prune': 'remove what is kept of some; shows first what that would be',
+        'export': 'a table with a row a sample, fit for `gpassk score`',
+    }
+    where = 'a sample store, or a folder of work directories with one beside them'
+    store = {'nargs': '?', 'type': path, 'metavar': 'STORE'}
+    actions = add_actions(
+        parser, about, 'store', **store, help=f'{where}; default: ${STORE_VARIABLE}, else outputs'
+    )
+    listing, pruning, exporting = actions.values()
+    for action in actions.values():
         action.add_argument('--model', metavar='TEXT', help="part of the model's path")
         action.add_argument('--settings', metavar='ID', help='the start of the name of its folder, see list')
-    listing.add_argument('--json', action='store_true', help='as a list of JSON objects')
+    add_table_options(listing)
     pruning.add_argument('--older-than', type=positive, metavar='DAYS', help='no sample is younger')
     pruning.add_argument('--unused', type=positive, metavar='DAYS', help='no run looked there for so long')
     pruning.add_argument('--all', action='store_true', help='whatever it is')
@@ -91,11 +93,9 @@ def run(arguments: Namespace) -> int:
     found = chosen.of(root)
     if arguments.action == 'export':
         return _export(root, found, arguments.run, arguments.output)
-    if arguments.json:
-        print(json_text([stock.about() for stock in found], indent=1))
-    else:
-        print(_table(found))
-        print(f'\n{_sum(found)} in {printable(root)}')
+    show(_table(found))
+    print(f'\n{_sum(found)} in {printable(root)}')
+    _print_unknown(found)
     return 0
 
 
@@ -104,33 +104,45 @@ def _default() -> Path:
     return store_folder(named) if named else Path('outputs')
 
 
-def _table(found: Sequence[Stock]) -> str:
-    from tabulate import tabulate
-
-    names = ['settings', 'model', 'engine', 'sampling', 'questions', 'n', 'samples', 'runs', 'size', 'used']
-    rows = [
-        (
-            stock.folder.name,
-            printable(stock.model, 40),
-            printable(stock.engine, 60),
-            printable(stock.sampling, 100),
-            stock.questions,
-            stock.n,
-            stock.samples,
-            len(stock.runs),
-            _size(stock.bytes),
-            time.strftime('%Y-%m-%d', time.gmtime(stock.used)),
+def _table(found: Sequence[Stock]) -> Table:
+    """Return a row a model and setting; programs get all of it."""
+    texts = [('settings', None), ('model', 40), ('engine', 60), ('sampling', 100)]
+    numbers = [Column(name, 'right') for name in ('questions', 'n', 'samples', 'runs')]
+    more = [Column('size', 'right', _size), Column('used', 'left', _day)]
+    hidden = [Column(name, hidden=True) for name in ('of runs', 'damaged', 'latest', 'folder')]
+    columns = [Column(name, 'left', partial(printable, width=width)) for name, width in texts]
+    table = Table('kept samples', [*columns, *numbers, *more, *hidden])
+    for one in found:
+        table.add(
+            *(one.folder.name, one.model, one.engine, one.sampling),
+            *(one.questions, one.n, one.samples, len(one.runs), one.bytes, one.used),
+            *(
+                [{'run': run, 'samples': drawn} for run, drawn in one.runs.items()],
+                one.damaged,
+                one.latest,
+                str(one.folder),
+            ),
         )
-        for stock in found
-    ]
-    sides = (*['left'] * 4, *['right'] * 5, 'left')
-    return tabulate(rows, names, 'github', disable_numparse=True, colalign=sides if rows else None)
+    return table
+
+
+def _day(moment: float) -> str:
+    return time.strftime('%Y-%m-%d', time.gmtime(moment))
 
 
 def _sum(found: Sequence[Stock]) -> str:
     samples, damaged = sum(one.samples for one in found), sum(one.damaged for one in found)
     told = f', {damaged} damaged lines' if damaged else ''
     return f'{samples} samples in {len(found)} folders, {_size(sum(one.bytes for one in found))}{told}'
+
+
+def _print_unknown(found: Sequence[Stock]) -> None:
+    if unknown := [stock.folder.name for stock in found if stock.identity is None]:
+        print(
+            f'{IDENTITY} is missing or damaged in {", ".join(unknown)}: its samples are taken all the same, '
+            'and the next run with the same settings and engine writes it again',
+            file=sys.stderr,
+        )
 
 
 def _size(count: int) -> str:
@@ -158,7 +170,7 @@ def _prune(root: Path, chosen: Chosen, everything: bool, sure: bool) -> int:
     if not found:
         print('nothing to remove')
         return 0
-    print(_table(found))
+    show(_table(found))
     if not sure:
         print(f'\nto remove: {_sum(found)}. Nothing was removed; the same line with --yes does it')
         return 0

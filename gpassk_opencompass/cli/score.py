@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from math import inf
@@ -18,10 +18,12 @@ from ..sources.finding import FoundRun, find_runs, record_name
 from ..sources.rows import KINDS
 from ..sources.selection import Selection
 from ..sources.source import SOURCES, Reading, Run
+from ..tables import Table
 from ..unseen import printable
 from .files import write_file, write_record
 from .judge_options import add_judge_options, chosen_judge
 from .options import add_several, listed, path, requested
+from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..sources.scored import Choices, Scored
@@ -32,6 +34,7 @@ examples:
   gpassk score samples.jsonl --judge llm --model Qwen2.5-72B-Instruct --url http://node1:23333
   gpassk score labels.jsonl --k 4 8 16 --threshold 0.5 0.75 1  somebody else's verdicts
   gpassk score counts.jsonl.gz --also pass^k                   c of n, up to millions of questions
+  gpassk score counts.jsonl --also stability profile           Cover@τ, Bayes@N, consistency, the tail profile
   gpassk score outputs/…/results/<model>/<dataset>.json --k 2 --first 24
   gpassk score samples_aime_2026-11-21.jsonl logs/*.eval       files of other harnesses, docs/sources.md
   gpassk score logs --judge both                               their verdicts and those of the rule
@@ -50,7 +53,7 @@ _POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
 BOTH = 'both'
 """Of `--judge`: the verdicts that responses came with, beside those of a judge."""
 
-_ALSO = ('pass^k', 'avg@n', 'agreement')
+_ALSO = ('pass^k', 'avg@n', 'agreement', 'stability', 'profile')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -79,6 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--labelled-by', metavar='NAME', help='of -o, for labels and counts: who judged')
     add('--name', metavar='MODEL', help='of -o: what the model is called (default: as PATH)')
     add('--dataset', help='of -o: what the data set is called (default: samples)')
+    add_table_options(parser)
 
 
 def _add_metrics(parser: ArgumentParser) -> None:
@@ -318,8 +322,7 @@ def _score(request: ScoreRequest, found: FoundRun) -> None:
             lambda: stack.enter_context(closing(build_judge(dict(request.judge)))),
         )
         print(f'{_told(found)}{_described(scored)}\n')
-        for text in described(scored.lines, scored.counts, scored.ballots, scored.settings):
-            print(text)
+        _say(described(scored.lines, scored.counts, scored.ballots, scored.settings), found)
         target = request.target(found)
         record, samples = None, None
         if request.choices.keep and target:
@@ -344,10 +347,19 @@ def _score_both(request: ScoreRequest, found: FoundRun) -> None:
     with closing(build_judge(dict(request.judge))) as judge:
         judged = both_judged(found.run, request.choices, judge)
     print(f'{_told(found)}{_described(judged.theirs)}\n')
-    for text in described_both(judged):
-        print(printable(text, keep='\n'))
+    _say(described_both(judged), found)
     if request.output:
         write_file(request.output, differing_table(judged).to_csv(), make_folder=True)
+
+
+def _say(told: Iterable[Table | str], found: FoundRun) -> None:
+    """Print tables, of which the notes stand among what is said after them, and the rest."""
+    for one in told:
+        if isinstance(one, Table):
+            show(one, of=found.name, notes=False)
+            print()
+        else:
+            print(printable(one))
 
 
 def _check_options(request: ScoreRequest, found: FoundRun) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
-
-from tabulate import tabulate
 
 from ..runs.state import Finding, State
+from ..tables import Column, Table
 from ..unseen import printable
 
 HEAD, TAIL = 90, 50
@@ -19,18 +16,21 @@ HEAD, TAIL = 90, 50
 _MODULE = re.compile(r'\b(?:\w+\.)+(?=[A-Z]\w*Error: )')
 
 
-def states_table(findings: Sequence[Finding]) -> str:
-    """Return a table with a row a run, in the order given."""
-    rows = [
-        [
-            printable(finding.name),
-            finding.state.value,
-            finding.time or '-',
-            _shortened(finding.detail.replace(f'{finding.work_dir}/', '')),
-        ]
-        for finding in findings
-    ]
-    return tabulate(rows, ['run', 'state', 'time', 'detail'], 'github', disable_numparse=True)
+def states_table(findings: Sequence[Finding]) -> Table:
+    """Return a table with a row a run, in the order given; programs get all that is known."""
+    shown = [Column('run', 'left'), Column('state', 'left'), Column('time', 'left')]
+    of_programs = ('work_dir', 'predictions', 'expected', 'results', 'logs')
+    hidden = [Column(name, hidden=True) for name in of_programs]
+    table = Table('runs', [*shown, Column('detail', 'left', _shortened), *hidden])
+    for finding in findings:
+        table.add(
+            *(finding.name, finding.state.value, finding.time),
+            finding.detail.replace(f'{finding.work_dir}/', ''),
+            *(str(finding.work_dir), finding.predictions, finding.expected),
+            [str(path) for path in finding.results],
+            [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
+        )
+    return table
 
 
 def _shortened(detail: str) -> str:
@@ -54,25 +54,44 @@ def summary(findings: Sequence[Finding]) -> str:
     return f'{len(findings)} run{"" if len(findings) == 1 else "s"}: {", ".join(parts) or "none"}'
 
 
+def failed_alike(findings: Sequence[Finding]) -> list[str]:
+    """Return a line for each reason for which several runs failed."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.state is State.FAILED:
+            groups.setdefault(_reason(finding), []).append(finding)
+    lines = []
+    for alike in (group for group in groups.values() if len(group) > 1):
+        first = alike[0]
+        reason = _shortened(first.detail.replace(f'{first.work_dir}/', ''))
+        lines.append(
+            f'{printable(first.name)} failed: {reason}\n… and {len(alike) - 1} more for the same reason'
+        )
+    return lines
+
+
+class Failures:
+    """The runs that have failed so far, by their reasons."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: dict[str, str] = {}
+
+    def add(self, finding: Finding) -> str | None:
+        """Take one more; return the first one of another name that failed for the same reason, if any."""
+        self.count += 1
+        first = self._first.setdefault(_reason(finding), finding.name)
+        return None if first == finding.name else first
+
+
+def _reason(finding: Finding) -> str:
+    """Return why a run failed, without what is its own: its name, its folder, and how far it came."""
+    reason = finding.detail.replace(str(finding.work_dir), '')
+    reason = re.sub(rf'(?<![\w-]){re.escape(finding.name)}(?![\w-])', '', reason)
+    progress = finding.progress
+    return reason.replace(progress, '') if progress else reason
+
+
 def log_lines(finding: Finding, count: int) -> list[str]:
     """Return the last lines of the logs of what failed, each log under its path."""
     return [printable(line, 400) for path, lines in finding.logs for line in (f'--- {path}', *lines[-count:])]
-
-
-def states_json(findings: Sequence[Finding]) -> str:
-    """Return the states as JSON: a list of objects."""
-    return json.dumps([_fields(finding) for finding in findings], ensure_ascii=False, indent=2)
-
-
-def _fields(finding: Finding) -> dict[str, Any]:
-    return {
-        'run': finding.name,
-        'state': finding.state.value,
-        'detail': finding.detail,
-        'work_dir': str(finding.work_dir),
-        'time': finding.time,
-        'predictions': finding.predictions,
-        'expected': finding.expected,
-        'results': [str(path) for path in finding.results],
-        'logs': [{'path': str(path), 'lines': list(lines)} for path, lines in finding.logs],
-    }

@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..unseen import printable
 from .files import write_file
 from .options import path, positive, requested
+from .shown import add_table_options, show
 from .study_options import results_of
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     other = 'go on with other weights than those on record, or prompts of other lengths'
     add('--accept-other', action='store_true', help=other)
+    add_table_options(parser)
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class _Study:
         print(f'{printable(result.model_abbr)} on {printable(result.dataset_abbr)}', flush=True)
         values = self._values(result, stem)
         found = contrasts(result, values, request.stable, request.level)
-        self._show(found, values)
+        self._show(result, found, values)
         write_file(Path(f'{stem}.csv'), values_csv(values))
         text = json.dumps({'result': str(result.path), 'contrasts': contrasts_json(found)}, indent=1)
         write_file(Path(f'{stem}.json'), f'{text}\n')
@@ -173,7 +175,7 @@ class _Study:
             self._loaded[model, tokenizer] = found
         return self._loaded[model, tokenizer]
 
-    def _show(self, found: Sequence[Contrast], values: Sequence[Value]) -> None:
+    def _show(self, result: Result, found: Sequence[Contrast], values: Sequence[Value]) -> None:
         from ..studies.coe_tables import contrast_table, how_to_read
 
         tokens = sum(len(one.asked.tokens.response) for one in values)
@@ -183,6 +185,7 @@ class _Study:
                 self.without += 1
                 print(f'{contrast.title}: no contrast, {contrast.why_not}', file=sys.stderr)
             else:
-                print(f'\n{contrast.title}\n\n{contrast_table(contrast).to_terminal()}')
+                print(f'\n{contrast.title}\n')
+                show(contrast_table(contrast), of=f'{result.model_abbr} on {result.dataset_abbr}')
         if any(contrast.found for contrast in found):
             print(f'\n{how_to_read(self._request.level)}\n')

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..unseen import printable
 from .files import write_file
 from .options import WITH_LIMITED, path, requested
+from .shown import add_table_options, show
 from .study_options import results_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--with-limited', action='store_true', help=WITH_LIMITED)
     output = 'default: contamination'
     add('-o', '--output', type=path, default=Path('contamination'), metavar='FOLDER', help=output)
+    add_table_options(parser)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,10 @@ def _study(request: ContaminationRequest, board: Board, name: str) -> bool:
     points = points_table(series, board.ranked_by, request.level)
     slopes = slopes_table(series, found)
     print(f'{printable(board.title)}: {board.questions} questions from {board.problems} problems\n')
-    print(f'{points.to_terminal()}\n\n{slopes.to_terminal()}\n\n{HOW_TO_READ}\n')
+    for table in (points, slopes):
+        show(table, of=board.title)
+        print()
+    print(f'{HOW_TO_READ}\n')
     request.output.mkdir(parents=True, exist_ok=True)
     stem = request.output / name
     write_file(Path(f'{stem}.csv'), points.to_csv())

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from tabulate import tabulate
-
 from ..chat.served import served_of
 from ..judges.protocol import Verdict
 from ..judges.store import STORE_VARIABLE, Line
 from ..judges.stored import StoredVerdicts, find_stores
+from ..tables import Column, Table
 from ..unseen import printable
-from .options import path, positive
+from .options import add_actions, path, positive
+from .shown import add_table_options, show
 from .verdict_export import FORMATS, export
 
 _SEARCHED = ('question', 'reference', 'answer', 'reply')
@@ -49,18 +49,15 @@ class Selection:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the actions list, count and export."""
-    actions = parser.add_subparsers(metavar='action', required=True)
-    listing = actions.add_parser('list', help='one line a verdict')
-    counting = actions.add_parser('count', help='how many of which judge, and what is wrong with the store')
-    exporting = actions.add_parser('export', help='all of each verdict, fit for `gpassk judge-agreement`')
-    for name, action in (('list', listing), ('count', counting), ('export', exporting)):
-        action.set_defaults(action=name, refuse=action.error)
-        action.add_argument(
-            'stores',
-            nargs='*',
-            metavar='STORE',
-            help=f'a verdict store, or a work directory with stores below it; default: ${STORE_VARIABLE}',
-        )
+    about = {
+        'list': 'one line a verdict',
+        'count': 'how many of which judge, and what is wrong with the store',
+        'export': 'all of each verdict, fit for `gpassk judge-agreement`',
+    }
+    where = f'a verdict store, or a work directory with stores below it; default: ${STORE_VARIABLE}'
+    actions = add_actions(parser, about, 'stores', nargs='*', metavar='STORE', help=where)
+    listing, counting, exporting = actions.values()
+    add_table_options(counting)
     for action in (listing, exporting):
         _add_filters(action)
     exporting.add_argument('-o', '--output', type=path, metavar='FILE', help='default: standard output')
@@ -120,12 +117,11 @@ def _count(verdicts: StoredVerdicts) -> None:
     for line in verdicts:
         cells[_group(line)][line.verdict] += 1
     columns = (Verdict.CORRECT, Verdict.INCORRECT)
-    rows = [
-        (*map(printable, group), *(counts[verdict] for verdict in columns))
-        for group, counts in sorted(cells.items())
-    ]
-    header = ['model', 'prompts', 'sampling', 'language', *(verdict.value for verdict in columns)]
-    print(tabulate(rows, header, 'github', disable_numparse=True, colalign=(*['left'] * 4, 'right', 'right')))
+    texts = [Column(name, 'left') for name in ('model', 'prompts', 'sampling', 'language')]
+    table = Table('verdicts', [*texts, *(Column(verdict.value, 'right') for verdict in columns)])
+    for group, counts in sorted(cells.items()):
+        table.add(*group, *(counts[verdict] for verdict in columns))
+    show(table)
     print(
         f'\n{len(verdicts)} verdicts, {verdicts.repeated} repeated, {len(verdicts.contradictions)} '
         f'contradictions, {verdicts.damaged} damaged lines; {verdicts.files} files, '

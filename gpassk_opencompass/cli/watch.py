@@ -135,7 +135,7 @@ class Watched:
         if self._request.configs is not None:
             return False
         new = [one for folder in self._request.outputs for one in further_runs(folder, self._work_dirs)]
-        told = _told_apart(new, self._names)
+        told = told_apart(new, self._names)
         self._names |= {run.name for run, _ in told}
         self._work_dirs |= {work_dir for _, work_dir in told}
         self._sweep.add(told)
@@ -170,10 +170,10 @@ def _runs(request: WatchRequest) -> list[tuple[Planned, Path]]:
         runs += found.runs
         if found.foreign:
             print(f'not a work directory: {", ".join(found.foreign)}', file=sys.stderr)
-    return _told_apart(runs, ())
+    return told_apart(runs, ())
 
 
-def _told_apart(runs: Sequence[tuple[Planned, Path]], known: Collection[str]) -> list[tuple[Planned, Path]]:
+def told_apart(runs: Sequence[tuple[Planned, Path]], known: Collection[str]) -> list[tuple[Planned, Path]]:
     """Return runs with the names of their folders where several of them have one name, or it is known."""
     counts = Counter([*(run.name for run, _ in runs), *known])
     return [
