@@ -138,21 +138,6 @@ class Page:
 
         Select(self.find(selector)).select_by_visible_text(text)
 
-    def column(self, number: int) -> list[str]:
-        """First lines of the cells of the rows that are shown, by the place of the column from 0."""
-        code = """return [...document.querySelectorAll('#rows tr:not([hidden])')]
-            .map((row) => row.children[arguments[0]].innerText.split('\\n')[0].trim())"""
-        return list(self.script(code, number))
-
-    def open_question(self, model: str, question: str) -> Any:
-        """From the table to a model, and on to one of its questions, which is given back."""
-        self.button(model).click()
-        self.wait_for('#model-title')
-        self.find('#question-filter').send_keys(question)
-        self.button(question, 'section').click()
-        self.wait_for('#question h3')
-        return self.find('#question')
-
     def wait_for(self, selector: str, seconds: float = 20) -> Any:
         """An element that is about to come."""
         from selenium.webdriver.support.wait import WebDriverWait

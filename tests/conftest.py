@@ -57,6 +57,14 @@ def _samples() -> Iterator[None]:
 
 
 @pytest.fixture(scope='session', autouse=True)
+def _wide() -> Iterator[None]:
+    """Tables have a line a row, as nothing is wrapped; the tests of their width say otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('COLUMNS', '1000')
+        yield
+
+
+@pytest.fixture(scope='session', autouse=True)
 def _no_hub() -> Iterator[None]:
     """No test asks the hub of data sets, also where there is a network."""
     with pytest.MonkeyPatch.context() as patch:

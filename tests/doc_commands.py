@@ -142,6 +142,7 @@ OTHERS = {
     'apt',
     'scancel',
     'kubectl',
+    'ssh',
     'ulimit',
     'curl',
     'cp',

@@ -17,7 +17,7 @@ from gpassk_opencompass.runs.progress import Progress
 Json = dict[str, Any]
 SCHEMAS = {
     name: json.loads((files('gpassk_opencompass') / 'schemas' / f'{name}.schema.json').read_text('utf-8'))
-    for name in ('result', 'verdict', 'manifest', 'event')
+    for name in ('result', 'verdict', 'manifest', 'event', 'tables')
 }
 PAGE = page('results-format')
 
@@ -99,4 +99,5 @@ def valid_values() -> dict[str, Json]:
             'run': 'a',
             **{name: value for name, value in Progress('a', 'sampling').as_json().items() if name != 'name'},
         },
+        'tables': json.loads(PAGE.blocks('json')[-1].text),
     }

@@ -26,7 +26,7 @@ def made_result(
     block: dict[str, Any] = {
         'schema': 2,
         'n': n,
-        'k': list(k),
+        'k': list(k) if n > 1 else [1],
         'thresholds': [0.5, 0.75, 1.0],
         'data': {'questions': len(c), 'sha256': 64 * '0'},
         'counts': {

@@ -16,9 +16,12 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.states import states_table
 from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import manifest_text
-from gpassk_opencompass.runs import Finding, Planned, State, Wanted, examine, planned_runs
 from gpassk_opencompass.runs.config_file import read_config
+from gpassk_opencompass.runs.examine import examine
 from gpassk_opencompass.runs.lock import WorkDirLock
+from gpassk_opencompass.runs.plan import Planned, planned_runs
+from gpassk_opencompass.runs.state import Finding, State
+from gpassk_opencompass.runs.work_dir import Wanted
 from gpassk_opencompass.sweep import Entry, signature
 
 OLD, NEW = '20260101_000000', '20260102_000000'
@@ -261,6 +264,29 @@ def test_without_a_readable_config_nobody_knows_the_settings(tmp_path: Path, kep
     assert (finding.state, finding.resumable) == (State.STALE, False)
 
 
+@pytest.mark.parametrize('computes', [False, True])
+@pytest.mark.parametrize('kept', ['', 'models = ['])
+def test_a_first_run_that_a_full_disk_ended_has_failed(tmp_path: Path, kept: str, computes: bool) -> None:
+    """Before its config was written: nothing is stale, as there is nothing; it starts anew."""
+    place = made(tmp_path, config=kept)
+    text = f'import os\n{config_text()}' if computes else config_text()
+    write(tmp_path / 'out/run/.gpassk/opencompass.log', traceback_of('OSError: [Errno 28] No space left'))
+    start = {'started': NEW, 'resumes': None, 'workers': 1, 'config': 'x', 'sha256': digest(text.encode())}
+    notes = tmp_path / 'out/run/.gpassk/starts.jsonl'
+    write(notes, json.dumps({**start, 'code': 1, 'options': []}) + '\n')
+    finding = found(tmp_path, text)
+    assert (finding.state, finding.resumable) == (State.FAILED, False)
+    assert finding.detail == 'OSError: [Errno 28] No space left'
+    write(notes, json.dumps({**start, 'code': -9, 'options': []}) + '\n')
+    finding = found(tmp_path, text)
+    assert (finding.state, finding.detail) == (
+        State.MISSING,
+        'killed by signal 9 (SIGKILL) before anything was sampled',
+    )
+    write(place / 'predictions' / 'm-run' / 'tmp_d-run.jsonl', '{}\n')
+    assert computes or found(tmp_path, text).state is State.STALE
+
+
 def test_the_newest_complete_result_wins(tmp_path: Path) -> None:
     """Whatever was begun after it."""
     made(tmp_path, OLD, results____json=record())
@@ -393,7 +419,7 @@ def test_json_is_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     """An object a run, with everything that the table says, and the logs."""
     made(tmp_path, logs_infer____out=traceback_of('ValueError: bad'))
     code, said = check(tmp_path, capsys, '--json')
-    [entry] = json.loads(said)
+    [entry] = json.loads(said)['tables'][0]['rows']
     assert (code, entry['run'], entry['state'], entry['time']) == (1, 'run', 'failed', NEW)
     assert entry['logs'][0]['lines'][-1] == 'ValueError: bad'
 
@@ -459,7 +485,7 @@ def test_a_folder_without_runs_is_refused(
 
 def test_a_table_row_is_one_line() -> None:
     """Names and details are shortened and escaped."""
-    text = states_table([Finding('a\nb', State.FAILED, 'x' * 500)])
+    text = states_table([Finding('a\nb', State.FAILED, 'x' * 500)]).to_terminal()
     assert len(text.splitlines()) == 3
     assert max(map(len, text.splitlines())) < 200
 
@@ -467,7 +493,7 @@ def test_a_table_row_is_one_line() -> None:
 def test_a_long_detail_keeps_the_fact_and_the_way_out() -> None:
     """Messages start with the one and end in the other; the middle can be read in the log."""
     detail = f'gpassk_opencompass.errors.IncompleteError: no server answers ({"x" * 200}): start the servers'
-    text = states_table([Finding('a', State.FAILED, f'{detail}; 8 of 8 predictions')])
+    text = states_table([Finding('a', State.FAILED, f'{detail}; 8 of 8 predictions')]).to_terminal()
     assert '| IncompleteError: no server answers (x' in text
     assert 'start the servers; 8 of 8 predictions |' in text
     assert max(map(len, text.splitlines())) < 200

@@ -91,6 +91,19 @@ def test_count_has_a_row_a_judge_and_language(store: Path, capsys: pytest.Captur
     assert summary == '4 verdicts, 0 repeated, 0 contradictions, 0 damaged lines; 1 files, 1 stores'
 
 
+def test_counts_are_json_too(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One object; the sum goes to standard error."""
+    assert main(['verdicts', 'count', str(store), '--json']) == 0
+    printed, said = capsys.readouterr()
+    [table] = json.loads(printed)['tables']
+    assert [(row['model'], row['correct'], row['incorrect']) for row in table['rows']] == [
+        ('LiveMath-Judge', 1, 0),
+        ('Qwen2.5-72B', 0, 1),
+        ('Qwen2.5-72B', 1, 1),
+    ]
+    assert '4 verdicts' in said
+
+
 def test_count_tells_repeated_keys_damaged_lines_and_contradictions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,7 +88,7 @@ def test_where_the_report_lacks_a_package_it_has_tables(
     steps: list[tuple[str, ...]] = []
 
     def found(name: str) -> ModuleSpec | None:
-        return None if name == 'latex2mathml' else find(name)
+        return None if name == 'jinja2' else find(name)
 
     def step(*words: str) -> int:
         steps.append(words)
@@ -100,6 +100,4 @@ def test_where_the_report_lacks_a_package_it_has_tables(
     assert main(['demo', '-w', str(tmp_path)]) == 0
     assert [words[0] for words in steps] == ['expand', 'run', 'report']
     assert steps[-1][-2:] == ('--only', 'tables')
-    assert (
-        'no figures and no page: latex2mathml is not installed; run: pip install' in capsys.readouterr().err
-    )
+    assert 'no figures and no page: jinja2 is not installed; run: pip install' in capsys.readouterr().err

@@ -14,7 +14,9 @@ from result_files import HALVES, THIRDS, block, write_result
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.runs import Finding, State, examine, planned_runs
+from gpassk_opencompass.runs.examine import examine
+from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.runs.state import Finding, State
 
 NOW, EARLIER = 'Qwen2.5-7B_t0.3_l100', 'Qwen2-5-7B_t0-3_l100'
 TIME = '20260101_000000'

@@ -84,7 +84,7 @@ def test_a_divided_gpu_counts_as_its_devices(tmp_path: Path, monkeypatch: pytest
         ('GPU-0', '--gpus: GPU-0 could be 8 GPUs, write more of its id'),
         ('0,0', "--gpus is '0,0': it names 0 twice"),
         (f'3,{uuid(3)}', f'it names {uuid(3)} twice'),
-        ('', "--gpus is '': '' is no GPU; expected numbers, GPU-… or MIG-… with commas between them"),
+        ('', "--gpus '' names no GPU (is a variable empty?): expected numbers, GPU-… or MIG-… with commas"),
         ('0 1', "'0 1' is no GPU"),
         ('0,', "'' is no GPU"),
         ('-1', "'-1' is no GPU"),

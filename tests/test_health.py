@@ -68,7 +68,6 @@ def test_the_words_stand_in_every_output_of_a_report(
 
 def test_the_page_says_it(outputs: Path) -> None:
     """Below the name, and all shares among the facts of the run."""
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.leaderboard import boards
     from gpassk_opencompass.report.page.content import page_content
 
@@ -180,7 +179,6 @@ def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
     for line in (accepted, unfit):
         assert f'\n- {WELL}: {line}\n' in printed
         assert f'\n- {WELL}: {line}\n' in written
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.leaderboard import boards
     from gpassk_opencompass.report.page import page_content
     from gpassk_opencompass.results.read import collect
@@ -231,7 +229,6 @@ def test_copies_are_marked_in_every_table(
     assert f'{WELL} (copies)' in capsys.readouterr().out
     assert main(['score', str(path)]) == 0
     assert copies in capsys.readouterr().out
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.leaderboard import boards
     from gpassk_opencompass.report.page.content import page_content
 

@@ -17,6 +17,7 @@ from started_servers import Script, group_of, until
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError, TemplateError
 from gpassk_opencompass.judges.build import served_judge
+from gpassk_opencompass.runs.processes import kill_trees
 from gpassk_opencompass.serving import read_judge_server, run_in_progress
 from gpassk_opencompass.sweep.grid import expand
 
@@ -48,7 +49,10 @@ class User:
     def __init__(self, script: Script, notes: Path, **more: Any) -> None:
         given = json.dumps({'path': '/m', 'serve': script.serve(), **more})
         self.process = subprocess.Popen(
-            [sys.executable, '-c', USER, given, str(notes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, '-c', USER, given, str(notes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
         )
 
     def address(self) -> str:
@@ -86,6 +90,18 @@ def test_evaluations_at_one_time_share_a_server(script: Script, tmp_path: Path) 
     assert is_healthy(again.address())
     assert len(script.starts) == 2
     again.kill()
+
+
+def test_a_server_outlives_the_evaluation_that_started_it(script: Script, tmp_path: Path) -> None:
+    """Also where that is killed with all that it has started: another one has it in use."""
+    first = User(script, tmp_path / 'notes')
+    address = first.address()
+    second = User(script, tmp_path / 'notes')
+    assert second.address() == address
+    with first.process:
+        assert kill_trees([first.process.pid]) == {first.process.pid}
+    assert is_healthy(address)
+    second.end()
 
 
 def test_the_next_evaluation_waits_for_a_server_that_is_ending(script: Script, tmp_path: Path) -> None:
@@ -126,6 +142,30 @@ def test_a_run_keeps_a_server_with_gpus_of_its_own(script: Script, tmp_path: Pat
         assert len(script.starts) == 2 - lasts
         assert bool(script.processes) == lasts
     until(lambda: not script.processes)
+
+
+def test_a_server_is_on_the_gpus_that_the_run_gives_it(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it lasts as long as the run; GPUs of its own go before."""
+    monkeypatch.setenv('GPASSK_JUDGE_GPUS', '2,5')
+    with run_in_progress(tmp_path / 'notes' / 'servers'):
+        for own in ({}, {}, {'gpus': '7'}):
+            user = User(script, tmp_path / 'notes', **own)
+            user.address()
+            user.end()
+    assert [start['gpus'] for start in script.starts] == ['2,5', '7']
+
+
+def test_a_missing_program_is_looked_for_before_a_server_is_started(tmp_path: Path) -> None:
+    """The message names what stands in the config."""
+    server = read_judge_server({'path': 'j', 'serve': {'command': 'no-such-program --port {port}'}})
+    reason = (
+        r"^judge_serve\.serve\.command begins with 'no-such-program'.*: judge_serve\.serve = dict\(command"
+    )
+    with pytest.raises(InputError, match=reason), server.started(tmp_path, print):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_job_of_a_cluster_has_a_server_of_its_own(

@@ -97,6 +97,38 @@ def test_a_store_that_would_be_gone_with_its_pod_is_refused(
     assert f'${name} is ' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ('store', 'why'),
+    [
+        ('/elsewhere/verdicts', 'is not below {mount}, where the pods see the volume'),
+        ('../verdicts', 'is not below {mount}, where the pods see the volume'),
+        ('~/verdicts', 'lies in the home directory, which is another one in a pod'),
+    ],
+)
+def test_a_store_of_a_judge_that_would_be_gone_with_its_pod_is_refused(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: str, why: str
+) -> None:
+    """Wherever in a config it stands; one on the volume, or that of the variable, is kept."""
+    monkeypatch.setenv('HOME', str(sweep / 'home'))  # of this machine, and below the mount
+    llm = {'type': 'llm', 'model': 'j', 'urls': ['http://j']}
+
+    def judged(place: str) -> None:
+        judge = {'type': 'cascade', 'first': {'type': 'rule'}, 'second': {**llm, 'store': place}}
+        text = config_text('ok').replace("'model_name': ''", f"'judge': {judge!r}")
+        (sweep / 'configs' / 'ok.py').write_text(text)
+
+    for place in ('verdicts', str(sweep / 'verdicts')):
+        judged(place)
+        assert emitted(capsys)
+    judged(store)
+    assert run(*EMIT) == 2
+    said = capsys.readouterr()
+    assert f'store = {store!r} of a judge {why.format(mount=sweep)}: its verdicts would be gone' in said.err
+    assert said.out == ''
+    monkeypatch.setenv('GPASSK_VERDICTS', 'verdicts')
+    assert emitted(capsys)
+
+
 def test_what_is_complete_is_left_out(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is printed, and nothing run, where all is done."""
     assert run() == 0

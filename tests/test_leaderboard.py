@@ -72,7 +72,7 @@ def test_runs_of_one_name_are_told_apart_by_k_and_n(tmp_path: Path) -> None:
     assert [entry.name for entry in board.entries] == [*names, ABBR.format(2)]
     assert [entry.model for entry in board.entries] == ['m1', 'm1', 'm2']
     assert list(as_published([(board, scores_of(board))])) == [*names, 'm2']
-    assert [run.label for run in labelled(board)] == [*names, 'm2']
+    assert [run.label for run in labelled(board)] == ['m1 n=8', 'm1 n=4', 'm2']
 
 
 def test_a_greedy_run_of_another_judge_does_not_stand_beside(tmp_path: Path) -> None:

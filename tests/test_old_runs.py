@@ -11,7 +11,7 @@ from typing import Any
 import old_work_dir as old
 import pytest
 
-from gpassk_opencompass.runs.driver import is_judging
+from gpassk_opencompass.runs.examine import is_judging
 from gpassk_opencompass.sources.opencompass import find_runs
 
 

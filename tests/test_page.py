@@ -8,25 +8,26 @@ import json
 import re
 import sys
 import zlib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
 pytest.importorskip('jinja2', reason='the extra "report" is not installed')
 
 from browser import made_up_result, many_results, one_board
 
+from gpassk_opencompass import report
 from gpassk_opencompass.errors import InputError, MissingExtraError
 from gpassk_opencompass.judges import Judgement, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.report.page import responses as packing
+from gpassk_opencompass.report.page import answers as packing
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.page.formulas import ATTRIBUTES, TAGS, Formulas
 from gpassk_opencompass.report.published import Published
+from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score_judged
 from gpassk_opencompass.uncertainty import rerun_interval
@@ -74,8 +75,9 @@ def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
     result = made_up_result(HOSTILE, 0.5, [(HOSTILE, HOSTILE), *QUESTIONS])
     result.block['replicas']['warnings'] = [HOSTILE]
     text, content = page_of(tmp_path, result)
-    assert '<img' not in text
-    assert 'alert(' not in text.replace('alert(1)\\u003c', '').replace('alert(2)\\u003e', '')
+    own = text.replace((files(report.page) / 'files' / 'page.js').read_text(encoding='utf-8'), '')
+    assert '<img' not in own
+    assert 'alert(' not in own.replace('alert(1)\\u003c', '').replace('alert(2)\\u003e', '')
     assert content['boards'][0]['entries'][0]['name'] == HOSTILE
     assert text.count('</script>') == 2
 
@@ -95,7 +97,7 @@ def test_hedged_responses_are_among_the_warnings(tmp_path: Path) -> None:
 def test_lone_surrogates_of_an_answer_do_not_stop_the_report(tmp_path: Path) -> None:
     """A model may say half a character; JSON keeps it."""
     _, content = page_of(tmp_path, made_up_result('m\ud83d', 0.5, QUESTIONS))
-    assert content['boards'][0]['entries'][0]['name'] == 'm\ud83d'
+    assert content['boards'][0]['entries'][0]['name'] == r'm\ud83d'
 
 
 def test_the_counts_of_every_question_are_on_the_page(tmp_path: Path) -> None:
@@ -112,8 +114,10 @@ def test_answers_are_packed_with_verdict_judge_and_frequency(tmp_path: Path) -> 
     """Each different answer once, the most frequent first, and as many as n in all."""
     result = made_up_result('m', 0.5, QUESTIONS)
     _, content = page_of(tmp_path, result)
-    questions = opened(content['chunks']['responses'][0])
-    for answers, c, n in zip(questions, result.counts, [result.n] * 40, strict=True):
+    questions = opened(content['chunks']['samples'][0])
+    for told, c, n in zip(questions, result.counts, [result.n] * 40, strict=True):
+        answers = told['answers']
+        assert [answers[place][1] for place in told['of']] == list(told['verdicts'])
         assert sum(times for *_, times in answers) == n
         assert sum(times for _, verdict, _, times in answers if verdict == '1') == c
         assert {who for _, _, who, _ in answers} == {'equal'}
@@ -154,7 +158,7 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> No
     result = made_up_result('m', 0.5, QUESTIONS)
     del result.record['details']  # type: ignore[attr-defined]
     _, content = page_of(tmp_path, result)
-    assert content['chunks']['responses'] == [None]
+    assert content['chunks']['samples'] == [None]
     assert opened(content['chunks']['texts'][0])['question'] == [''] * 40
 
 
@@ -165,9 +169,9 @@ def test_missing_details_do_not_stop_the_report(name: str, damage: object, tmp_p
     result = made_up_result('m', 0.5, QUESTIONS)
     result.record['details'][name] = damage
     _, content = page_of(tmp_path, result)
-    [chunk] = content['chunks']['responses']
+    [chunk] = content['chunks']['samples']
     if name == 'judged_by':
-        assert {who for answers in opened(chunk) for _, _, who, _ in answers} == {''}
+        assert {who for told in opened(chunk) for _, _, who, _ in told['answers']} == {''}
     else:
         assert chunk is None
 
@@ -180,7 +184,9 @@ def test_why_an_answer_stayed_unjudged_stands_beside_it(tmp_path: Path) -> None:
     record = score_judged(samples, judgements, ['7', '8'], judge, n=2, k=2, unjudged_tolerance=1).record
     result = Result('m', 'd', json.loads(json.dumps(record)), Path('m.json'))
     _, content = page_of(tmp_path, result)
-    assert opened(content['chunks']['responses'][0]) == [[['7', '1', 'string', 1], ['8', '?', 'timeout', 1]]]
+    [told] = opened(content['chunks']['samples'][0])
+    assert told['answers'] == [['7', '1', 'string', 1], ['8', '?', 'timeout', 1]]
+    assert (told['of'], told['verdicts']) == ([0, 1], '1?')
     [entry] = content['boards'][0]['entries']
     assert (entry['unjudged'], entry['reasons']) == ([1], {'timeout': 1})
 
@@ -191,23 +197,25 @@ def test_answers_beyond_the_budget_are_thinned_out_rarest_first(
     """As few as needed go, and none are left where not even one a question fits."""
     result = made_up_result('m', 0.4, QUESTIONS, n=16)
     _, whole = page_of(tmp_path, result)
-    monkeypatch.setattr(packing, 'BUDGET', len(whole['chunks']['responses'][0]) - 1)
+    monkeypatch.setattr(packing, 'BUDGET', len(whole['chunks']['samples'][0]) - 1)
     _, less = page_of(tmp_path, result)
     assert whole['answersShown'] is None
     assert less['answersShown'] in packing.STEPS[1:]
-    shown = opened(less['chunks']['responses'][0])
-    assert max(map(len, shown)) <= less['answersShown']
+    shown = opened(less['chunks']['samples'][0])
+    assert max(len(told['answers']) for told in shown) <= less['answersShown']
+    assert all(len(told['of']) == len(told['verdicts']) == 16 for told in shown)
     monkeypatch.setattr(packing, 'BUDGET', 10)
     _, none = page_of(tmp_path, result)
-    assert (none['answersShown'], none['chunks']['responses']) == (0, [None])
+    assert (none['answersShown'], none['chunks']['samples']) == (0, [None])
 
 
 def test_a_long_answer_is_cut_and_says_how_long_it_was() -> None:
     """A response of a million characters does not fill the page."""
     result = made_up_result('m', 1.0, [('q', 'x' * 1000)])
-    [counted] = packing.distinct_answers(result) or []
-    assert max(len(text) for text, _, _ in counted) < 450
-    assert any(text.endswith('… (1000 characters)') for text, _, _ in counted)
+    [told] = packing.question_samples(result) or []
+    texts = [text for text, *_ in told['answers']]
+    assert max(map(len, texts)) < 450
+    assert any(text.endswith('… (1000 characters)') for text in texts)
 
 
 def test_published_aggregates_stand_apart_and_without_counts(tmp_path: Path) -> None:
@@ -225,76 +233,70 @@ def test_published_aggregates_stand_apart_and_without_counts(tmp_path: Path) -> 
     ]
 
 
+def test_settings_are_known_where_the_length_of_a_response_is_not(tmp_path: Path) -> None:
+    """A record may tell the temperature alone: it is a column all the same."""
+    results = []
+    for name, temperature in (('a', 0.3), ('b', 1)):
+        made = made_up_result(f'{name}_t0.7_l99', 0.5, QUESTIONS)
+        record = {**made.record, 'gpassk': {**made.block, 'run': {'settings': {'temperature': temperature}}}}
+        results.append(Result(name, made.dataset_abbr, record, tmp_path / name))
+    _, content = page_of(tmp_path, *results)
+    told = {run['name']: run['settings'] for run in content['runs']}
+    assert told == {'a': {'temperature': 0.3}, 'b': {'temperature': 1}}
+
+
 def test_no_table_is_an_error(tmp_path: Path) -> None:
     """An empty page would look like a result."""
     with pytest.raises(InputError, match='nothing to show'):
         write_page([], tmp_path)
 
 
-@pytest.mark.parametrize('package', ['jinja2', 'latex2mathml.converter'])
-def test_a_missing_package_names_the_extra(
-    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no file is left behind."""
-    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, 'jinja2', None)
     with pytest.raises(MissingExtraError, match=r'gpassk_opencompass\[report\]'):
         write_page([one_board([made_up_result('m', 0.5, QUESTIONS)])], tmp_path / 'report')
     assert not (tmp_path / 'report').exists()
 
 
-def trees_of(*texts: str) -> dict[str, list[Any]]:
-    formulas = Formulas()
-    formulas.add(*texts)
-    return formulas.trees
+def test_names_that_steer_a_text_are_told_as_escapes(tmp_path: Path) -> None:
+    """Of runs, hosts, groups, judges and reasons; a name that every object of a script has stays a name."""
+    steering = 'a\u202eb\x00'
+    result = made_up_result('m', 0.5, QUESTIONS)
+    block = result.block
+    counts = {**block['counts'], 'group': [steering, 'constructor'] * 20}
+    record = {
+        **result.record,
+        'gpassk': {
+            **block,
+            'counts': counts,
+            'judge': {'name': steering},
+            'unjudged_reasons': {steering: 1, '__proto__': 2},
+        },
+    }
+    _, content = page_of(tmp_path, Result(steering, steering, record, Path('m.json'), steering))
+    shown = r'a\u202eb\x00'
+    [run], [board] = content['runs'], content['boards']
+    assert {name: run[name] for name in ('name', 'model', 'host')} == dict.fromkeys(
+        ('name', 'model', 'host'), shown
+    )
+    assert board['title'] == shown
+    assert board['groups'] == [shown, 'constructor']
+    assert shown in board['judge']
+    assert board['entries'][0]['name'] == shown
+    assert board['entries'][0]['reasons'] == {shown: 1, '__proto__': 2}
 
 
-def names_in(tree: Any) -> set[str]:
-    if not isinstance(tree, list):
-        return set()
-    tag, attributes, *children = tree
-    return {tag, *attributes}.union(*map(names_in, children))
-
-
-def test_formulas_between_delimiters_become_mathml_and_the_text_around_stays() -> None:
-    """Dollars, brackets and parentheses; block formulas say so."""
-    text = r'已知 $x$ 与 \(y\)，求 \[z\]'
-    parts = trees_of(text)[text]
-    assert [part for part in parts if isinstance(part, str)] == ['已知 ', ' 与 ', '，求 ']
-    assert [part[1]['display'] for part in parts if isinstance(part, list)] == ['inline', 'inline', 'block']
-
-
-@pytest.mark.parametrize('text', ['42', 'a_b', 'costs $5 and $6 more', 'lines\nof text', '答案', '$', ''])
-def test_text_without_formulas_stays_text(text: str) -> None:
-    """Prices and names are no mathematics."""
-    assert trees_of(text) == {}
-
-
-@pytest.mark.parametrize(
-    'broken',
-    [r'\frac{1}{', r'\left(1', 'x^', '^' * 50, r'\nosuchcommand', '{' * 5000 + '^', '\\frac' * 3000, 'a^b^c'],
-)
-def test_broken_latex_is_shown_as_it_was_written(broken: str) -> None:
-    """Whatever the parser makes of it, an error of its own or of Python."""
-    assert trees_of(broken) == {}
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        r'\text{<script>alert(1)</script>}^2',
-        r'\href{javascript:alert(1)}{x}',
-        r'\style{background:url(//x)}{x}',
-        r'\class{a}{x}^2',
-        r'\begin{pmatrix}1&2\\3&4\end{pmatrix}',
-    ],
-)
-def test_a_formula_brings_no_element_or_attribute_but_harmless_ones(text: str) -> None:
-    """LaTeX can name links and styles; the page does not."""
-    for parts in trees_of(text).values():
-        assert set().union(*map(names_in, parts)) <= TAGS | ATTRIBUTES
-
-
-def test_only_so_many_formulas_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are shown as their source, and the report is done in time."""
-    monkeypatch.setattr('gpassk_opencompass.report.page.formulas.MOST', 3)
-    assert len(trees_of(*(f'x^{number}' for number in range(10)))) == 3
+def test_questions_without_a_group_are_a_group_beside_others(tmp_path: Path) -> None:
+    """The score of all questions is not theirs: the name '' stands for all."""
+    result = made_up_result('m', 0.5, QUESTIONS)
+    counts = {**result.block['counts'], 'group': ['', 'AMC_en'] * 20}
+    record = {**result.record, 'gpassk': {**result.block, 'counts': counts}}
+    odd = Result('m', 'd', record, Path('m.json'))
+    _, content = page_of(tmp_path, odd)
+    assert content['boards'][0]['groups'] == ['all', 'AMC_en']
+    [board], _ = boards([odd])
+    [scores] = scores_of(board)
+    metric = Metric.mg_pass_at(board.k)
+    assert scores['', metric].value == pytest.approx(100 * odd.interval(metric).estimate)
+    assert scores['', metric].problems == len(set(odd.problems))

@@ -1,98 +1,298 @@
-"""The page for people with a keyboard, a screen reader, a phone, or a dark room."""
+"""Every view of the page for people with a keyboard, a screen reader, a phone, a dark room, or a printer."""
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from browser import Page
+from firefox import firefox
+from made_pages import made_results, write_made_page
 
+import gpassk_opencompass.report.page
+from gpassk_opencompass.report.figures.style import PALETTE
 from gpassk_opencompass.report.leaderboard import Board
 
 pytestmark = pytest.mark.e2e
 
+AXE = Path(gpassk_opencompass.report.page.__file__).parent / 'source/node_modules/axe-core/axe.min.js'
+TEXTS = ['So $x = 42$, and\n\\[\\frac{1}{2}\\]\n\\boxed{42}', '想一想 $y^2$。\\boxed{43}', 'no']
+BENCHMARKS = {'LiveMathBench-v202412': (40, 16), 'AIME2024': (24, 16)}
+VIEWS = ('overview', 'benchmark', 'model', 'pair', 'question', 'responses')
 
-def test_everything_can_be_done_from_the_keyboard(shown: Page, board: Board) -> None:
-    """Skip link, sort, open a model, open a question: Tab and Enter are enough."""
-    from selenium.webdriver.common.keys import Keys
-
-    def press(*keys: str) -> Any:
-        shown.driver.switch_to.active_element.send_keys(*keys)
-        return shown.driver.switch_to.active_element
-
-    def tab_to(text: str) -> None:
-        for _ in range(60):
-            if press(Keys.TAB).text.startswith(text):
-                return
-        raise AssertionError(f'{text} cannot be reached')
-
-    assert press(Keys.TAB).text == 'Skip to the table'
-    assert shown.driver.switch_to.active_element.is_displayed()
-    press(Keys.ENTER)
-    tab_to('Model')
-    outline = shown.script('return getComputedStyle(document.activeElement).outlineStyle')
-    assert outline == 'solid'
-    press(Keys.ENTER)
-    assert shown.find('[data-column=name]').get_attribute('aria-sort') == 'ascending'
-    tab_to('weak')
-    assert press(Keys.ENTER).text == 'weak-1B_t0.7_l99'
-    tab_to('q0')
-    press(Keys.ENTER)
-    assert shown.wait_for('#question h3').text == 'Question q0'
-    assert shown.driver.switch_to.active_element.text == 'Question q0'
-    shown.button('Close').send_keys(Keys.ENTER)
-    assert not shown.find('#model').is_displayed()
-    assert shown.driver.switch_to.active_element.text == 'weak-1B_t0.7_l99'
+Views = Mapping[str, str]
+"""Name of a view → its address as a file."""
 
 
-def test_every_control_has_a_name_and_every_table_its_heads(shown: Page) -> None:
-    """As a screen reader finds them."""
-    shown.open_question('strong', 'q5')
-    nameless = shown.script("""
-        const named = (e) => e.labels?.length || e.ariaLabel || e.textContent.trim()
-            || e.getAttribute('aria-labelledby');
-        const controls = document.querySelectorAll('input, select, button, [role=region], meter');
-        return [...controls].filter((e) => !named(e)).map((e) => e.outerHTML)""")
-    assert nameless == []
-    assert shown.script('return [...document.querySelectorAll("th:not([scope])")].length') == 0
-    assert shown.script('return [...document.querySelectorAll("table")].every((t) => t.caption?.textContent)')
-    identifiers = shown.script('return [...document.querySelectorAll("[id]")].map((e) => e.id)')
-    assert len(identifiers) == len(set(identifiers))
+@pytest.fixture(scope='module')
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Board], Path]:
+    """Runs on two benchmarks with greedy runs, cut-off samples, long and Chinese names, and responses."""
+    return write_made_page(tmp_path_factory.mktemp('page'), made_results(9, BENCHMARKS), TEXTS)
 
 
-@pytest.mark.parametrize('width', [320, 390, 1280])
-def test_nothing_sticks_out_at_any_width(shown: Page, width: int) -> None:
-    """Wide tables scroll within themselves, the page does not scroll sideways."""
-    size = {'width': width, 'height': 800, 'deviceScaleFactor': 1, 'mobile': False}
-    shown.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', size)
-    shown.open_question('strong', 'q1')
-    over = shown.script('return document.documentElement.scrollWidth - document.documentElement.clientWidth')
-    shown.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
-    assert over <= 0
+@pytest.fixture(scope='module')
+def views(made: tuple[list[Board], Path]) -> Views:
+    """Where each view is."""
+    [board, *_], path = made
+    first, second = board.entries[0].name, board.entries[4].name
+    uid = board.entries[0].result.uids[5]
+    at: dict[str, dict[str, Any]] = {
+        'overview': {},
+        'benchmark': {},
+        'model': {'run': first},
+        'pair': {'run': first, 'with': second},
+        'question': {'run': second, 'question': uid},
+        'responses': {'run': second, 'question': uid, 'sample': ['0', '15']},
+    }
+    addresses = {
+        name: {'board': board.title, **more} if name != 'overview' else {} for name, more in at.items()
+    }
+    return {name: f'{path.as_uri()}#{urlencode(told, doseq=True)}' for name, told in addresses.items()}
 
 
-COLOURS = ['ground', 'raised', 'text', 'quiet', 'accent', 'bad', 's0', 's1', 's2', 's3', 's4', 's5']
+@pytest.fixture(scope='module')
+def other_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Firefox."""
+    with firefox(tmp_path_factory.mktemp('firefox')) as opened:
+        yield opened
+
+
+def go(page: Page, address: str) -> None:
+    """Open a view anew, and wait until its parts are there."""
+    page.driver.get('about:blank')
+    page.driver.get(address)
+    page.wait_for('main *')
+    time.sleep(0.3)
+
+
+def axe_source() -> str:
+    if not AXE.is_file():
+        pytest.skip('no axe-core here: make page')
+    return AXE.read_text(encoding='utf-8')
+
+
+def findings(told: Mapping[str, Any]) -> list[str]:
+    return [
+        f'{one["id"]}: {node["target"]} {node["html"][:160]} {node["failureSummary"]}'
+        for one in told['violations']
+        for node in one['nodes']
+    ]
 
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
-def test_text_stands_out_from_its_ground(shown: Page, scheme: str) -> None:
-    """At least 4.5 : 1 (WCAG AA) for text, links, notes and curves, in both schemes."""
+@pytest.mark.parametrize('name', VIEWS)
+def test_axe_finds_nothing(page: Page, views: Views, name: str, scheme: str) -> None:
+    """Landmarks, names, roles, heads, contrast: all rules that axe has, in both schemes."""
+    source = axe_source()
     features = [{'name': 'prefers-color-scheme', 'value': scheme}]
-    shown.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
-    code = """const style = getComputedStyle(document.documentElement);
-        return arguments[0].map((name) => style.getPropertyValue(`--${name}`).trim());"""
-    colours = shown.script(code, COLOURS)
-    shown.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': []})
-    lights = dict(zip(COLOURS, map(luminance, colours), strict=True))
-    for name in set(lights) - {'ground', 'raised'}:
-        for ground in ('ground', 'raised'):
-            low, high = sorted((lights[name], lights[ground]))
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, name, ground)
+    page.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
+    try:
+        go(page, views[name])
+        page.script(source)
+        told = page.driver.execute_async_script(
+            'axe.run(document, {resultTypes: ["violations"]}).then(arguments[arguments.length - 1])'
+        )
+    finally:
+        page.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': []})
+    assert findings(told) == []
+    assert told['testEngine']['name'] == 'axe-core'
 
 
-def luminance(colour: str) -> float:
-    digits = colour.removeprefix('#')
-    digits = digits if len(digits) == 6 else ''.join(2 * digit for digit in digits)
-    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+@pytest.mark.parametrize('name', VIEWS)
+def test_firefox_shows_every_view_without_a_complaint(other_browser: Any, views: Views, name: str) -> None:
+    """From disk, with what the view is about in it."""
+    wanted = {
+        'overview': '#overview tbody th a',
+        'benchmark': '#board tbody th a',
+        'model': '#model-title',
+        'pair': 'svg circle',
+        'question': '.strip [role=option]',
+        'responses': '.formula math',
+    }[name]
+    other_browser.complaints.clear()
+    other_browser.open('about:blank')
+    other_browser.open(views[name])
+    other_browser.wait_for(f'document.querySelector({json.dumps(wanted)}) !== null')
+    assert other_browser.script('document.querySelector("[role=alert]:not(:empty)")?.textContent ?? ""') == ''
+    assert other_browser.complaints == []
+
+
+MOST_STOPS = 60
+"""Tab stops of a view; the page had 398 before its chart."""
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_a_view_has_few_tab_stops(page: Page, views: Views, name: str) -> None:
+    """Maps, strips and scatters are one stop each; each stop can be seen to have the focus."""
+    from selenium.webdriver.common.keys import Keys
+
+    go(page, views[name])
+    body = page.find('body')
+    seen: list[str] = []
+    for _ in range(MOST_STOPS + 2):
+        body.send_keys(Keys.TAB) if not seen else page.driver.switch_to.active_element.send_keys(Keys.TAB)
+        active = page.driver.switch_to.active_element
+        if active.tag_name == 'body' or active.id in seen:
+            break
+        style = page.script('return getComputedStyle(document.activeElement).outlineStyle')
+        assert style not in ('none', ''), active.get_attribute('outerHTML')[:200]
+        seen.append(active.id)
+    assert 1 < len(seen) <= MOST_STOPS, len(seen)
+
+
+def test_the_way_from_the_first_view_to_a_response_is_keys_alone(page: Page, views: Views) -> None:
+    """Skip, a run, its map, a question, a sample, and back with the browser's own Back."""
+    from selenium.webdriver.common.keys import Keys
+
+    def press(*keys: str) -> Any:
+        page.driver.switch_to.active_element.send_keys(*keys)
+        return page.driver.switch_to.active_element
+
+    def tab_to(matches: str) -> Any:
+        for _ in range(MOST_STOPS):
+            if page.script('return document.activeElement.matches(arguments[0])', matches):
+                return page.driver.switch_to.active_element
+            press(Keys.TAB)
+        raise AssertionError(f'{matches} cannot be reached')
+
+    go(page, views['overview'])
+    page.find('body').send_keys(Keys.TAB)
+    assert page.driver.switch_to.active_element.text == 'Skip to the content'
+    press(Keys.ENTER)
+    assert page.script('return document.activeElement.id') == 'main'
+    tab_to('#overview tbody th a')
+    press(Keys.ENTER)
+    page.wait_for('#model-title')
+    tab_to('[role=grid], [role=grid] *, [role=listbox], [role=listbox] *')
+    press(Keys.ARROW_RIGHT)
+    press(Keys.ENTER)
+    page.wait_for('.strip [role=option]')
+    tab_to('.strip, .strip *')
+    press(Keys.ENTER)
+    page.wait_for('.formula, .response')
+    page.driver.back()
+    page.driver.back()
+    page.wait_for('#model-title')
+    page.driver.back()
+    page.wait_for('#overview')
+
+
+@pytest.mark.parametrize(('width', 'zoom'), [(320, 1), (390, 1), (768, 1), (1280, 1), (1440, 1), (1280, 2)])
+@pytest.mark.parametrize('name', VIEWS)
+def test_nothing_sticks_out_at_any_width(page: Page, views: Views, name: str, width: int, zoom: int) -> None:
+    """Wide tables scroll within themselves, the page does not scroll sideways; also at 200 %."""
+    size = {'width': width // zoom, 'height': 800, 'deviceScaleFactor': zoom, 'mobile': False}
+    page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', size)
+    try:
+        go(page, views[name])
+        over = page.script(
+            'return document.documentElement.scrollWidth - document.documentElement.clientWidth'
+        )
+        culprits = page.script(
+            """const width = document.documentElement.clientWidth;
+            return over(document.body).slice(0, 5);
+            function over(node) {
+              return [...node.children].flatMap((child) => {
+                const style = getComputedStyle(child);
+                if (child.getBoundingClientRect().right > width + 1) return [child.outerHTML.slice(0, 120)];
+                return style.overflowX === 'visible' ? over(child) : [];
+              });
+            }"""
+        )
+    finally:
+        page.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+    assert over <= 0, culprits
+
+
+def test_a_print_has_every_row(page: Page, made: tuple[list[Board], Path], views: Views) -> None:
+    """On paper there is no scrolling and no unfolding."""
+    go(page, views['benchmark'])
+    page.script(
+        """window.printed = 0; addEventListener('beforeprint', () => {
+        window.printed = document.querySelectorAll('#board tbody tr:not(.gap)').length;
+        window.folded = document.querySelectorAll('details:not(.menu, .filter, [open])').length; })"""
+    )
+    made_pdf = page.driver.execute_cdp_cmd('Page.printToPDF', {})
+    assert base64.b64decode(made_pdf['data']).startswith(b'%PDF')
+    assert page.script('return window.printed') == len(made[0][0].entries)
+    assert page.script('return window.folded') == 0
+    assert page.script('return document.querySelectorAll("main details[open]").length') == 0
+
+
+def test_every_table_has_its_heads_and_every_identifier_is_one(page: Page, views: Views) -> None:
+    """As a screen reader finds them, in each view."""
+    for name in VIEWS:
+        go(page, views[name])
+        assert page.script('return document.querySelectorAll("th:not([scope])").length') == 0
+        assert page.script(
+            'return [...document.querySelectorAll("table")].every((t) => t.caption?.textContent)'
+        )
+        identifiers = page.script('return [...document.querySelectorAll("[id]")].map((e) => e.id)')
+        assert len(identifiers) == len(set(identifiers))
+
+
+def test_nothing_is_asked_of_a_network(page: Page, views: Views) -> None:
+    """What is loaded lies beside the page: the responses of the questions that were opened."""
+    page.driver.get_log('performance')
+    for name in VIEWS:
+        go(page, views[name])
+    asked = [address for address in page.requests() if not address.startswith(('about:', 'blob:'))]
+    assert asked
+    assert all('/responses/' in address and address.startswith('file:') for address in asked)
+    assert page.complaints() == []
+
+
+def test_the_policy_stops_what_the_page_would_not_do(page: Page, views: Views) -> None:
+    """The second line of defence: markup that got in would neither parse nor run."""
+    go(page, views['responses'])
+    page.complaints()
+    refused = page.script("""try { document.body.innerHTML = '<img src=x onerror="window.harmed = 3">'; }
+        catch (error) { return error.name; }""")
+    assert refused == 'TypeError'
+    assert 'TrustedHTML' in ' '.join(page.complaints())
+    page.script(
+        "const s = document.createElement('img'); s.src = 'https://localhost/x'; document.body.append(s);"
+    )
+    assert 'Content Security Policy' in ' '.join(page.complaints())
+    page.script("""const s = document.createElement('script');
+        try { s.src = "other.js"; document.body.append(s); } catch (e) { window.refused = e.name; }""")
+    assert page.script('return window.refused') == 'TypeError'
+    page.complaints()
+
+
+def test_a_request_would_be_seen(page: Page, tmp_path: Path) -> None:
+    """That the other tests see none means something."""
+    leaky = tmp_path / 'leaky.html'
+    leaky.write_text('<!doctype html><img src="http://localhost:9/leak.png">', encoding='utf-8')
+    page.open(leaky)
+    assert 'http://localhost:9/leak.png' in page.requests()
+    assert page.complaints() != []
+
+
+@pytest.mark.parametrize(
+    ('field', 'value'), [('#k', '0'), ('#k', '17'), ('#k', '1.5'), ('#taus', '1.5'), ('#taus', 'x')]
+)
+def test_a_choice_that_cannot_be_is_refused_with_what_can(
+    page: Page, views: Views, field: str, value: str
+) -> None:
+    """Beside the field; what was shown stays."""
+    go(page, views['benchmark'])
+    before = page.find('#board').text
+    page.set(field, value)
+    assert page.find('#problem').text.startswith(('k must be', 'Thresholds are'))
+    assert page.find(field).get_attribute('aria-invalid') == 'true'
+    assert page.find('#board').text == before
+
+
+def test_the_page_has_the_colours_of_the_figures() -> None:
+    """In both schemes."""
+    style = AXE.parents[2].joinpath('base.css').read_text(encoding='utf-8')
+    found = [re.findall(r'--s\d: (#[0-9a-f]+);', line) for line in style.splitlines() if '--s0:' in line]
+    assert found == [[one.light for one in PALETTE], [one.dark for one in PALETTE]]

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
-from browser import Page
+from browser import Page, nasty_board
 from scipy import stats
 
 from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.uncertainty import compare, mean_interval, value_table
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope='module')
-def statistics(page: Page) -> Any:
-    source = (files('gpassk_opencompass.report.page') / 'files' / 'statistics.js').read_text(encoding='utf-8')
-    return lambda code, *values: page.script(f'{source}\n return {code};', *values)
+def statistics(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The functions that every page offers in the console of the browser."""
+    [path] = write_page([nasty_board()], tmp_path_factory.mktemp('page'))
+    page.open(path)
+    return lambda code, *values: page.script(f'return gpassk.statistics.{code};', *values)
 
 
-LIMITS = {'problems': 20, 'effective': 6, 'inAll': 2, 'error': 1e-12}
+LIMITS = {'problems': 20, 'effective': 6, 'inAll': 2, 'error': 1e-12, 'within': 24, 'added': 2}
 
 
 @pytest.mark.parametrize(('n', 'k'), [(1, 1), (8, 3), (48, 16), (50, 50), (1000, 500), (3000, 7)])
@@ -37,7 +39,7 @@ def test_tables_of_the_browser_are_those_of_the_library(statistics: Any, n: int,
         *(Metric.g_pass_at(k, tau).name for tau in (0, 0.28, 0.5, 0.75, 1)),
     ]
     for metric, name in zip(metrics, names, strict=True):
-        table = statistics('[...makeTable(arguments[0], arguments[1])]', metric, n)
+        table = statistics('valueTable(arguments[0], arguments[1])', metric, n)
         assert table == pytest.approx(value_table(Metric.parse(name), n).tolist(), rel=1e-11, abs=1e-13), name
 
 
@@ -79,7 +81,7 @@ def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statisti
 @pytest.mark.parametrize('case', ['plain', 'alike', 'same', 'few', 'unequal', 'six'])
 def test_comparisons_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
     """Numbers where there are any; the same words where there are none."""
-    first = [0.0, 1.0, 0.3, 0.8] * (4 if case == 'few' else 30)
+    first = [0.1, 1.0, 0.3, 0.8] * (4 if case == 'few' else 30)
     second = {'alike': [value - 0.1 for value in first], 'same': first}.get(
         case, [0.4, 0.9] * (len(first) // 2)
     )
@@ -90,9 +92,42 @@ def test_comparisons_of_the_browser_are_those_of_the_library(statistics: Any, ca
     code = 'pairedComparison(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4])'
     found = statistics(code, first, second, problems, json.loads(json.dumps(quantiles)), LIMITS)
     expected = compare(first, second, problems)
-    assert bool(expected.refused) == (case not in ('plain', 'six'))
+    assert bool(expected.refused) == (case in ('few', 'unequal'))
     assert found['refused'] == expected.refused
     assert found['difference'] == pytest.approx(expected.difference)
     if not expected.refused:
         numbers = [expected.low, expected.high, expected.p_value]
         assert [found['low'], found['high'], found['p']] == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize('case', ['moderate', 'steep', 'solved or not', 'unequal'])
+def test_strata_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
+    """In scores and differences; also where too few problems differ within strata and none are used."""
+    sizes, step = (
+        [18, 44, 46, 11],
+        {'moderate': 0.05, 'steep': 0.2, 'solved or not': 0.0, 'unequal': 0.1}[case],
+    )
+    strata = [place for place, size in enumerate(sizes) for _ in range(size)]
+    first = [step * stratum + (number * 7 % 20) / 60 for number, stratum in enumerate(strata)]
+    if case == 'solved or not':
+        first = [float(stratum % 2 == 0) if number % 30 else 0.5 for number, stratum in enumerate(strata)]
+    second = [value * (number % 3) / 2 for number, value in enumerate(first)]
+    problems = list(range(119))
+    if case == 'unequal':
+        double = [number for number in problems for _ in range(1 + number % 2)]
+        first, second, strata = ([one[number] for number in double] for one in (first, second, strata))
+        problems = double
+    quantiles = {freedom + 1: stats.t.ppf(0.975, freedom) for freedom in (115, 118)}
+    settings = [json.loads(json.dumps(quantiles)), LIMITS, strata]
+    found = statistics('meanInterval(...arguments)', first, problems, *settings)
+    expected = mean_interval(first, problems, strata=strata)
+    assert (found['strata'], found['refused']) == (expected.strata, '')
+    assert expected.strata == (0 if case == 'solved or not' else 4)
+    numbers = [expected.error, expected.low, expected.high]
+    assert [found['error'], found['low'], found['high']] == pytest.approx(numbers, rel=1e-9)
+    paired = statistics('pairedComparison(...arguments)', first, second, problems, *settings)
+    other = compare(first, second, problems, strata=strata)
+    assert paired['strata'] == other.strata == 4
+    shown = [paired[name] for name in ('difference', 'error', 'low', 'high', 'p', 'unpairedError')]
+    numbers = [other.difference, other.error, other.low, other.high, other.p_value, other.unpaired_error]
+    assert shown == pytest.approx(numbers, rel=1e-9)

@@ -13,6 +13,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any, cast
 
 import pytest
@@ -21,6 +22,7 @@ from gpassk_opencompass.prefork import Pool, client
 from gpassk_opencompass.prefork.client import with_real_gpus
 from gpassk_opencompass.prefork.kept import kept
 from gpassk_opencompass.prefork.tasks import held_by, script_of
+from gpassk_opencompass.serving import GRACE
 
 pytestmark = [
     pytest.mark.slow,
@@ -668,6 +670,50 @@ def test_nothing_of_one_task_reaches_the_next(models: Models) -> None:
         names.append(out.splitlines()[1:])
         assert error == ''
     assert names == [['a 1'], ['b 1']]
+
+
+STUBBORN = """
+import atexit, signal, subprocess, time
+code = 'import signal, time; signal.signal(15, signal.SIG_IGN); print("up", flush=True); time.sleep(600)'
+line = [sys.executable, '-c', code]
+child = subprocess.Popen(line, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+child.stdout.readline()
+Path('child').write_text(f'{child.pid}\\n')
+atexit.register(time.sleep, 600)
+"""
+"""A model that does not end by itself, with a process in a group of its own, as engines have them."""
+
+
+@pytest.mark.parametrize('ending', ['of the pool', 'of the model'])
+def test_in_a_hurry_nobody_waits_for_a_model_and_nothing_is_left(tmp_path: Path, ending: str) -> None:
+    """Which else has 20 s to end."""
+    hurry = Event()
+    with Pool(environment(), tmp_path / 'events', modules=(), in_a_hurry=hurry.is_set) as pool:
+        models = Models(tmp_path, pool)
+        pid = models.said('a', DO=STUBBORN)['pid']
+        child = number_in(tmp_path / 'a' / 'child')
+        models.close()
+        Timer(1, hurry.set).start()
+        began = time.monotonic()
+        if ending == 'of the model':
+            pool.release('s')
+            assert time.monotonic() - began < 10
+    assert 1 <= time.monotonic() - began < 15
+    assert not is_alive(pid)
+    assert not is_alive(child)
+
+
+def test_a_model_that_does_not_end_is_killed_with_all_that_it_has_started(
+    models: Models,
+) -> None:
+    """When its time is over."""
+    pid = models.said('a', DO=STUBBORN)['pid']
+    child = number_in(models.folder / 'a' / 'child')
+    began = time.monotonic()
+    models.pool.release('s')
+    assert GRACE <= time.monotonic() - began < 2 * GRACE
+    assert not is_alive(pid)
+    assert not is_alive(child)
 
 
 def test_outside_of_a_model_process_nothing_is_kept() -> None:

@@ -27,11 +27,13 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 0
     printed, said = capsys.readouterr()
     assert '77.78 [59.7, 89.2]' in printed
-    assert f'wrote 6 files to {tmp_path / "report"}: leaderboard.md, scores.csv, results.json' in printed
+    assert f'the tables: {tmp_path / "report"}: leaderboard.md, scores.csv, results.json' in printed
     assert said == ''
     assert {path.name for path in (tmp_path / 'report').iterdir()} == {
         'leaderboard.md',
         'scores.csv',
+        'stability.csv',
+        'profile.csv',
         'results.json',
         'signatures.txt',
         'tables',
@@ -78,7 +80,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
     """And noted as ours, so that the next report takes them away; what is missing is said last."""
     write_three(tmp_path / 'outputs')
     code = (
-        'import sys; sys.modules |= dict.fromkeys(("matplotlib", "jinja2", "latex2mathml"))\n'
+        'import sys; sys.modules |= dict.fromkeys(("matplotlib", "jinja2"))\n'
         'from gpassk_opencompass.cli import main; sys.exit(main(sys.argv[1:]))'
     )
     arguments = ['report', str(tmp_path / 'outputs'), '-o', str(tmp_path / 'report')]
@@ -86,7 +88,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
         [sys.executable, '-c', code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert f'wrote 6 files to {tmp_path / "report"}: leaderboard.md' in done.stdout
+    assert f'the tables: {tmp_path / "report"}: leaderboard.md' in done.stdout
     assert done.stderr.startswith(
         'gpassk report: no figures and no page: matplotlib is not installed; run: pip'
     )
@@ -100,7 +102,9 @@ def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     write_three(tmp_path / 'outputs')
     page = ['--only', 'page', '-o', str(tmp_path / 'report')]
     assert main(['report', str(tmp_path / 'outputs'), *page]) == 0
-    assert capsys.readouterr().out.endswith(f'wrote 1 file to {tmp_path / "report"}: index.html\n')
+    assert capsys.readouterr().out.endswith(
+        f'\n\nthe page, for a browser: {tmp_path / "report"}/index.html\n'
+    )
 
 
 @pytest.mark.slow

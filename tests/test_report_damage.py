@@ -40,7 +40,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
 @given(damaged_records())
 def test_a_damaged_record_is_refused_or_makes_a_whole_page(record: dict[str, Any]) -> None:
     """The page reads more of a record than the tables."""
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
+    pytest.importorskip('jinja2', reason='the extra "report" is not installed')
     page = pytest.importorskip('gpassk_opencompass.report.page', reason='the extra "report" is not installed')
     with tempfile.TemporaryDirectory() as name:
         found, _ = boards(results_with(record, Path(name)))

@@ -30,8 +30,9 @@ from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
-from gpassk_opencompass.runs.driver import is_judging
+from gpassk_opencompass.runs.examine import is_judging
 from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.times import own_folder, utc_folder
 
 pytestmark = pytest.mark.slow
 
@@ -424,6 +425,65 @@ def test_options_are_split_as_opencompass_would(tmp_path: Path) -> None:
     assert (options.workers, options.mode) == (2, 'infer')
 
 
+@pytest.mark.parametrize(
+    ('given', 'whole'),
+    [
+        (['--debu'], ('--debug',)),
+        (['--slu', '-p', 'x'], ('--slurm', '-p', 'x')),
+        (['--retr=1'], ('--retry=1',)),
+        (['--mod', 'infer'], None),
+        (['--unheard-of', '3'], ('--unheard-of', '3')),
+    ],
+)
+def test_options_may_be_shortened_as_opencompass_lets_them(
+    given: list[str], whole: tuple[str, ...] | None
+) -> None:
+    """What stands for one option is that one; for several it is refused. (--mod: also of --model-kwargs.)"""
+    if whole is not None:
+        assert read_options(given).passed == whole
+        return
+    with pytest.raises(InputError, match='--mod could be --mode, --model-kwargs, --models: write the whole'):
+        read_options(given)
+
+
+def test_a_shortened_option_that_is_not_passed_on_is_refused() -> None:
+    """By its whole name."""
+    with pytest.raises(InputError, match='-w / --work-dir is not passed on'):
+        read_options(['--work', 'elsewhere'])
+    assert read_options(['--max-num=3']).workers == 3
+
+
+def test_a_manifest_is_no_config(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is read with the folder that it lies in."""
+    configs = write_configs(sweep, 'ok')
+    write(configs / 'manifest.jsonl', '')
+    assert main(['run', 'configs/manifest.jsonl', '-w', 'out']) == 2
+    said = capsys.readouterr().err
+    assert 'configs/manifest.jsonl is no config' in said
+    assert 'did you mean gpassk run configs?' in said
+    assert called(sweep) == []
+
+
+def test_of_runs_that_fail_alike_each_has_a_line(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log of the first is shown; of the others where it lies, and the reason once more at the end."""
+    names = ('a', 'b', 'c')
+    write_configs(sweep, *names)
+    for name in names:
+        behave(sweep, name, 'broken')
+    write_configs(sweep, 'crash')
+    assert run() == 1
+    said = capsys.readouterr()
+    assert said.err.count('Traceback') == 1
+    for name in (*names, 'crash'):
+        [line] = [line for line in said.out.splitlines() if f'] {name}: failed' in line]
+        assert ('for the same reason as a' in line) == (name in 'bc')
+        assert [line for line in said.err.splitlines() if line.startswith('--- ') and f'/{name}/' in line]
+    assert len(said.err.splitlines()) < 15
+    assert (
+        'a failed: RuntimeError: broken; 0 of 32 predictions\n… and 2 more for the same reason\n' in said.out
+    )
+
+
 def test_predictions_without_an_end_are_not_evaluated_twice(sweep: Path) -> None:
     """All samples there, no result: the run goes on where it is."""
     write_configs(sweep, 'unjudged')
@@ -446,3 +506,10 @@ def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     parser_for(name).parse_args([name, *arguments])
     if name == 'run':
         read_options(shlex.split(rest, comments=True))
+
+
+def test_a_start_has_a_second_of_its_own() -> None:
+    """Two starts of one work directory within a second would share what OpenCompass names by the second."""
+    taken = {utc_folder()}
+    assert own_folder(taken) > max(taken)
+    assert own_folder(()) >= max(taken)

@@ -263,6 +263,17 @@ def test_a_model_is_released_before_its_gpus_are_given_away(two: Path) -> None:
     assert told == {'a1': '0', 'a2': '0', 'b': '0', 'c': None}
 
 
+@pytest.mark.parametrize('given', ['', ' ', ','])
+def test_a_list_of_no_gpus_is_refused(two: Path, capsys: pytest.CaptureFixture[str], given: str) -> None:
+    """A variable that is not set stands for all GPUs no more than for none."""
+    write_model(two, 'org/a', 'a')
+    assert run('--gpus', given) == 2
+    said = capsys.readouterr().err
+    assert f'--gpus {given!r} names no GPU (is a variable empty?): expected numbers' in said
+    assert f'there are 0 ({uuid(0)}), 1 ({uuid(1)})' in said
+    assert called(two) == []
+
+
 def test_ctrl_c_says_how_to_go_on_with_the_same_gpus(two: Path) -> None:
     """The command is the one that was typed."""
     from gpassk_opencompass.cli.run import RunRequest

@@ -15,8 +15,11 @@ import pytest
 from fake_opencompass import behave, called, calls, run, write, write_configs
 
 from gpassk_opencompass.errors import IncompleteError
+from gpassk_opencompass.runs.examine import examine
 from gpassk_opencompass.runs.lock import Holder, WorkDirLock, holder_of
-from gpassk_opencompass.runs.processes import Stop
+from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.runs.processes import Stop, end_groups
+from gpassk_opencompass.runs.state import State
 from gpassk_opencompass.runs.work_dir import Start, Starts, time_dirs
 
 pytestmark = pytest.mark.slow
@@ -126,6 +129,24 @@ def test_a_stopped_sweep_leaves_no_process_and_goes_on(
     assert '-r' in calls(sweep)[1]['arguments']
 
 
+def test_in_a_hurry_a_command_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    """Also what has left its group, as servers do; and what ignores SIGTERM."""
+    code = (
+        'import signal, subprocess, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True, stdout=2)\n"
+        'print(child.pid, flush=True); signal.pause()'
+    )
+    command = subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.PIPE, start_new_session=True)
+    assert command.stdout is not None
+    with command.stdout as said:
+        child = int(said.readline())
+    began = time.monotonic()
+    end_groups([command], lambda: time.monotonic() - began > 0.5)
+    assert time.monotonic() - began < 10
+    assert command.wait(10) == -signal.SIGKILL
+    assert not is_running(child)
+
+
 def test_after_a_kill_of_the_driver_its_notes_still_serve(tmp_path: Path) -> None:
     """A line without an end, or a torn one, is no obstacle; the workers of the start are known."""
     starts = Starts(tmp_path)
@@ -143,6 +164,32 @@ def test_after_a_kill_of_the_driver_its_notes_still_serve(tmp_path: Path) -> Non
     assert (made.workers, made.code) == (4, None)
     assert (last.resumes, last.code) == ('20260101_000005', 0)
     assert len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize('has_time_dir', [True, False])
+@pytest.mark.parametrize(
+    ('code', 'stopped', 'said'),
+    [
+        (-9, False, 'killed by signal 9 (SIGKILL) before anything was sampled'),
+        (-15, True, 'stopped before anything was sampled'),
+        (None, False, 'gpassk run was killed, or its machine went down, before anything was sampled'),
+    ],
+)
+def test_of_a_run_that_was_ended_before_its_first_sample_it_is_said_how(
+    sweep: Path, code: int | None, stopped: bool, said: str, has_time_dir: bool
+) -> None:
+    """With or without a directory that OpenCompass has made."""
+    config = write_configs(sweep, 'a') / 'a.py'
+    [run_of] = planned_runs([config]).runs
+    starts = Starts(sweep / 'out' / 'a')
+    starts.begin(Start('20260101_000000', None, None, str(config), run_of.sha256 or '', utc=True))
+    if code is not None:
+        starts.end(code, stopped=stopped)
+    if has_time_dir:
+        write(sweep / 'out' / 'a' / '20260101_000005' / 'configs' / 'c.py', config.read_text())
+    finding = examine(run_of, sweep / 'out' / 'a')
+    assert finding.detail == said
+    assert finding.state is (State.PARTIAL if has_time_dir else State.MISSING)
 
 
 def test_nohup_keeps_its_promise() -> None:

@@ -63,8 +63,23 @@ def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def listed(capsys: pytest.CaptureFixture[str], *line: str) -> list[dict[str, object]]:
     assert main(['samples', 'list', *line, '--json']) == 0
-    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+    [table] = json.loads(capsys.readouterr().out)['tables']
+    found: list[dict[str, object]] = table['rows']
     return found
+
+
+def test_a_damaged_identity_is_named_with_what_mends_it(
+    outputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its folder and none of the others; nothing is said where all is well."""
+    assert main(['samples', 'list']) == 0
+    assert capsys.readouterr().err == ''
+    small = identity('small', temperature=0.7)
+    (outputs / '.gpassk/samples' / small.folder / 'identity.json').write_text('{')
+    assert main(['samples', 'list']) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith(f'identity.json is missing or damaged in {small.folder}: its samples')
+    assert '16 samples in 2 folders' in said.out
 
 
 def test_a_store_is_listed(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,11 +89,11 @@ def test_a_store_is_listed(outputs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert '16 samples in 2 folders' in said
     assert 'SeededVLLM, vllm 0.10' in said
     assert 'temperature 0.7, max_out_len 2048' in said
-    told = {(one['model'], one['questions'], one['replicas'], one['samples']) for one in listed(capsys)}
+    told = {(one['model'], one['questions'], one['n'], one['samples']) for one in listed(capsys)}
     assert told == {('small', 3, 4, 12), ('large', 2, 2, 4)}
     assert listed(capsys, str(outputs)) == listed(capsys, str(outputs / '.gpassk/samples'))
     [small] = listed(capsys, '--model', 'SMALL')
-    assert small['runs'] == {'greedy': 12}
+    assert (small['runs'], small['of runs']) == (1, [{'run': 'greedy', 'samples': 12}])
 
 
 def test_a_place_without_a_store_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +207,7 @@ def test_questions_that_were_asked_in_two_ways_are_not_mixed(
     root, direct = outputs / '.gpassk/samples', Origin('direct', '2026-03-01T00:00:00Z')
     fill(root, identity('small', temperature=0.7), 3, 4, direct, prompt='2+2? At once!').close()
     [small] = listed(capsys, '--model', 'small')
-    assert (small['questions'], small['replicas'], small['samples']) == (3, 4, 24)
+    assert (small['questions'], small['n'], small['samples']) == (3, 4, 24)
     command = ['samples', 'export', '--model', 'small', '-o', str(tmp_path / 'all.jsonl')]
     assert main(command) == 2
     assert 'with several prompts, as with and without cot: --run NAME' in capsys.readouterr().err

@@ -201,16 +201,13 @@ def test_the_rerun_error_is_that_of_the_rerun_interval(metric: str) -> None:
 
 
 def test_the_rerun_error_of_fewer_samples_is_the_mean_over_all_subsets() -> None:
-    """One question, 5 of 8 correct, subsets of 4: the squared error is the mean of theirs."""
+    """One question, 5 of 8 correct: that of a question for each of its subsets of 4, but for their number."""
     metric, histogram = Metric.parse('G-Pass@3_0.5'), np.zeros(9)
     histogram[5] = 1
     subsets = Counter(sum(subset) for subset in combinations([1] * 5 + [0] * 3, 4))
-    parts = [
-        (rerun_error({4: np.eye(5)[c]}, metric) or 0) ** 2 * ways / math.comb(8, 4)
-        for c, ways in subsets.items()
-    ]
+    each = rerun_interval(list(subsets.elements()), 4, metric).error
     drawn = subset_histograms({8: histogram}, 4)
-    assert rerun_error(drawn, metric) == pytest.approx(math.sqrt(sum(parts)))
+    assert rerun_error(drawn, metric) == pytest.approx(each * math.sqrt(math.comb(8, 4)), rel=1e-4)
     assert rerun_error(drawn, metric) != rerun_error({8: histogram}, metric)
 
 

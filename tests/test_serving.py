@@ -232,6 +232,8 @@ def test_a_kill_of_the_keeper_takes_the_server_with_it(script: Script, tmp_path:
         keeper.kill()
         until(lambda: not group_of(script.starts[-1]['pid']))
         until(lambda: _error(server.check) is not None)
+        assert 'the process that keeps the server of' in str(_error(server.check))
+        assert 'was ended by signal 9 (SIGKILL), and the server with it' in str(_error(server.check))
 
 
 def test_two_at_once_have_two_ports(script: Script, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import integrate, stats
 
 from gpassk_opencompass import InputError
@@ -25,6 +27,7 @@ from gpassk_opencompass.uncertainty import (
     rerun_interval,
     value_table,
 )
+from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
 from gpassk_opencompass.uncertainty.rerun import beta_moments, expected_variances, pair_table
 
 NAMES = ('accuracy', 'pass@3', 'G-Pass@3_0.5', 'G-Pass@3_1.0', 'G-Pass@2_0.0', 'mG-Pass@3', 'mG-Pass@4')
@@ -123,14 +126,50 @@ def test_a_rerun_is_as_noisy_as_the_posterior_expects(name: str) -> None:
 
 
 def test_the_larger_of_two_estimates_of_the_rerun_noise_counts() -> None:
-    """With n < 2k there is the posterior's alone; with n ≥ 2k the disjoint draws may find more."""
+    """With n ≥ 2k the disjoint draws may find more than the posterior, with fewer the fitted prior may."""
     kernel = Metric.parse('G-Pass@4_1.0')
-    few = rerun_interval([0, 3, 5, 6, 6], 6, kernel)
-    assert few.error == pytest.approx(np.sqrt(expected_variances(kernel, 6)[[0, 3, 5, 6, 6]].sum()) / 5)
+    extreme = rerun_interval([0, 0, 5, 6, 6], 6, kernel)
+    assert extreme.error == pytest.approx(np.sqrt(expected_variances(kernel, 6)[[0, 0, 5, 6, 6]].sum()) / 5)
     counts = [0, 6, 7, 8, 8]
     disjoint = (value_table(kernel, 8) ** 2 - pair_table(kernel, 8))[counts].sum()
     posterior = expected_variances(kernel, 8)[counts].sum()
     assert rerun_interval(counts, 8, kernel).error == pytest.approx(np.sqrt(max(disjoint, posterior)) / 5)
+
+
+def test_few_samples_of_questions_that_are_alike_move_as_far_as_they_do() -> None:
+    """With n < 2k: all chances are 0.7, of which Jeffreys' prior takes most to be near 0 or 1."""
+    kernel, n, generator = Metric.parse('mG-Pass@8'), 8, np.random.default_rng(3)
+    values, chances = value_table(kernel, n), stats.binom.pmf(np.arange(n + 1), n, 0.7)
+    truth = np.sqrt((chances @ values**2 - (chances @ values) ** 2) / 238)
+    errors = [rerun_interval(generator.binomial(n, 0.7, 238), n, kernel).error for _ in range(40)]
+    assert np.mean(errors) == pytest.approx(truth, rel=0.02)
+
+
+def test_the_fitted_prior_is_integrated_as_it_is() -> None:
+    """Variance of a question by quadrature under the Beta that scipy's likelihood prefers."""
+    kernel, n, counts = Metric.parse('G-Pass@4_0.5'), 4, np.array([1, 2, 2, 2, 2, 2, 3, 3, 1, 2])
+    a, b = fitted_beta(np.bincount(counts, minlength=n + 1))
+    best = stats.betabinom.logpmf(counts, n, a, b).sum()
+    for shape in ((a * 0.8, b), (a, b * 0.8), (a * 0.8, b * 0.8)):
+        assert stats.betabinom.logpmf(counts, n, *shape).sum() < best
+    values = value_table(kernel, n)
+
+    def variance(p: float) -> float:
+        drawn = stats.binom.pmf(np.arange(n + 1), n, p)
+        return float(drawn @ values**2 - (drawn @ values) ** 2)
+
+    chances = np.linspace(0, 1, 20_001)
+    varied = np.array([variance(p) for p in chances])
+    total = sum(
+        integrate.simpson(varied * stats.beta(a + c, b + n - c).pdf(chances), x=chances) for c in counts
+    )
+    assert rerun_interval(counts, n, kernel).error == pytest.approx(np.sqrt(total) / counts.size, rel=1e-4)
+
+
+def test_one_answer_each_may_be_of_questions_that_are_all_alike() -> None:
+    """Nothing tells, so the rerun error is that of as many throws of one coin."""
+    found = rerun_interval([1] * 30 + [0] * 70, 1, Metric.parse('accuracy'))
+    assert found.error == pytest.approx(np.sqrt(0.3 * 0.7 / 100))
 
 
 def test_large_k_does_not_overflow() -> None:
@@ -211,42 +250,73 @@ def test_values_that_are_no_scores_are_refused(arguments: tuple[object, ...], me
         mean_interval(*arguments)  # type: ignore[arg-type]
 
 
-def test_a_comparison_is_the_paired_t_test() -> None:
+def _paired(differences: NDArray[np.float64], level: float = 0.95) -> tuple[float, float, float]:
+    """Difference, error and half-width of one question a problem: scipy's, with a problem of +1 and of −1."""
+    count = differences.size
+    error = math.sqrt(stats.sem(differences) ** 2 + 2 / count**2)
+    return float(differences.mean()), error, float(stats.t.ppf((1 + level) / 2, count - 1)) * error
+
+
+def test_a_comparison_is_the_paired_t_test_with_two_problems_more() -> None:
     """Against scipy: on questions, and on the means of problems where translations are clusters."""
     first, second = GENERATOR.random((2, 60))
-    got, expected = compare(first, second), stats.ttest_rel(first, second)
-    assert got.p_value == pytest.approx(expected.pvalue)
-    interval = expected.confidence_interval(0.95)
-    assert (got.low, got.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
     clustered = compare(first, second, np.repeat(np.arange(30), 2).tolist())
-    means = stats.ttest_rel(first.reshape(30, 2).mean(1), second.reshape(30, 2).mean(1))
-    assert clustered.p_value == pytest.approx(means.pvalue)
+    means = (first - second).reshape(30, 2).mean(1)
+    for got, differences in ((compare(first, second), first - second), (clustered, means)):
+        difference, error, half = _paired(differences)
+        assert (got.difference, got.error) == (pytest.approx(difference), pytest.approx(error))
+        assert (got.low, got.high) == (pytest.approx(difference - half), pytest.approx(difference + half))
+        t = abs(difference) / error
+        assert got.p_value == pytest.approx(2 * stats.t.sf(t, differences.size - 1))
+
+
+@pytest.mark.parametrize(('first_only', 'second_only'), [(0, 0), (6, 0), (9, 2)])
+def test_of_solved_and_unsolved_problems_it_is_that_of_bonett_and_price(
+    first_only: int, second_only: int
+) -> None:
+    """Their variance of paired proportions, with one more of either kind, but for the size of the sample."""
+    count = 2000
+    first = np.r_[np.ones(first_only), np.zeros(count - first_only)]
+    second = np.r_[np.zeros(count - second_only), np.ones(second_only)]
+    one, other = ((number + 1) / (count + 2) for number in (first_only, second_only))
+    expected = math.sqrt((one + other - (one - other) ** 2) / (count + 2))
+    assert compare(first, second).error == pytest.approx(expected, rel=0.002)
 
 
 def test_pairing_pays_where_questions_are_hard_for_both() -> None:
-    """The error of the difference is below that of two separate runs."""
-    first = GENERATOR.random(80)
-    got = compare(first, np.clip(first + 0.02 * GENERATOR.random(80), 0, 1))
+    """The error of the difference is below that of two separate runs, also with what is added to it."""
+    first = GENERATOR.random(800)
+    got = compare(first, np.clip(first + 0.02 * GENERATOR.random(800), 0, 1))
     assert got.error < got.unpaired_error / 5
 
 
-def test_two_runs_that_hardly_differ_are_not_compared() -> None:
-    """Five problems differ: no p-value; another number of questions: an error."""
+def test_two_runs_that_hardly_differ_may_differ_on_what_was_not_drawn() -> None:
+    """None of 100 problems differs: up to 2.8 % may, the rule of three has 3; five differ: it is open."""
     first = np.r_[np.ones(5), np.zeros(95)]
-    refused = compare(first, np.zeros(100))
-    assert 'too few problems differ: 5.0' in refused.refused
-    assert np.isnan(refused.p_value)
+    same = compare(first, first)
+    assert (same.difference, same.p_value, same.refused) == (0, pytest.approx(1), '')
+    assert same.high == pytest.approx(stats.t.ppf(0.975, 99) * math.sqrt(2) / 100)
+    five = compare(first, np.zeros(100))
+    assert five.low < 0 < five.high
     with pytest.raises(InputError, match='100 values against 99'):
         compare(first, np.zeros(99))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('problems', [30, 46, 60, 119, 238])
+def test_a_comparison_holds_where_one_run_collapses(problems: int) -> None:
+    """Exactly, with binomial probabilities: for any share of problems on which a run fails, 93 % at least."""
+    counts = np.arange(problems + 1)
+    ends = [compare(np.arange(problems) < fallen, np.zeros(problems)) for fallen in counts]
+    low, high = np.array([one.low for one in ends]), np.array([one.high for one in ends])
+    for share in np.linspace(0.005, 0.5, 200):
+        chances = stats.binom.pmf(counts, problems, share)
+        assert chances[(low <= share) & (share <= high)].sum() > 0.93
 
 
 @pytest.mark.parametrize('value', [1 / 7, 3 / 5, 1.0])
 def test_six_equal_problems_are_six(value: float) -> None:
     """At the border nothing hangs on binary rounding, which would call them 5.999999999999999."""
-    first = np.r_[np.full(6, value), np.zeros(94)]
-    assert compare(first, np.zeros(100)).refused == ''
-    beyond = rank_intervals([first, np.zeros(100), 1 - first])
-    assert beyond[2].tolist() == [1, 1]
     solved = mean_interval(np.r_[np.full(6, max(value, 3 / 5)), np.zeros(94)])
     assert solved.refused == ''
 
@@ -339,11 +409,107 @@ def test_a_problem_with_most_questions_makes_the_others_too_few() -> None:
 
 
 def test_problems_that_are_all_alike_have_no_error() -> None:
-    """An error of 0, or of rounding alone, is none: no interval, no p-value, no rank."""
+    """An error of 0, or of rounding alone, is none for a score; a difference has what is added."""
     assert mean_interval([0.5] * 100).refused == 'all problems alike'
     assert mean_interval([0.1] * 99).refused == 'all problems alike'
     same = compare([0.5] * 30, [0.4] * 30)
-    assert (same.refused, np.isnan(same.p_value)) == ('all problems alike', True)
+    assert (same.refused, same.error) == ('', pytest.approx(math.sqrt(2) / 30))
     spread = np.linspace(0.2, 1, 30)
-    assert rank_intervals([[0.5] * 30, [0.4] * 30]).tolist() == [[1, 2], [1, 2]]
-    assert rank_intervals([spread, spread - 0.1]).tolist() == [[1, 2], [1, 2]]
+    few = math.sqrt(2) / 30 * stats.t.ppf(0.975, 29)
+    for step, ranks in ((0.9 * few, [[1, 2], [1, 2]]), (1.1 * few, [[1, 1], [2, 2]])):
+        assert rank_intervals([spread, spread - step]).tolist() == ranks
+
+
+CONTESTS = np.repeat(['CNMO', 'CCEE', 'AMC', 'WLPMC'], [18, 44, 46, 11])
+
+
+def _stratified_error(values: NDArray[np.float64], strata: NDArray[np.str_]) -> float:
+    """By scipy: the errors of the strata, weighed by their share of the questions."""
+    parts = [
+        (values[strata == one].size / values.size, stats.sem(values[strata == one])) for one in set(strata)
+    ]
+    return math.sqrt(sum((share * error) ** 2 for share, error in parts))
+
+
+def test_the_error_within_strata_is_that_of_a_stratified_sample() -> None:
+    """Of a score and of a difference; Student's t has a degree of freedom less for each stratum."""
+    values = 0.2 * GENERATOR.random(119) + 0.3 * (CONTESTS == 'AMC')
+    other = np.clip(values + 0.4 * GENERATOR.random(119) - 0.1 * (CONTESTS == 'AMC'), 0, 1)
+    got, expected = mean_interval(values, strata=CONTESTS.tolist()), _stratified_error(values, CONTESTS)
+    assert (got.error, got.strata) == (pytest.approx(expected), 4)
+    t, mean = stats.t.ppf(0.975, 115), values.mean()
+    for x in (got.low, got.high):
+        assert (mean - x) ** 2 == pytest.approx(t**2 * x * (1 - x) * expected**2 / (mean * (1 - mean)))
+    found = compare(values, other, strata=CONTESTS.tolist())
+    error = math.hypot(_stratified_error(values - other, CONTESTS), math.sqrt(2) / 119)
+    assert (found.error, found.strata) == (pytest.approx(error), 4)
+    assert found.high - found.low == pytest.approx(2 * t * error)
+
+
+def test_strata_take_translations_for_one_problem_each() -> None:
+    """Every row twice under one problem: as with every problem once."""
+    values, strata = GENERATOR.random(119), CONTESTS.tolist()
+    once = mean_interval(values, strata=strata)
+    problems = np.repeat(np.arange(119), 2).tolist()
+    twice = mean_interval(np.repeat(values, 2), problems, strata=np.repeat(CONTESTS, 2).tolist())
+    assert (twice.low, twice.high, twice.strata) == (pytest.approx(once.low), pytest.approx(once.high), 4)
+
+
+def test_a_stratum_that_says_nothing_is_merged() -> None:
+    """Those of one problem are one together, or go to the smallest; one that is left is none."""
+    values = GENERATOR.random(60)
+    pairs: list[tuple[list[str], list[str]]] = [
+        (['x', 'y', *'a' * 30, *'b' * 28], ['z', 'z', *'a' * 30, *'b' * 28]),
+        (['x', *'a' * 31, *'b' * 28], ['b', *'a' * 31, *'b' * 28]),
+        (['x', *'a' * 59], ['a'] * 60),
+    ]
+    for strata, same in pairs:
+        assert mean_interval(values, strata=strata) == mean_interval(values, strata=same)
+        assert compare(values, 1 - values, strata=strata) == compare(values, 1 - values, strata=same)
+    assert mean_interval(values, strata=['a'] * 60) == mean_interval(values)
+    assert compare(values, 1 - values, strata=['a'] * 60) == compare(values, 1 - values)
+
+
+def test_contests_that_are_solved_or_not_are_no_strata_of_an_interval() -> None:
+    """Hardly any problem differs within them: an error of next to nothing would be misleading."""
+    strata = ['a'] * 60 + ['b'] * 60
+    values = np.r_[np.ones(58), np.zeros(61), np.ones(1)]
+    assert mean_interval(values, strata=strata) == mean_interval(values)
+    assert mean_interval(np.r_[np.zeros(10), np.ones(60), np.zeros(50)], strata=strata).strata == 2
+
+
+@pytest.mark.parametrize(('differ', 'used'), [(22, 0), (24, 25)])
+def test_strata_take_24_problems_that_differ_within_them(differ: int, used: int) -> None:
+    """Two in each of some contests of ten, one as much above the others as the other is below."""
+    values, strata = np.linspace(0.2, 0.8, 25).repeat(10), np.arange(25).repeat(10).tolist()
+    values[: 5 * differ : 10] += 0.15
+    values[1 : 5 * differ : 10] -= 0.15
+    assert mean_interval(values, strata=strata).strata == used
+
+
+@pytest.mark.slow
+def test_intervals_with_strata_hold() -> None:
+    """Four contests of other hardness each: 95 % within three standard errors, in half of the width."""
+    generator, runs = np.random.default_rng(6), 1500
+    means, strata = np.repeat([0.1, 0.4, 0.6, 0.9], 30), np.repeat(np.arange(4), 30).tolist()
+    values = generator.beta(3 * means, 3 * (1 - means), (runs, 120))
+    found = [mean_interval(one, strata=strata) for one in values]
+    assert abs(np.mean([one.low <= 0.5 <= one.high for one in found]) - 0.95) < 3 * 0.0057
+    wide = np.mean([one.high - one.low for one in map(mean_interval, values[:100])])
+    assert np.mean([one.high - one.low for one in found]) < 0.7 * wide
+
+
+@pytest.mark.parametrize(
+    ('strata', 'message'),
+    [(['a'] * 39, '39 strata for 40 questions'), ([*['a'] * 39, 'b'], "two strata, 'a' and 'b'")],
+)
+def test_strata_that_are_none_are_refused(strata: list[str], message: str) -> None:
+    """One a question; a problem lies in one."""
+    values, problems = GENERATOR.random(40), np.repeat(np.arange(20), 2).tolist()
+    for call in (
+        lambda: mean_interval(values, problems, strata=strata),
+        lambda: compare(values, values, problems, strata=strata),
+        lambda: rank_intervals([values, values], problems, strata=strata),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()

@@ -86,7 +86,6 @@ def test_a_report_says_it_below_the_table_and_on_the_page(tmp_path: Path) -> Non
 
 def test_the_page_has_it_among_the_warnings_of_a_run(tmp_path: Path) -> None:
     """And counts the sample where it shows what all in doubt would be worth."""
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
     from gpassk_opencompass.report.page import page_content
 
     path = tmp_path / 'm_t1.0_l100.gpassk.json'

@@ -261,7 +261,7 @@ def test_the_later_run_is_the_newest_whatever_the_clock_on_the_wall_said(
     assert f'/{later}/' in line['path'], reported
     assert float(line['value']) == pytest.approx(run.now.metrics(tmp_path)['accuracy'])
     if not elsewhere:
-        [found] = json.loads(gpassk(run, 'check', 'out', '--configs', 'c.py', '--json'))
+        [found] = json.loads(gpassk(run, 'check', 'out', '--configs', 'c.py', '--json'))['tables'][0]['rows']
         assert (found['state'], found['time']) == ('complete', later)
 
 
@@ -273,7 +273,7 @@ def test_of_two_equal_runs_the_later_one_is_checked(forks: Forks, tmp_path: Path
         run.variables['TZ'] = zone
         assert run.go() == 0, run.logs
         names += [path.name for path in run.work_dir.glob('2*') if path.name not in names]
-    [found] = json.loads(gpassk(run, 'check', 'out', '--configs', 'c.py', '--json'))
+    [found] = json.loads(gpassk(run, 'check', 'out', '--configs', 'c.py', '--json'))['tables'][0]['rows']
     assert (found['state'], found['time']) == ('complete', names[1])
 
 

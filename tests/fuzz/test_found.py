@@ -177,13 +177,3 @@ def test_a_role_of_another_type_is_none(tmp_path: Path, capsys: pytest.CaptureFi
     root = old.write(tmp_path / 'old', [{**row, 'origin_prompt': prompt} for row in old.rows()])
     assert old.rejudge(root)[0] == 2
     assert '8 questions are not in the prediction files' in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_text_of_openings_of_formulas_is_converted_in_seconds() -> None:
-    r"""Without \] each \[ was looked after to the end of the text."""
-    formulas = pytest.importorskip('gpassk_opencompass.report.page.formulas')
-    pytest.importorskip('latex2mathml', reason='the extra "report" is not installed')
-    texts = [9900 * opening for opening in (r'\[', r'\(')]
-    with within(2):
-        formulas.Formulas().add(*texts)

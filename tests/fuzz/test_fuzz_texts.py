@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from importlib.util import find_spec
 
 from drawn import (
     HOSTILE,
@@ -32,7 +31,6 @@ from gpassk_opencompass.judges.llm.asking import hear, read_verdict, squeezed
 from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, in_file_name
-from gpassk_opencompass.report.page.formulas import LONGEST_FORMULA, Formulas
 from gpassk_opencompass.tables import one_line
 from gpassk_opencompass.unseen import UNSEEN, printable
 
@@ -142,13 +140,7 @@ def test_a_printed_text_cannot_steer_a_terminal(text: str) -> None:
     shown.encode()
 
 
-def with_formulas(text: str) -> None:
-    """As the page converts it: a text of one formula, and one of many."""
-    if find_spec('latex2mathml'):
-        Formulas().add(text[:LONGEST_FORMULA], text[: 10 * LONGEST_FORMULA])
-
-
-NEVER_RAISE = (final_answer, normal_form, read_verdict, printable, one_line, with_formulas)
+NEVER_RAISE = (final_answer, normal_form, read_verdict, printable, one_line)
 FRAGMENTS = [one for some in (LATEX, WORDS, NUMBERS, JUDGES, HOSTILE, NAMES) for one in some if one]
 
 

@@ -213,6 +213,8 @@ def test_a_server_promises_nothing(lab: Lab) -> None:
     assert (lab.asked.total(), told_of(whole)['from'][0]['why']) == (0, 'all of one run, as it drew them')
     assert whole is not None
     assert not whole['gpassk']['provenance']['warnings']
+    assert 'bench: they are all of first (20' in lab.said
+    assert 'If another checkpoint has this name now, draw anew with --reuse none' in lab.said
 
     assert lab.run('refused', HOSTED, n=6, k=2) is None
     assert lab.asked.total() == 0
@@ -277,6 +279,43 @@ def test_shards_of_a_hosted_model_are_not_mixed_one_by_one(lab: Lab) -> None:
     lab.run('first', HOSTED, n=4)
     assert lab.run('sharded', HOSTED, '--max-num-workers', '2', n=8, k=2) is None
     assert lab.asked.total() == 0
+
+
+def test_what_shards_take_of_a_hosted_model_is_decided_for_all(lab: Lab) -> None:
+    """Each of two shards finds all of its questions with another earlier run: refused, as without shards."""
+    questions = [(f'{i}*{i + 30}=?', '$7$') for i in range(32)]
+    for name, part in (('low', questions[:16]), ('high', questions[16:])):
+        write_bench(lab.root / 'data', {'AMC_en': part})
+        assert lab.run(name, HOSTED, n=1, k=1) is not None
+        assert lab.asked.total() == 16
+    write_bench(lab.root / 'data', {'AMC_en': questions})
+    sharded = ('--max-num-workers', '2')
+    for name, options in (('sharded', sharded), ('whole', ())):
+        assert lab.run(name, HOSTED, *options, n=1, k=1) is None
+        assert lab.asked.total() == 0
+        refused = re.findall(r'IncompleteError: (.*)', lab.said)
+        assert refused
+        for line in refused:
+            assert line.startswith('bench: other runs have drawn 32 of its 32 samples: 16 of low (')
+            assert '; 16 of high (' in line
+    mixed = lab.run('sharded', HOSTED, *sharded, '-r', n=1, k=1, variables={'GPASSK_REUSE': 'mix'})
+    assert mixed is not None
+    assert lab.asked.total() == 0
+    assert [one['run'] for one in told_of(mixed)['from']] == ['low', 'high']
+    assert 'samples of several runs are mixed' in mixed['gpassk']['provenance']['warnings'][0]
+
+
+def test_shards_take_all_of_one_run_of_a_hosted_model(lab: Lab) -> None:
+    """Of two that have all the one that began first, in each shard."""
+    write_bench(lab.root / 'data', {'AMC_en': [(f'{i}*{i + 30}=?', '$7$') for i in range(32)]})
+    for name in ('first', 'second'):
+        assert lab.run(name, HOSTED, n=1, k=1, variables={'GPASSK_REUSE': 'none'}) is not None
+    taken = lab.run('taken', HOSTED, '--max-num-workers', '2', n=1, k=1)
+    assert lab.asked.total() == 0
+    assert taken is not None
+    assert [one['run'] for one in told_of(taken)['from']] == ['first']
+    assert told_of(taken)['taken'] == 32
+    assert not taken['gpassk']['provenance']['warnings']
 
 
 def test_another_version_of_the_engine_is_said_or_refused(lab: Lab) -> None:

@@ -19,6 +19,7 @@ from gpassk_opencompass import IncompleteError, InputError
 from gpassk_opencompass.files import PROVENANCE
 
 provenance = import_plugin('.provenance')
+weights = import_plugin('.weights')
 asked = import_plugin('.rows')
 Sample = import_plugin('.handover').Sample
 
@@ -92,6 +93,27 @@ def test_another_engine_or_other_weights_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(IncompleteError, match=named):
             provenance.claim(tmp_path, replace(BEGUN, **{'files': {'path': {'config.json': 'a'}}, **changed}))
+
+
+def test_a_run_goes_on_only_with_the_values_that_its_server_was_started_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that its command line takes from the environment, but for keys; no value is written down."""
+    command = 'vllm serve $CHECKPOINT --port {port} --api-key $MY_KEY'
+    entry = {'type': 'gpassk_opencompass.SeededServed', 'path': 'm', 'serve': {'command': command}}
+    task = provenance.Task(entry, {})
+
+    def begun() -> Any:
+        return provenance.claim(tmp_path, provenance.provenance_of(task, object()))
+
+    monkeypatch.setenv('CHECKPOINT', '/checkpoints/step-1')
+    first = begun()
+    monkeypatch.setenv('MY_KEY', 'another')
+    assert begun() == first
+    monkeypatch.setenv('CHECKPOINT', '/checkpoints/step-2')
+    with pytest.raises(IncompleteError, match=r'this run began with files\.serve\.\$CHECKPOINT'):
+        begun()
+    assert 'step' not in (tmp_path / PROVENANCE).read_text()
 
 
 def test_the_engines_of_a_process_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +218,7 @@ def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:
     (tmp_path / 'config.json').write_text('{}')
 
     def files() -> Any:
-        return provenance.files_of({'path': str(tmp_path), 'tokenizer_path': 'not/there'})
+        return weights.files_of({'path': str(tmp_path), 'tokenizer_path': 'not/there'})
 
     first = files()
     assert set(first) == {'path'}
@@ -223,8 +245,63 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: 
     (repo / 'refs' / 'v2').write_text(commit)
     monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path))
     settings = {'path': 'org/m', 'model_kwargs': {'revision': 'v2'}}
-    assert provenance.files_of(settings) == {'path': {'commit': commit}}
-    assert provenance.files_of({'path': 'gpt 4o: mini'}) == {}
+    assert weights.files_of(settings) == {'path': {'commit': commit}}
+    assert weights.files_of({'path': 'gpt 4o: mini'}) == {}
+
+
+def test_lmdeploy_has_its_revision_and_adapters_in_its_engine_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit is that of the revision, not of main; an adapter is known by its files, or unidentified."""
+    commits = {'main': 'a' * 40, 'v2': 'b' * 40}
+    for revision, commit in commits.items():
+        snapshot = tmp_path / 'hub' / 'models--org--m' / 'snapshots' / commit
+        snapshot.mkdir(parents=True)
+        (snapshot / 'config.json').write_text('{}')
+        reference = tmp_path / 'hub' / 'models--org--m' / 'refs' / revision
+        reference.parent.mkdir(exist_ok=True)
+        reference.write_text(commit)
+    monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path / 'hub'))
+    adapter = tmp_path / 'adapter'
+    adapter.mkdir()
+    (adapter / 'adapter_config.json').write_text('{"r": 8}')
+
+    def files(**engine_config: Any) -> Any:
+        return weights.files_of({'path': 'org/m', 'engine_config': engine_config})
+
+    assert files() == {'path': {'commit': commits['main']}}
+    assert files(revision='v2') == {'path': {'commit': commits['v2']}}
+    first = files(adapters={'math': str(adapter)})
+    assert set(first) == {'path', 'engine_config.adapters.math'}
+    (adapter / 'adapter_config.json').write_text('{"r": 16}')
+    assert files(adapters={'math': str(adapter)}) != first
+    lost = {'path': 'org/m', 'engine_config': {'adapters': {'math': 'org/nowhere'}}}
+    assert weights.unidentified(lost, weights.files_of(lost)) == ['engine_config.adapters.math']
+
+
+def test_the_version_of_peft_counts_where_it_applies_an_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it was imported yet or not: it is with the weights, or by another model of the process."""
+    monkeypatch.setattr(provenance, '_engine_versions', lambda: {'torch': '2.13.0'})
+    monkeypatch.setattr(provenance, 'version', {'peft': '0.19.0'}.__getitem__)
+    plain = {'type': 'opencompass.models.HuggingFace', 'path': 'org/m'}
+    provenance._version_of.cache_clear()
+    try:
+        for settings, versions in (
+            (plain, {'torch': '2.13.0'}),
+            ({**plain, 'peft_path': 'org/adapter'}, {'torch': '2.13.0', 'peft': '0.19.0'}),
+        ):
+            assert provenance.provenance_of(provenance.Task(settings, {}), object()).versions == versions
+    finally:
+        provenance._version_of.cache_clear()
+
+
+def test_a_run_from_before_peft_was_noted_goes_on(tmp_path: Path) -> None:
+    """What it noted then must be the same."""
+    provenance.claim(tmp_path, BEGUN)
+    now = replace(BEGUN, versions={'torch': '2.13.0', 'peft': '0.19.0'})
+    assert provenance.claim(tmp_path, now) == BEGUN
+    with pytest.raises(IncompleteError, match=r'versions\.torch'):
+        provenance.claim(tmp_path, replace(now, versions={'torch': '2.14.0', 'peft': '0.19.0'}))
 
 
 @pytest.mark.parametrize('field', ['tokenizer_path', 'peft_path', 'lora_path'])
@@ -239,11 +316,10 @@ def test_an_adapter_of_the_hub_is_known_by_its_commit(
     (tmp_path / 'models--org--part' / 'refs').mkdir()
     (tmp_path / 'models--org--part' / 'refs' / 'main').write_text(commit)
     monkeypatch.setattr('huggingface_hub.constants.HF_HUB_CACHE', str(tmp_path))
-    assert provenance.files_of({field: 'org/part'}) == {field: {'commit': commit}}
-    assert set(provenance.files_of({field: str(snapshot)})[field])
+    assert weights.files_of({field: 'org/part'}) == {field: {'commit': commit}}
+    assert set(weights.files_of({field: str(snapshot)})[field])
     settings = {'path': str(snapshot), field: 'org/other'}
-    known = provenance.Provenance(settings, provenance.files_of(settings), {})
-    assert provenance.unidentified(known) == [field]
+    assert weights.unidentified(settings, weights.files_of(settings)) == [field]
 
 
 def test_a_task_finds_its_entries_in_the_config_that_it_was_given(

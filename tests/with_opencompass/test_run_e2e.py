@@ -136,7 +136,8 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     )
     checked = run_gpassk(root, 'check', 'out', '--configs', 'configs')
     found = json.loads(run_gpassk(root, 'check', 'out', '--configs', 'configs', '--json').said)
-    return Sweep(root, failing, interrupted, checked, {one['run']: one for one in found})
+    states = {one['run']: one for one in found['tables'][0]['rows']}
+    return Sweep(root, failing, interrupted, checked, states)
 
 
 def test_a_failed_task_is_an_exit_code_and_log_lines(sweep: Sweep) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,3 +194,30 @@ def test_a_run_that_changes_how_the_server_computes_does_not_go_on(
         run.wait()
         assert ('this run began with model' in run.said) == bool(complaint), run.said[-3000:]
     assert len(predictions(tmp_path / 'out')) == SAMPLES
+
+
+@pytest.mark.parametrize('finished', ['results', 'predictions'])
+@pytest.mark.parametrize('told', ['path', 'variable'])
+def test_another_checkpoint_under_the_same_names_takes_nothing(
+    forks: Forks, script: Script, tmp_path: Path, told: str, finished: str
+) -> None:
+    """File, name and abbreviation are those of before: all is drawn anew, and `gpassk check` says why."""
+    for number, path in enumerate(('/checkpoints/step-1/m', '/checkpoints/step-2/m'), 1):
+        text = template(script, arguments='--weights $CHECKPOINT')
+        if told == 'path':
+            text = template(script).replace("path='org/m'", f'path={path!r}')
+        [config] = configs_of(tmp_path / f'template{number}', text)
+        variables = {'CHECKPOINT': path}
+        if number == 2:
+            time.sleep(1)  # a time directory has the name of a second
+            if finished == 'predictions':
+                shutil.rmtree(next((tmp_path / 'out').glob('m_*/*/results')))
+            line = ('check', tmp_path / 'out', '--configs', config)
+            check = forks.start('gpassk', *line, folder=tmp_path, variables=variables)
+            assert check.wait() == 1
+            assert ('config was changed since' if told == 'path' else '$CHECKPOINT, with which') in check.said
+        line = ('run', config, '-w', tmp_path / 'out')
+        run = forks.start('gpassk', *line, folder=config.parent, variables=variables)
+        assert run.wait() == 0, run.said
+        assert len(script.replied) == number * SAMPLES
+        assert len(list((tmp_path / 'out' / config.stem).glob('*/predictions'))) == number

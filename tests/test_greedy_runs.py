@@ -1,0 +1,153 @@
+"""Greedy runs are found by what they were drawn with, whatever they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_files import THIRDS, block, write_result
+
+from gpassk_opencompass.naming.sampling import sampling_in
+from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.results.read import collect
+from gpassk_opencompass.results.result import Result
+
+RIGHT_HALF = [1, 0] * 12
+"""Of one answer to each question."""
+
+
+def made(name: str, n: int, model: dict[str, Any] | None = None, run: dict[str, Any] | None = None) -> Result:
+    """A result of this name whose record says this of the model's config, or of another program's run."""
+    told = {'provenance': {'model': model}} if model is not None else {'run': run} if run is not None else {}
+    counts = RIGHT_HALF if n == 1 else THIRDS
+    dataset = 'MATH500-L5-k1-r1' if n == 1 else 'MATH500-L5-k2-r2'
+    return Result(name, dataset, {'gpassk': {**block(counts, n), **told}}, Path(name))
+
+
+def beside(*results: Result) -> dict[str, str | None]:
+    """Each sampled run with the greedy one that stands beside it, by their names."""
+    found, _ = boards(results)
+    entries = [entry for board in found for entry in board.entries]
+    return {e.result.model_abbr: e.greedy.model_abbr if e.greedy else None for e in entries}
+
+
+def in_files(folder: Path, *names: str) -> Board:
+    """The board of a sampled run and a greedy one of these names, as they are read from files."""
+    write_result(folder, names[0], THIRDS)
+    write_result(folder, names[1], RIGHT_HALF, n=1)
+    (folder / 'w' / '20260101_000000' / 'configs').mkdir()
+    [board], left_out = boards(collect([folder]).results)
+    assert left_out == []
+    return board
+
+
+@pytest.mark.parametrize(
+    'model',
+    ['m', 'Qwen2.5-7B', '通义千问2.5', '模型（数学）', 'my model', 'llama3:8b', 'Qwen/Qwen2.5-7B', 90 * 'x'],
+)
+@pytest.mark.parametrize('temperature', ['0', '0.0', '0-0'])
+def test_a_greedy_run_is_found_whatever_its_model_is_called(
+    tmp_path: Path, model: str, temperature: str
+) -> None:
+    """Dots, Chinese, spaces, slashes, and a temperature that somebody wrote by hand."""
+    board = in_files(tmp_path, f'{model}_t0.7_l64', f'{model}_t{temperature}_l64')
+    [entry] = board.entries
+    assert (entry.result.model, entry.result.temperature) == (model, 0.7)
+    assert entry.greedy is not None
+    assert entry.greedy.temperature == 0
+
+
+@pytest.mark.parametrize(
+    'config',
+    [
+        {'temperature': 0},
+        {'temperature': 0.0, 'top_p': 0.9},
+        {'generation_kwargs': {'temperature': 0.0}},
+        {'generation_kwargs': {'do_sample': False, 'temperature': 0.6}},
+        {'gen_config': {'do_sample': False, 'repetition_penalty': 1.0}},
+        {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1},
+        {'extra_body': {'top_k': 1}, 'temperature': 1.0},
+    ],
+)
+def test_the_record_says_that_a_run_is_greedy(config: dict[str, Any]) -> None:
+    """As each engine says it, of a model that somebody named by hand: its path tells which it is of."""
+    path = {'path': 'org/model'}
+    hot = made('sampled 数学', 4, {**path, 'temperature': 0.7})
+    assert beside(hot, made('greedy.1', 1, {**path, **config})) == {'sampled 数学': 'greedy.1'}
+
+
+@pytest.mark.parametrize('settings', [{'temperature': 0}, {'temperature': 0.0, 'max_tokens': 64}])
+def test_what_another_program_says_of_its_run_counts(settings: dict[str, Any]) -> None:
+    """Settings in `gpassk.run`, as `gpassk score` keeps them."""
+    hot = made('m', 4, run={'settings': {'temperature': 1.0}})
+    assert beside(hot, made('m', 1, run={'settings': settings})) == {'m': 'm'}
+
+
+def test_a_name_does_not_make_a_run_greedy() -> None:
+    """The record says otherwise."""
+    hot, named = made('m_t1.0_l64', 4), made('m_t0_l64', 1, {'temperature': 0.7})
+    assert beside(hot, named) == {'m_t1.0_l64': None}
+    assert not named.greedy
+
+
+def test_greedy_runs_of_two_owners_are_not_exchanged() -> None:
+    """Of models of one name each has its own; a third owner's has none."""
+    runs = [
+        made(f'{owner}{kind}_l64', n, {'path': f'{owner}/m', 'temperature': temperature})
+        for owner in ('one', 'two')
+        for kind, n, temperature in (('-hot', 4, 1.0), ('-cold', 1, 0.0))
+    ]
+    third = made('one-cold_l64', 4, {'path': 'three/m', 'temperature': 1.0})
+    assert beside(*runs, third) == {
+        'one-hot_l64': 'one-cold_l64',
+        'two-hot_l64': 'two-cold_l64',
+        'one-cold_l64': None,
+    }
+
+
+def test_a_model_that_was_moved_keeps_its_greedy_run() -> None:
+    """Folders of this machine are no owners: the name tells."""
+    hot = made('m_t1.0_l64', 4, {'path': '/data/m', 'temperature': 1.0})
+    cold = made('m_t0_l64', 1, {'path': '/scratch/m', 'temperature': 0.0})
+    assert beside(hot, cold) == {'m_t1.0_l64': 'm_t0_l64'}
+
+
+def test_settings_are_those_of_the_manifest_the_record_and_the_name_in_this_order() -> None:
+    """Each fills in what the one before does not tell."""
+    result = made('m_t0.5_p0.8_l64', 4, {'temperature': 0.7, 'top_k': 50, 'random_seed': True})
+    assert result.sampling == {'max_out_len': 64, 'temperature': 0.7, 'top_p': 0.8, 'top_k': 50}
+
+
+@pytest.mark.parametrize(
+    'told',
+    [
+        {},
+        {'temperature': '0'},
+        {'temperature': None, 'top_k': 2.5, 'random_seed': True},
+        {'generation_kwargs': 'none', 'extra_body': None, 'do_sample': True},
+        {'temperature': float('nan'), 'max_out_len': float('inf')},
+    ],
+)
+def test_what_is_no_number_tells_nothing(told: dict[str, Any]) -> None:
+    """Anybody may have written a record."""
+    assert sampling_in(told) == {}
+
+
+def test_details_of_lighteval_tell_the_settings_also_without_a_length(tmp_path: Path) -> None:
+    """Its greedy runs stand beside its sampled ones, though no name can hold what is not known."""
+    from gpassk_opencompass.results.lighteval import _run
+
+    run: dict[int, dict[str, Any]] = {}
+    for temperature, n in ((1.0, 4), (0.0, 1)):
+        time = f'2026-01-01T00-00-0{n}.000000'
+        details = tmp_path / 'details' / 'org' / 'm' / time / f'details_MATH500-L5|0_{time}.parquet'
+        summary = tmp_path / 'results' / 'org' / 'm' / f'results_{time}.json'
+        summary.parent.mkdir(parents=True, exist_ok=True)
+        config = {'model_name': 'org/m', 'generation_parameters': {'temperature': temperature}}
+        summary.write_text(json.dumps({'config_general': {'model_config': config}, 'results': {}}))
+        run[n] = _run(details, block(THIRDS, n), {})
+    hot, cold = made(run[4]['model'], 4, run=run[4]), made(run[1]['model'], 1, run=run[1])
+    assert (hot.temperature, cold.temperature) == (1.0, 0.0)
+    assert list(beside(hot, cold).values()) == [cold.model_abbr]

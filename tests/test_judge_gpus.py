@@ -1,0 +1,257 @@
+"""`gpassk run` and the servers of judges: what is missing is told before sampling, no GPU is shared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_opencompass import behave, called, calls, config_text, run, write
+from scripted_gpus import Silent, forget, install, uuid
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.runs.command import read_options
+from gpassk_opencompass.runs.driver import Driver
+from gpassk_opencompass.runs.gpus import usable_gpus
+from gpassk_opencompass.runs.plan import planned_runs
+from gpassk_opencompass.runs.processes import Stop
+from gpassk_opencompass.runs.sessions import sessions_of
+from gpassk_opencompass.sweep.data_check import DataCheck
+
+pytestmark = pytest.mark.slow
+
+COMMAND = f'{sys.executable} {{model}} --port {{port}}'
+
+
+def write_judged(
+    folder: Path, name: str, judge: dict[str, Any] | None, *, gpus: int = 1, **more: Any
+) -> None:
+    """A config of a model on GPUs, with a judge that is started for it."""
+    text = config_text(name, path=f'org/{name}', run_cfg={'num_gpus': gpus})
+    if judge is not None:
+        judge_serve = {'path': 'org/judge', 'serve': {'command': COMMAND}, **judge}
+        text = text.replace("'model_name': ''", f"'model_name': '', 'judge_serve': {judge_serve!r}")
+    for field, value in more.items():
+        text += f'{field} = {value!r}\n'
+    write(folder / 'configs' / f'{name}.py', text)
+    behave(folder, name, 'ok')
+
+
+def told(folder: Path) -> list[tuple[str, bool, str, str]]:
+    """Of each call in its order: the config, whether it only samples, the model's GPUs, and the judge's."""
+    return [
+        (
+            call['name'],
+            'infer' in call['arguments'],
+            call['gpus'].get('GPASSK_GPUS', ''),
+            call['gpus'].get('GPASSK_JUDGE_GPUS', ''),
+        )
+        for call in calls(folder)
+    ]
+
+
+@pytest.fixture
+def eight(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to type commands in, on a machine of eight GPUs."""
+    install(sweep, monkeypatch, 8)
+    return sweep
+
+
+@pytest.mark.parametrize('named', ['4,5,6,7', ','.join(uuid(number)[:12] for number in (4, 5, 6, 7))])
+def test_no_model_is_loaded_where_a_judge_has_gpus_of_its_own(eight: Path, named: str) -> None:
+    """Five models on one GPU each: they get 0 to 3, in turn."""
+    for name in 'abcde':
+        write_judged(eight, name, {'tp': 4, 'gpus': named})
+    assert run() == 0
+    used = [gpu for _, _, gpus, _ in told(eight) for gpu in gpus.split(',')]
+    assert sorted(set(used)) == ['0', '1', '2', '3']
+    assert {judge for *_, judge in told(eight)} == {''}
+    assert [only_samples for _, only_samples, *_ in told(eight)] == 5 * [False]
+
+
+def test_a_model_too_large_beside_a_judge_is_told_so(eight: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything starts; the message says who has the others."""
+    write_judged(eight, 'large', {'tp': 4, 'gpus': '4,5,6,7'}, gpus=8)
+    write_judged(eight, 'small', None)
+    assert run() == 1
+    assert (
+        'large: missing: needs 8 GPUs, and 4 may be used: 0, 1, 2, 3 (judge_serve has 4, 5, 6, 7)'
+        in capsys.readouterr().out
+    )
+    assert called(eight) == ['small']
+
+
+def test_a_judge_that_has_all_gpus_leaves_none_to_models(
+    eight: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """None at all is not the same as GPUs that nobody counts."""
+    write_judged(eight, 'a', {'gpus': '0'})
+    assert run('--gpus', '0') == 1
+    assert 'a: missing: needs 1 GPU, and 0 may be used: none (judge_serve has 0)' in capsys.readouterr().out
+    assert called(eight) == []
+
+
+def test_a_judge_without_gpus_of_its_own_judges_when_all_is_sampled(eight: Path) -> None:
+    """Models have all GPUs before, the judge the first ones after; a run without that judge is as ever."""
+    for name, gpus in (('a', 8), ('b', 4), ('c', 4)):
+        write_judged(eight, name, {'tp': 4}, gpus=gpus)
+    write_judged(eight, 'plain', None)
+    assert run() == 0
+    found = told(eight)
+    sampling, judging = found[:4], found[4:]
+    assert sorted((name, only) for name, only, *_ in sampling) == [
+        *(('a', True), ('b', True), ('c', True)),
+        ('plain', False),
+    ]
+    assert {name: len(gpus.split(',')) for name, _, gpus, _ in sampling} == {
+        'a': 8,
+        'b': 4,
+        'c': 4,
+        'plain': 1,
+    }
+    assert sorted(judging) == [(name, False, '', '0,1,2,3') for name in 'abc']
+    assert run() == 0
+    assert len(calls(eight)) == 7
+
+
+class Recorded:
+    """A stand-in for the pool of warm processes: notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def command(self, line: Sequence[str]) -> list[str]:
+        """The same, by another program."""
+        self.asked.append(f'start {Path(line[1]).stem}')
+        return ['env', *line]
+
+    def release(self, session: str, gpus: Collection[str] = ()) -> None:
+        self.asked.append(f'release {session}')
+
+
+def test_models_are_unloaded_before_a_judge_is_given_their_gpus(eight: Path) -> None:
+    """Also the last one, for which nothing else waits."""
+    write_judged(eight, 'a', {'tp': 8}, gpus=8)
+    write_judged(eight, 'b', {'tp': 8}, gpus=8)
+    pool = Recorded()
+    with Stop() as stop:
+        driver = Driver(eight / 'out', read_options([]), Silent(), stop, usable_gpus(None, {}), pool)
+        driver.drive(planned_runs([eight / 'configs']).runs)
+    assert pool.asked[:5] == ['start a', 'release a', 'start b', 'release b', 'start a']
+    assert [asked for asked in pool.asked[5:] if asked.startswith('start')] == ['start b']
+
+
+def test_what_is_sampled_already_is_judged_on_the_gpus_that_may_be_used(eight: Path) -> None:
+    """As after `-m infer`, on another day; with `-m infer` itself no judge is counted."""
+    write_judged(eight, 'a', {'tp': 2}, gpus=8)
+    assert run('--', '-m', 'infer') == 0
+    assert run('--gpus', '2,5,7', '--', '-m', 'eval') == 0
+    assert told(eight) == [('a', True, '0,1,2,3,4,5,6,7', ''), ('a', False, '', '2,5')]
+
+
+def test_two_judges_in_one_sweep_have_different_gpus(eight: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their servers last until the end; of a third one that does not fit beside them it is said."""
+    for name, judge in (('a', 'org/j'), ('b', 'org/k'), ('c', 'org/l')):
+        write_judged(eight, name, {'tp': 3, 'path': judge})
+    assert run() == 1
+    said = capsys.readouterr().out
+    assert (
+        'c: missing: judge_serve needs 3 GPUs, and judges of other runs have 6 of 8: run the configs' in said
+    )
+    assert {(name, judge) for name, _, _, judge in told(eight) if judge} == {('a', '0,1,2'), ('b', '3,4,5')}
+    assert 'c' not in called(eight)
+
+
+def test_models_behind_servers_are_judged_as_soon_as_they_are_sampled(eight: Path) -> None:
+    """Nobody else wants the GPUs of the judge."""
+    write_judged(eight, 'a', {'tp': 2}, gpus=0)
+    assert run() == 0
+    assert told(eight) == [('a', False, '', '0,1')]
+
+
+@pytest.mark.parametrize(
+    ('judge', 'reason'),
+    [
+        (
+            {'serve': {'command': 'no-such-judge {model} --port {port}'}, 'tp': 0},
+            "judge_serve.serve.command begins with 'no-such-judge', and there is no such program on $PATH",
+        ),
+        (
+            {'serve': {'command': 'bin/judge --port {port}'}},
+            "judge_serve.serve.command begins with 'bin/judge', a relative path",
+        ),
+        ({'serve': {'command': f'{COMMAND} $NO_SUCH_VARIABLE'}}, 'judge_serve: serve has $NO_SUCH_VARIABLE'),
+        ({'tp': 16}, 'judge_serve needs 16 GPUs, and 8 may be used'),
+        ({'gpus': '9'}, 'judge_serve.gpus: 9 is no GPU of this machine; there are 0 ('),
+        ({'tp': 4, 'gpus': '6,7'}, "judge_serve.gpus = '6,7': tp × pp = 4, so it takes 4 GPUs"),
+        ({'tpp': 4}, "judge_serve has ['tpp']"),
+    ],
+)
+def test_a_judge_that_cannot_be_started_costs_no_sample(
+    eight: Path, capsys: pytest.CaptureFixture[str], judge: dict[str, Any], reason: str
+) -> None:
+    """The other runs go on; what only samples asks for no judge."""
+    write_judged(eight, 'judged', judge)
+    write_judged(eight, 'plain', None)
+    assert run() == 1
+    assert f'judged: missing: {reason}' in capsys.readouterr().out
+    assert called(eight) == ['plain']
+    assert run('--', '-m', 'infer') == 0
+    assert called(eight) == ['plain', 'judged']
+
+
+@pytest.mark.parametrize('where', ['options', 'config'])
+def test_a_judge_on_other_machines_is_not_looked_for_here(eight: Path, where: str) -> None:
+    """A cluster has its programs and GPUs."""
+    elsewhere = {'runner': {'type': 'opencompass.runners.SlurmSequentialRunner'}}
+    judge = {'serve': {'command': 'no-such-judge --port {port}'}}
+    write_judged(eight, 'a', judge, **({'eval': elsewhere} if where == 'config' else {}))
+    assert run(*(['--', '--slurm'] if where == 'options' else [])) == 0
+    assert {judge for *_, judge in told(eight)} == {''}
+
+
+def test_where_gpus_are_not_counted_judges_are_as_they_say(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command at a time sees what there is."""
+    forget(monkeypatch)
+    monkeypatch.setenv('PATH', str(sweep / 'empty'))
+    write_judged(sweep, 'a', {'tp': 4})
+    write_judged(sweep, 'b', {'tp': 2, 'gpus': '6,7'})
+    assert run() == 0
+    assert told(sweep) == [('a', False, '', ''), ('b', False, '', '')]
+
+
+def test_a_job_of_a_cluster_asks_for_what_its_judge_takes(eight: Path) -> None:
+    """It has no other GPUs to judge on."""
+    from gpassk_opencompass.runs.clusters.driver import works_of
+
+    write_judged(eight, 'a', {'tp': 4})
+    write_judged(eight, 'b', {'tp': 4, 'gpus': '4,5,6,7'}, gpus=2)
+    runs = planned_runs([eight / 'configs']).runs
+    assert [session.need.gpus for session in sessions_of(runs)] == [1, 2]
+    works = works_of(runs, eight / 'out', lambda session: [session.name], print)
+    assert [work.gpus for work in works] == [4, 2]
+
+
+def test_expansion_says_that_a_judge_is_not_here(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and the configs are written: they may be for another machine, of which --no-data-check tells."""
+    lines = [
+        "llm_infos = ['org/m']",
+        'temperatures = [0.3, 1.0]',
+        'max_out_lens = [64]',
+        'greedy = False',
+        "judge_serve = dict(path='j', serve=dict(command='no-such-judge --port {port}'))",
+    ]
+    template = write(sweep / 'template.py', '\n'.join(lines))
+    monkeypatch.setattr('gpassk_opencompass.cli.expand.check_data', lambda runs, variables: DataCheck([], []))
+    assert main(['expand', str(template)]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("judge_serve.serve.command begins with 'no-such-judge'") == 1
+    assert said.out.startswith('2 configs')
+    assert main(['expand', str(template), '--no-data-check']) == 0
+    assert 'no-such-judge' not in capsys.readouterr().err

@@ -1,0 +1,278 @@
+"""The table of a benchmark and its curves, in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Page
+from made_pages import made_results, write_made_page
+from page_tables import (
+    STANDARD,
+    TITLES,
+    View,
+    downloaded,
+    entries_by_run,
+    mean_metric,
+    percent,
+    rank_text,
+    viewing,
+)
+
+from gpassk_opencompass.metrics import ACCURACY, Metric
+from gpassk_opencompass.report.leaderboard import Board, Entry
+from gpassk_opencompass.report.page import write_page
+from gpassk_opencompass.results.stopped import REACHED, Stopped
+
+pytestmark = pytest.mark.e2e
+MG = Metric.mg_pass_at(16)
+
+
+@pytest.fixture(scope='module')
+def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+    """Thirty runs on three benchmarks; nothing may complain."""
+    with viewing(page, tmp_path_factory.mktemp('page')) as ready:
+        yield ready
+
+
+def cells_of(board: Board, entry: Entry, metrics: dict[str, Metric]) -> dict[str, tuple[str, str | None]]:
+    """Of each column of scores: the score, and its interval or None where it is refused."""
+    intervals = {name: entry.interval(metric) for name, metric in metrics.items()}
+    greedy = entry.greedy_accuracy()
+    if greedy:
+        intervals['Greedy'] = greedy
+    return {
+        name: (
+            percent(one.estimate),
+            None if one.refused else f'{100 * one.low:.1f} – {100 * one.high:.1f}',
+        )
+        for name, one in intervals.items()
+    }
+
+
+@pytest.mark.parametrize('title', TITLES)
+def test_the_table_of_a_benchmark_has_every_score_of_the_library(view: View, title: str) -> None:
+    """With its interval, or a letter that a footnote explains."""
+    view.at(board=title)
+    board = view.board(title)
+    metrics = {str(metric): metric for metric in board.metrics}
+    assert [name for name in view.heads('board') if name in metrics] == list(metrics)
+    rows = view.rows('board')
+    assert [row['run'][0] for row in rows] == [entry.name for entry in board.entries]
+    for row, entry in zip(rows, board.entries, strict=True):
+        assert row['rank'] == [rank_text(board, entry)]
+        assert row['n'] == [str(entry.result.n)]
+        for name, (score, interval) in cells_of(board, entry, metrics).items():
+            lines = [line for line in row[name] if line and (name != 'Greedy' or not line.startswith('['))]
+            assert lines[0].split('[')[0] == score
+            assert interval in lines or (interval is None and re.search(r'\[.\]', ' '.join(row[name])))
+    notes = [note.text for note in view.page.all('.footnote')]
+    assert len(notes) == len(set(notes))
+
+
+def test_an_interval_whose_width_chose_n_is_that_of_all_looks(page: Page, tmp_path: Path) -> None:
+    """That of its metric, over all questions; other metrics and runs have theirs."""
+    results = [one for one in made_results(2, samples=False) if one.benchmark == STANDARD and one.n > 1]
+    ordinary = {one.model_abbr: one.interval(MG).high for one in results}
+    results[0].__dict__['stopped'] = Stopped('half-width<=2', str(MG), 0.95, (16, 48), 48, REACHED, 0.99)
+    boards, path = write_made_page(tmp_path, results)
+    assert results[0].interval(MG).high > ordinary[results[0].model_abbr] + 1e-3
+    view = View(page, path, boards).at(board=boards[0].title)
+    for row, entry in zip(view.rows('board'), boards[0].entries, strict=True):
+        for metric in boards[0].metrics:
+            found = entry.interval(metric)
+            assert f'{100 * found.low:.1f} – {100 * found.high:.1f}' in row[str(metric)]
+
+
+def test_an_accuracy_whose_width_chose_n_is_that_of_all_looks(page: Page, tmp_path: Path) -> None:
+    """In the table of the run, which has it."""
+    results = [one for one in made_results(2, samples=False) if one.benchmark == STANDARD and one.n > 1]
+    before = results[0].interval(ACCURACY)
+    results[0].__dict__['stopped'] = Stopped('half-width<=2', 'accuracy', 0.95, (16, 48), 48, REACHED, 0.99)
+    boards, path = write_made_page(tmp_path, results)
+    found = results[0].interval(ACCURACY)
+    assert found.high > before.high + 1e-3
+    view = View(page, path, boards).at(board=boards[0].title, run=results[0].model_abbr)
+    [shown] = [row.text for row in view.page.all('section tbody tr') if row.text.startswith('Accuracy')]
+    assert f'{100 * found.low:.1f} – {100 * found.high:.1f}' in shown
+
+
+def test_short_names_leave_the_room_to_the_numbers(page: Page, board: Board, tmp_path: Path) -> None:
+    """The column of models is no wider than the longest name, so that the last column is in sight."""
+    [path] = write_page([board], tmp_path)
+    page.open(path)
+    widths = page.script(
+        """const head = document.querySelector('#board thead th.heads'), table = head.closest('table');
+        const room = (name) => Math.max(...[...table.querySelectorAll(name)].map((one) => one.scrollWidth));
+        return [head.offsetWidth, table.offsetWidth, table.parentElement.clientWidth, room('tbody th a')];"""
+    )
+    column, table, seen, name = widths
+    assert table <= seen
+    assert name <= column < 200
+
+
+def test_another_k_changes_numbers_and_closes_nothing(view: View) -> None:
+    """What is open stays open, what is ticked stays ticked, and ranks remain those of the table."""
+    view.at(board=STANDARD)
+    page, board = view.page, view.board()
+    page.find('#curve-values summary').click()
+    page.find('#board tbody tr:not(.gap):nth-of-type(5) input').click()
+    page.set('#k', '8')
+    rows = view.rows('board')
+    entries = entries_by_run(board)
+    for row in rows:
+        expected = entries[row['run'][0]].result.values(Metric.mg_pass_at(8)).mean()
+        assert row['mG-Pass@8'][0] == percent(float(expected))
+        assert row['rank'] == [rank_text(board, entries[row['run'][0]])]
+    assert 'Ranks are those by mG-Pass@16 on all questions.' in page.find('#about').text
+    assert page.find('#curve-values table').is_displayed()
+    assert len(page.all('#curve-values tbody tr')) == 8
+    assert len(page.all('#board input:checked')) == 4
+    page.set('#k', '9')
+    assert 'For odd k the published mG-Pass@9 cannot reach 100.' in page.find('#about').text
+
+
+def test_a_group_of_questions_is_scored_by_itself(view: View) -> None:
+    """With intervals of its own."""
+    board = view.board()
+    view.at(board=STANDARD, group='AMC_cn')
+    metric = mean_metric(board)
+    for row in view.rows('board'):
+        interval = entries_by_run(board)[row['run'][0]].group_interval('AMC_cn', metric)
+        assert interval
+        assert row[str(metric)][0] == percent(interval.estimate)
+        if not interval.refused:
+            assert f'{100 * interval.low:.1f} – {100 * interval.high:.1f}' in row[str(metric)]
+
+
+def test_the_table_of_a_benchmark_is_filtered_and_sorted(view: View) -> None:
+    """By words and settings; each column by its own head, and ranks begin with the best."""
+    view.at(board=STANDARD, words='qwen', **{'only.temperature': '0.4'})
+    assert [row['model'][0] for row in view.rows('board')] == [
+        'Qwen2.5-Math-72B-Instruct',
+        'DeepSeek-R1-Distill-Qwen-32B',
+    ]
+    view.at(board=STANDARD)
+    for column in ('Greedy', 'G-Pass@16_1.0', 'tokens', 'unjudged', 'n', 'model'):
+        view.sort('board', column)
+        assert view.page.find('#board [aria-sort]').get_attribute('data-column') == column
+    view.sort('board', 'rank')
+    best = [int(row['rank'][0].split('–')[0]) for row in view.rows('board')]
+    assert best == sorted(best)
+
+
+def test_a_note_on_the_greedy_run_is_a_letter_beside_it(view: View) -> None:
+    """And stands below the table."""
+    view.at(board=STANDARD)
+    noted = {entry.name: entry.greedy_note for entry in view.board().entries}
+    assert any(noted.values())
+    footnotes = dict(re.match(r'(\[\w\]) (.*)\.$', note.text).groups() for note in view.page.all('.footnote'))  # type: ignore[union-attr]
+    for row in view.rows('board'):
+        letters = re.findall(r'\[\w\]', ' '.join(row['Greedy']))
+        assert [footnotes[letter] for letter in letters] == list(filter(None, [noted[row['run'][0]]]))
+
+
+def test_the_numbers_of_the_table_are_downloaded_in_full(view: View, tmp_path: Path) -> None:
+    """As CSV and JSON, with intervals, to the last digits that floating point has."""
+    view.at(board=STANDARD)
+    board = view.board()
+    rows = list(
+        csv.DictReader(downloaded(view.page, tmp_path, 'CSV', '#board-downloads details').splitlines())
+    )
+    told = json.loads(downloaded(view.page, tmp_path, 'JSON', '#board-downloads details'))
+    assert [row['run'] for row in rows] == [entry.name for entry in board.entries]
+    metrics = {
+        'Accuracy': ACCURACY,
+        'pass@16': Metric.pass_at(16),
+        **{str(metric): metric for metric in board.metrics},
+    }
+    compared = 0
+    for row, values, entry in zip(rows, told['rows'], board.entries, strict=True):
+        as_json = dict(zip(told['columns'], values, strict=True))
+        greedy = entry.greedy_accuracy()
+        intervals = {name: entry.interval(metric) for name, metric in metrics.items()}
+        for name, interval in {**intervals, **({'Greedy': greedy} if greedy else {})}.items():
+            assert row[f'{name} no interval'] == interval.refused
+            known = {
+                '': interval.estimate,
+                **({} if interval.refused else {' low': interval.low, ' high': interval.high}),
+            }
+            for end, value in known.items():
+                assert float(row[name + end]) == as_json[name + end] == pytest.approx(100 * value, rel=1e-9)
+                compared += 1
+        assert row['model'] == entry.result.model
+        assert [int(row['best rank']), int(row['worst rank'])] == board.ranks[
+            board.entries.index(entry)
+        ].tolist()
+    assert compared > 500
+
+
+def test_any_number_of_curves_six_of_them_in_colour(view: View, tmp_path: Path) -> None:
+    """The others are grey with their names at the ends, and a sentence says so."""
+    board = view.board()
+    names = [entry.name for entry in board.entries]
+    view.at(board=STANDARD, curve=names[:9])
+    page = view.page
+    assert len(page.all('#curves .line')) == 9
+    assert len(page.all('#curves .line.grey')) == 3
+    assert len(page.all('#curves .band')) == 6
+    assert page.find('#in-grey').text.startswith('9 curves: the first 6')
+    labels = page.script(
+        "return [...document.querySelectorAll('#curves .line text')].map((t) => t.getBoundingClientRect().y)"
+    )
+    assert min(b - a for a, b in zip(sorted(labels), sorted(labels)[1:], strict=False)) >= 12
+    heights = page.script("""const svg = document.querySelector('#curves svg');
+        return [...svg.querySelectorAll('.line')].map((line) => [line.querySelector('title').textContent,
+          [...line.querySelector('polyline').points].map((p) => p.y)])""")
+    axis = page.script(
+        "return [...document.querySelectorAll('#curves .axes .grid')].map((l) => l.y1.baseVal.value)"
+    )
+    zero, full = axis[0], axis[-1]
+    by_label = {
+        f'{e.result.model} (temperature {e.result.settings.temperature})': e
+        for e in board.entries
+        if e.result.settings
+    }
+    for label, places in heights:
+        values = [(y - zero) / (full - zero) for y in places]
+        expected = [
+            by_label[label].result.values(Metric.g_pass_at(16, (j + 1) / 16)).mean() for j in range(16)
+        ]
+        assert values == pytest.approx(expected, abs=0.001)
+    page.find('#board tbody tr:not(.gap) input').click()
+    assert len(page.all('#curves .line')) == 8
+    svg = downloaded(page, tmp_path, 'SVG', '#curves > details.menu')
+    assert svg.startswith('<svg')
+    assert 'G-Pass@16_τ in percent' in svg
+    assert 'class=' not in svg
+    view.at(board=STANDARD, curve='')
+    assert 'Tick runs in the table' in page.find('#curves').text
+
+
+def test_the_numbers_of_curves_stand_in_a_table(view: View) -> None:
+    """A picture alone would be closed to some readers."""
+    board = view.board()
+    view.at(board=STANDARD)
+    view.page.find('#curve-values summary').click()
+    view.page.wait_for('#curve-values table')
+    cells = [cell.text.split(' ')[0] for cell in view.page.all('#curve-values tbody tr:nth-child(12) td')]
+    assert cells == [percent(e.result.values(Metric.g_pass_at(16, 0.75)).mean()) for e in board.entries[:3]]
+
+
+def test_two_ticked_runs_are_compared_by_a_link(view: View) -> None:
+    """Any two of them; with fewer it says what to do."""
+    names = [entry.name for entry in view.board().entries]
+    assert names[7] == 'DeepSeek-R1-Distill-Qwen-32B_t0.3_p0.95_rs42_l8192'
+    view.at(board=STANDARD, curve=[names[1], names[4], names[7]])
+    page = view.page
+    page.choose('#second', 'DeepSeek-R1-Distill-Qwen-32B (temperature 0.3)')
+    link = page.find('#compare a')
+    assert link.text == 'Compare them question by question'
+    link.click()
+    assert f'run={names[1]}&with={names[7]}' in view.address()
+    view.at(board=STANDARD, curve=names[1])
+    assert 'Tick two runs' in page.find('#compare').text

@@ -1,0 +1,410 @@
+"""The first view of the page, in a real browser: what may be said, and every run on every benchmark."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from browser import Page
+from made_pages import MODELS, made_results, write_made_page
+from page_tables import (
+    STANDARD,
+    TITLES,
+    View,
+    downloaded,
+    entries_by_run,
+    made_boards,
+    mean_metric,
+    percent,
+    rank_text,
+    viewing,
+)
+
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.report.leaderboard import Board
+from gpassk_opencompass.report.page import write_page
+from gpassk_opencompass.report.published import Published
+from gpassk_opencompass.report.tables import why_no_average
+from gpassk_opencompass.results.stopped import REACHED, Stopped
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope='module')
+def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+    """Thirty runs on three benchmarks; nothing may complain."""
+    with viewing(page, tmp_path_factory.mktemp('page')) as ready:
+        yield ready
+
+
+def test_each_cell_has_rank_score_and_drawing_of_the_library(view: View) -> None:
+    """All runs on all benchmarks; a run that is not there is said to be missing."""
+    view.at()
+    rows = view.rows('overview')
+    names = {name for board in view.boards for name in entries_by_run(board)}
+    assert {row['run'][0] for row in rows} == names
+    for board in view.boards:
+        entries = entries_by_run(board)
+        for row in rows:
+            cell, entry = row[f'on {board.title}'], entries.get(row['run'][0])
+            if entry is None:
+                assert cell == ['no run']
+                continue
+            interval = entry.interval(mean_metric(board))
+            rank, score = re.split(r'\s+', ' '.join(cell))[:2]
+            assert rank == rank_text(board, entry)
+            assert score.split('[')[0] == percent(interval.estimate)
+            assert ('[' in ' '.join(cell)) == bool(interval.refused)
+
+
+def test_bar_and_dumbbell_stand_where_the_numbers_are(view: View) -> None:
+    """On one scale from 0 to 100: interval, mG-Pass@k, greedy accuracy and G-Pass@k_1.0."""
+    view.at()
+    board = view.board()
+    places = view.page.script(
+        """const middle = (e) => (e.left + e.right) / 2;
+        return [...document.querySelectorAll('#overview tbody tr:not(.gap)')].map((row) => {
+          const svg = row.children[arguments[0]].querySelector('svg');
+          const of = (selector) => svg.querySelector(selector)?.getBoundingClientRect();
+          const ticks = [...svg.querySelectorAll('.grid')].map((line) => line.getBoundingClientRect());
+          const [zero, , full] = ticks.map(middle);
+          const value = (x) => (x - zero) / (full - zero);
+          const bar = of('.bar rect');
+          return [row.querySelector('th a').title, value(bar.left), value(middle(of('.bar circle'))),
+            value(bar.right), value(middle(of('.dumbbell circle'))),
+            value(middle(of('.dumbbell path')))]; })""",
+        view.heads('overview').index(f'on {STANDARD}'),
+    )
+    assert len(places) == 30
+    for name, *drawn in places:
+        entry = entries_by_run(board)[name]
+        interval, greedy = entry.interval(mean_metric(board)), entry.greedy_accuracy()
+        assert greedy
+        stable = entry.interval(Metric.g_pass_at(16, 1.0)).estimate
+        expected = [interval.low, interval.estimate, interval.high, greedy.estimate, stable]
+        assert drawn == pytest.approx(expected, abs=0.004)
+
+
+def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view: View) -> None:
+    """Only who is named, or counted behind the first, may have rank 1."""
+    view.at()
+    for board, item in zip(view.boards, view.page.all('.lead li'), strict=True):
+        text, names = (
+            item.text,
+            [link.get_attribute('href') for link in item.find_elements('css selector', 'a')],
+        )
+        assert board.title in text
+        ranks = board.ranks.tolist()
+        first = [entry.name for entry, (best, _) in zip(board.entries, ranks, strict=True) if best == 1]
+        if not board.better.any():
+            assert text.startswith('No run can be told from the others')
+            assert names == []
+            continue
+        linked = [re.search('run=([^&]+)', str(name)) for name in names]
+        told = [match[1] for match in linked if match]
+        assert 'leads' in text
+        assert told[0] == urlencode({'': board.entries[0].name})[1:]
+        tied = ranks[0][1] - 1
+        assert len(told) == 1 + tied if tied <= 3 else f'{tied} of ' in text
+        assert len(first) <= 1 + tied
+    assert 'fewer than 20 problems' in view.page.all('.lead li')[-1].text
+
+
+def test_what_stopped_or_limited_a_run_stands_in_its_cells_and_at_its_average(
+    page: Page, tmp_path: Path
+) -> None:
+    """It is one run with one row; in the table of a benchmark the mark is in full."""
+    results = [one for one in made_results(3, samples=False) if one.n > 1]
+    standard, other = TITLES[:2]
+    for result in results:
+        result.block['counts']['problem'] = [f'{result.benchmark} {uid}' for uid in result.uids]
+    [stopped] = [one for one in results if one.benchmark == standard and one.model == MODELS[0]]
+    [limited] = [one for one in results if one.benchmark == other and one.model == MODELS[1]]
+    stopped.__dict__['stopped'] = Stopped(
+        'half-width<=2', 'mG-Pass@16', 0.95, (16, 48, 96), 48, REACHED, 0.99
+    )
+    limited.__dict__['limits'] = {'samples': 16}
+    boards, path = write_made_page(tmp_path, results, with_limited=True)
+    view = View(page, path, boards).at()
+    rows = {row['run'][0]: row for row in view.rows('overview')}
+    assert sorted(rows) == sorted({one.model_abbr for one in results})
+    cells = {name: (row[f'on {standard}'], row[f'on {other}'], row['average']) for name, row in rows.items()}
+    marks = [('n = 48 by --until', ''), ('', 'limited'), ('', '')]
+    for model, expected in zip(MODELS, marks, strict=False):
+        [name] = [one for one in cells if one.startswith(model)]
+        on_standard, on_other, average = (' '.join(cell) for cell in cells[name])
+        for cell, mark in zip((on_standard, on_other), expected, strict=True):
+            assert ('n = 48 by --until' in cell, 'limited' in cell) == (mark[:1] == 'n', mark == 'limited')
+        assert ('[' in average) == any(expected)
+    notes = [note.text for note in page.all('.footnote')]
+    assert any(note.endswith(f'gpassk run --until chose n on {standard}.') for note in notes)
+    smaller = f'average of runs that were made smaller on {other} (n = 16 by --samples).'
+    assert any(note.endswith(smaller) for note in notes)
+    view.at(board=standard)
+    marked = {row['run'][0]: ' '.join(row['marks']) for row in view.rows('board')}
+    assert marked[stopped.model_abbr] == 'stopped by half-width<=2 at look 2 of 3'
+    assert page.complaints() == []
+
+
+def test_settings_that_differ_are_columns_and_the_others_are_said_once(view: View) -> None:
+    """Model and temperature stand apart."""
+    view.at()
+    assert view.heads('overview')[:3] == ['model', 'temperature', 'average']
+    assert 'All runs have top_p 0.95, random_seed 42, max_out_len 8192.' in view.page.find('main').text
+    entries = {name: entry for board in view.boards for name, entry in entries_by_run(board).items()}
+    for row in view.rows('overview'):
+        result = entries[row['run'][0]].result
+        assert result.settings
+        assert row['model'] == [result.model]
+        assert row['temperature'] == [str(result.settings.temperature)]
+
+
+def test_the_average_is_of_runs_that_have_all_benchmarks(view: View) -> None:
+    """Each counts the same; others have none, and stand last."""
+    view.at()
+    shown = [(row['run'][0], row['average'][0]) for row in view.rows('overview')]
+    for name, text in shown:
+        entries = [(board, entries_by_run(board).get(name)) for board in view.boards]
+        values = [entry.interval(mean_metric(board)).estimate for board, entry in entries if entry]
+        assert text == (percent(math.fsum(values) / 3) if len(values) == 3 else '–')
+    figures = [float(text) for _, text in shown if text != '–']
+    assert figures == sorted(figures, reverse=True)
+    assert [text for _, text in shown[len(figures) :]] == ['–'] * (30 - len(figures))
+
+
+def test_why_there_is_no_average_is_said(page: Page, tmp_path: Path) -> None:
+    """In the words of the tables."""
+    boards, path = made_boards(tmp_path, 6, shared_problems=True)
+    view = View(page, path, boards).at()
+    assert why_no_average(boards)
+    assert f'No average over the benchmarks: {why_no_average(boards)}.' in page.find('main').text
+    assert 'average' not in view.heads('overview')
+    assert page.find('#overview [aria-sort]').get_attribute('data-column') == f'on {STANDARD}'
+
+
+def test_refused_intervals_are_a_letter_with_a_footnote(view: View) -> None:
+    """Below the table, without what is one run's alone."""
+    view.at()
+    texts = [' '.join(row['on AIME2024']) for row in view.rows('overview')]
+    letters = {match[1] for text in texts if (match := re.search(r'\[(.)\]', text))}
+    notes = [note.text for note in view.page.all('.footnote')]
+    reasons = {entry.interval(Metric.mg_pass_at(16)).refused for entry in view.board('AIME2024').entries}
+    assert letters == {'a'}
+    assert reasons == {'15 problems, fewer than 20'}
+    assert notes[0] == '[a] no interval: 15 problems, fewer than 20.'
+
+
+def test_badges_and_tokens_stand_beside_the_scores(view: View) -> None:
+    """What a reader must not miss; tokens of all benchmarks where all were counted."""
+    view.at()
+    entries = [entries_by_run(board) for board in view.boards]
+    for row in view.rows('overview'):
+        of_run = [found[row['run'][0]] for found in entries if row['run'][0] in found]
+        tokens = [entry.result.health.output_tokens for entry in of_run]
+        text = row['tokens'][0]
+        if None in tokens:
+            assert text == '–'
+        else:
+            scale = {'K': 1e3, 'M': 1e6, 'B': 1e9}[text[-1]]
+            assert float(text[:-1]) * scale == pytest.approx(sum(filter(None, tokens)), rel=0.006)
+        for title, found in zip(TITLES, entries, strict=True):
+            entry = found.get(row['run'][0])
+            cell = ' '.join(row[f'on {title}'])
+            health = entry.result.health if entry else None
+            marks = [health.truncated, health.unanswered, health.unjudged] if health else []
+            count = sum(map(bool, marks))
+            assert ('43 % cut off' in cell) == bool(health and health.truncated)
+            assert (f'+{count - 1}' in cell) == (count > 1)
+            if health and count == 1:
+                assert f'{health.unjudged} unjudged' in cell
+
+
+def test_the_table_is_sorted_by_any_column_and_the_address_says_so(view: View) -> None:
+    """Both ways; what is missing stands last; a reload keeps it, and a link to it would."""
+    view.at()
+    scores = {
+        name: e.interval(Metric.mg_pass_at(16)).estimate for name, e in entries_by_run(view.boards[1]).items()
+    }
+    for reverse in (True, False):
+        view.sort('overview', 'on MATH500-L5')
+        names = [row['run'][0] for row in view.rows('overview')]
+        known = [scores[name] for name in names if name in scores]
+        assert known == sorted(known, reverse=reverse)
+        assert names[: len(known)] == [name for name in names if name in scores]
+    assert 'sort=on MATH500-L5&down=0' in view.address()
+    view.page.driver.refresh()
+    assert [row['run'][0] for row in view.rows('overview')] == names
+    head = view.page.find('#overview th[data-column="on MATH500-L5"]')
+    assert head.get_attribute('aria-sort') == 'ascending'
+    view.sort('overview', 'model')
+    models = [row['model'][0] for row in view.rows('overview')]
+    assert models == sorted(models, key=lambda name: ('数' in name, name.lower()))
+    for column in ('temperature', 'tokens', 'average'):
+        view.sort('overview', column)
+        assert view.page.find('#overview [aria-sort]').get_attribute('data-column') == column
+
+
+def test_filters_leave_the_runs_that_have_it_all(view: View) -> None:
+    """Words, model and settings; Back takes the last of them back, one button all of them."""
+    view.at()
+    page = view.page
+    page.find('#filter').send_keys('INSTRUCT 0.95')
+    assert all('Instruct' in row['model'][0] for row in view.rows('overview'))
+    page.find('[data-filter=temperature] summary').click()
+    for box in page.all('[data-filter=temperature] label'):
+        if box.text in ('0.3', '0.5'):
+            box.click()
+    assert {row['temperature'][0] for row in view.rows('overview')} == {'0.3', '0.5'}
+    assert page.find('#shown').text == f'{len(view.rows("overview"))} of 30 runs'
+    assert 'only.temperature=0.3&only.temperature=0.5' in view.address()
+    page.driver.refresh()
+    assert {row['temperature'][0] for row in view.rows('overview')} == {'0.3', '0.5'}
+    page.button('Show all runs').click()
+    assert page.find('#shown').text == '30 runs'
+    page.driver.back()
+    assert {row['temperature'][0] for row in view.rows('overview')} == {'0.3', '0.5'}
+    view.at(words='nobody')
+    assert 'No run is left' in page.find('.tall').text
+
+
+def test_a_score_opens_its_run_and_back_returns(view: View) -> None:
+    """On its benchmark; the head of a benchmark opens its table."""
+    view.at()
+    row = view.rows('overview')[0]
+    view.page.find('#overview tbody tr:not(.gap) td .figure a').click()
+    assert f'board={STANDARD}&run={row["run"][0]}' in view.address()
+    view.page.driver.back()
+    view.page.wait_for('#overview')
+    view.page.find('#overview thead .heading').click()
+    assert view.page.wait_for('#board-title').text == STANDARD
+
+
+def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
+    """From row to row and to the heads, which sort; Tab leaves it."""
+    from selenium.webdriver.common.keys import Keys
+
+    view.at()
+    page = view.page
+
+    def press(*keys: str) -> Any:
+        page.driver.switch_to.active_element.send_keys(*keys)
+        return page.driver.switch_to.active_element
+
+    stops = 0
+    page.find('#filter').click()
+    first, second = (row['run'][0] for row in view.rows('overview')[:2])
+    while press(Keys.TAB).get_attribute('title') != first:
+        stops += 1
+    assert stops <= 3
+    assert press(Keys.ARROW_DOWN).get_attribute('title') == second
+    assert page.find('.keys').value_of_css_property('visibility') == 'visible'
+    assert STANDARD in str(press(Keys.ARROW_RIGHT).get_attribute('aria-label'))
+    assert press(Keys.HOME).get_attribute('title') == second
+    assert press(Keys.ARROW_UP).get_attribute('title') == first
+    assert press(Keys.ARROW_UP).text.startswith('Model')
+    press(Keys.ENTER)
+    assert page.find('th[data-column=model]').get_attribute('aria-sort') == 'ascending'
+    after = press(Keys.TAB)
+    assert after.tag_name == 'summary'
+    assert after.text == 'Download'
+
+
+def test_arrows_reach_rows_that_were_not_in_the_document(page: Page, tmp_path: Path) -> None:
+    """The table draws them as they come; printing draws all of them."""
+    from selenium.webdriver.common.keys import Keys
+
+    boards, path = made_boards(tmp_path, 120)
+    view = View(page, path, boards).at()
+    page.find('#overview tbody th a').send_keys(Keys.ARROW_UP, Keys.ARROW_DOWN)
+    drawn = len(view.rows('overview'))
+    assert drawn < 60
+    for _ in range(11):
+        page.driver.switch_to.active_element.send_keys(Keys.PAGE_DOWN)
+        time.sleep(0.1)
+    last = view.rows('overview')[-1]
+    page.driver.switch_to.active_element.send_keys(Keys.PAGE_DOWN)
+    focused = page.driver.switch_to.active_element
+    assert focused.get_attribute('title') == last['run'][0]
+    page.script('dispatchEvent(new Event("beforeprint"))')
+    assert len(view.rows('overview')) == 120
+    page.script('dispatchEvent(new Event("afterprint"))')
+    time.sleep(0.2)
+    assert len(view.rows('overview')) < 60
+
+
+def test_two_hundred_runs_are_there_at_once_sort_at_once_and_scroll(page: Page, tmp_path: Path) -> None:
+    """Not how fast, a machine may be busy (`-s` prints it): that only what is in sight is ever drawn."""
+    boards, path = made_boards(tmp_path, 200)
+    view = View(page, path, boards)
+    page.open(path)
+    assert len(view.rows('overview')) > 10
+    first = page.script("return performance.getEntriesByType('navigation')[0].loadEventEnd")
+    sort = page.script("""const start = performance.now();
+        document.querySelector('th[data-column="on AIME2024"] button').click();
+        return new Promise((done) => setTimeout(() => { document.body.offsetHeight;
+          requestAnimationFrame(() => done(performance.now() - start)); }))""")
+    frames = page.driver.execute_async_script("""const done = arguments[0], times = [];
+        const area = document.querySelector('.tall');
+        const step = (now) => { times.push(now); area.scrollTop += 60;
+          window.most = Math.max(window.most ?? 0, document.querySelectorAll('#overview tbody tr').length);
+          if (times.length < 90) requestAnimationFrame(step);
+          else done(times.slice(1).map((time, i) => time - times[i])); };
+        requestAnimationFrame(step)""")
+    frames.sort()
+    scrolled = f'frames median {frames[44]:.1f}, worst {frames[-1]:.1f} ms'
+    print(f'first view {first:.0f} ms, sort {sort:.0f} ms, {scrolled}')
+    assert page.script('return window.most') < 60
+    assert page.script('return document.querySelector(".tall").scrollTop') > 5_000
+
+
+def test_one_benchmark_has_its_sentence_above_its_table(shown: Page, board: Board) -> None:
+    """There is nothing to choose from."""
+    assert shown.all('#overview') == []
+    assert board.title in shown.find('.lead').text
+    assert [row.get_attribute('title') for row in shown.all('#board tbody th a')] == [
+        e.name for e in board.entries
+    ]
+
+
+def test_the_first_view_is_downloaded_too(view: View, tmp_path: Path) -> None:
+    """A row a run, with what is missing empty; LaTeX as well."""
+    view.at(words='deepseek')
+    rows = list(
+        csv.DictReader(downloaded(view.page, tmp_path, 'CSV', '#overview-downloads details').splitlines())
+    )
+    assert len(rows) == 5
+    for row in rows:
+        assert row['model'] == 'DeepSeek-R1-Distill-Qwen-32B'
+        for board in view.boards:
+            [entry] = [
+                e for e in board.entries if e.result.model == row['model'] and e.result.settings
+                and str(e.result.settings.temperature) == row['temperature']
+            ] or [None]  # fmt: skip
+            cell = row[f'{board.title}: mG-Pass@16']
+            assert (cell == '') == (entry is None)
+            if entry:
+                assert float(cell) == pytest.approx(
+                    100 * entry.interval(mean_metric(board)).estimate, rel=1e-9
+                )
+    latex = downloaded(view.page, tmp_path, 'LaTeX', '#overview-downloads details')
+    assert latex.count('DeepSeek-R1') == 5
+
+
+def test_published_leaderboards_are_reached_from_the_first_view(
+    page: Page, board: Board, tmp_path: Path
+) -> None:
+    """Beside our own table, which stays."""
+    published = Published(('a', 'b'), ('B',), ('Greedy', 'mG-Pass@16'), {('a', 'B', 'mG-Pass@16'): 10.5})
+    page.open(write_page([board], tmp_path, published=published)[0])
+    page.find('nav[aria-label="Published leaderboards"] a').click()
+    assert 'Published scores in percent' in page.wait_for('main .note').text
+    page.driver.back()
+    assert board.title in page.wait_for('.lead').text
+    assert page.complaints() == []

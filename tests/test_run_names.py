@@ -1,0 +1,210 @@
+"""A run on several benchmarks is one run, whatever made it smaller or stopped it on one of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from result_files import ABBR, write_result
+
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.figures.chosen import picked, with_picked
+from gpassk_opencompass.report.leaderboard import Board, boards
+from gpassk_opencompass.report.page.content import page_content
+from gpassk_opencompass.report.published import as_published
+from gpassk_opencompass.report.scores import scores_of
+from gpassk_opencompass.report.tables import overview_table
+from gpassk_opencompass.results.read import collect
+
+ROUNDS = [16, 32, 48]
+
+BENCHMARKS = ('MATH500-L5', 'AIME2024')
+
+
+def write_run(
+    outputs: Path, model: int, dataset: str, n: int, seed: int, name: str = '', **more: Any
+) -> Path:
+    """A result of 60 questions of that data set alone, in a work directory of its own."""
+    c = np.random.default_rng(seed).binomial(n, np.linspace(0.05, 0.95, 60)).tolist()
+    problems = [f'{dataset} {number}' for number in range(60)]
+    more = {'data': dataset, 'problems': problems, 'work': f'{dataset}{name}-{model}'} | more
+    path = write_result(outputs, ABBR.format(model), c, n, dataset=dataset, **more)
+    return path.rename(path.with_name(f'{dataset}{name or f"-k2-r{n // 2}"}.json'))
+
+
+def write_stopped(
+    outputs: Path,
+    model: int,
+    looks: Sequence[int],
+    goal: str = 'decided against old',
+    metric: str = 'mG-Pass@2',
+) -> None:
+    """A run of `gpassk run --until` on each benchmark, which stopped at this look of three there."""
+    for seed, (dataset, look) in enumerate(zip(BENCHMARKS, looks, strict=True)):
+        n = ROUNDS[look - 1]
+        path = write_run(outputs, model, dataset, n, 10 * model + seed, name='-until-k2-r24')
+        notes = {'goal': goal, 'metric': metric, 'level': 0.95, 'rounds': ROUNDS}
+        last = {'n': n, 'state': 'reached', 'level': 0.98}
+        (path.parents[3] / '.gpassk').mkdir()
+        (path.parents[3] / '.gpassk/until.json').write_text(json.dumps({**notes, 'looks': [last]}))
+
+
+def found_in(outputs: Path, **options: Any) -> list[Board]:
+    return boards(collect([outputs]).results, **options)[0]
+
+
+def overview(tables: Sequence[Board]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of all benchmarks together, with an average, and the notes below them."""
+    found = overview_table([(board, scores_of(board)) for board in tables], average=True)
+    assert found is not None
+    told = found.as_json()
+    return told['rows'], found.noted()
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """Two runs on two benchmarks; one of them stopped at look 2 of the one and at look 3 of the other."""
+    write_stopped(tmp_path, 1, (2, 3))
+    for seed, dataset in enumerate(BENCHMARKS):
+        write_run(tmp_path, 2, dataset, 48, 50 + seed)
+    return tmp_path
+
+
+def test_a_run_that_stopped_at_two_looks_has_one_row_and_one_average(stopped: Path) -> None:
+    """What stopped it is said of each benchmark, and of the average what it is."""
+    tables = found_in(stopped)
+    names = {entry.name for board in tables for entry in board.entries}
+    assert {name for name in names if name.startswith(ABBR.format(1))} == {
+        f'{ABBR.format(1)} (stopped by decided against old at look {look} of 3)' for look in (2, 3)
+    }
+    rows, notes = overview(tables)
+    assert [row['model'] for row in rows] == sorted(
+        map(ABBR.format, (1, 2)),
+        key=[entry.run for entry in tables[0].entries].index,
+    )
+    for row in rows:
+        scores = [
+            float(entry.result.values(board.ranked_by).mean())
+            for board in tables
+            for entry in board.entries
+            if entry.run == row['model']
+        ]
+        assert len(scores) == 2
+        assert row['average'] == pytest.approx(100 * math.fsum(scores) / 2)
+    assert [note.partition('] ')[2] for note in notes] == [
+        'stopped by decided against old at look 3 of 3',
+        'stopped by decided against old at look 2 of 3',
+        'gpassk run --until chose n on AIME2024, MATH500-L5: the interval of the average takes no account of '
+        'the looks',
+    ]
+
+
+def test_it_is_one_run_of_the_page_and_of_the_files(stopped: Path) -> None:
+    """With a mark of what stopped it at each of its results."""
+    tables = found_in(stopped)
+    told = page_content(tables)
+    assert sorted(run['name'] for run in told['runs']) == list(map(ABBR.format, (1, 2)))
+    badges = [
+        badge
+        for board in told['boards']
+        for entry in board['entries']
+        if entry['name'] == ABBR.format(1)
+        for badge in entry['badges']
+    ]
+    assert [badge['kind'] for badge in badges] == ['stopped', 'stopped']
+    assert {badge['text'][-11:] for badge in badges} == {'look 2 of 3', 'look 3 of 3'}
+    scored = [(board, scores_of(board)) for board in tables]
+    assert {score.run for _, rows in scored for row in rows for score in row.values()} == set(
+        map(ABBR.format, (1, 2))
+    )
+    published = as_published(scored)
+    assert set(published) == {'m1', 'm2'}
+    assert all(None not in facts['mG-Pass@2'].values() for facts in published.values())
+
+
+def test_it_is_compared_and_drawn_on_all_benchmarks_by_its_name(
+    stopped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also by that of a row."""
+    rows = {entry.name for board in found_in(stopped) for entry in board.entries if entry.only_here}
+    assert len(rows) == 2
+    for name in (ABBR.format(1), 'm1', *rows):
+        assert main(['compare', str(stopped), '--against', name, '-o', str(tmp_path / 'p.csv')]) == 0
+        capsys.readouterr()
+        with (tmp_path / 'p.csv').open(newline='') as file:
+            pairs = list(csv.DictReader(file))
+        assert [pair['table'] for pair in pairs] == ['AIME2024', 'MATH500-L5']
+        assert {pair['second'] for pair in pairs} == {ABBR.format(1)}
+    for board in with_picked(found_in(stopped), [ABBR.format(1)]):
+        assert [entry.run for entry in board.entries if picked(entry, board)] == [ABBR.format(1)]
+
+
+def test_scores_say_what_made_a_run_smaller_and_what_stopped_it(stopped: Path, tmp_path: Path) -> None:
+    """In the file, where the name of the run does not."""
+    write_run(stopped, 3, 'MATH500-L5-limit24', 8, 7, data='some')
+    report = tmp_path / 'report'
+    line = ['report', str(stopped), '-o', str(report), '--only', 'tables', '--with-limited']
+    assert main(line) == 0
+    with (report / 'scores.csv').open(newline='') as file:
+        told = {
+            (row['benchmark'], row['run']): (row['limited'], row['stopped']) for row in csv.DictReader(file)
+        }
+    assert told == {
+        ('AIME2024', ABBR.format(1)): ('', 'stopped by decided against old at look 3 of 3'),
+        ('AIME2024', ABBR.format(2)): ('', ''),
+        ('MATH500-L5', ABBR.format(1)): ('', 'stopped by decided against old at look 2 of 3'),
+        ('MATH500-L5', ABBR.format(2)): ('', ''),
+        ('MATH500-L5-limit24', ABBR.format(3)): ('24 questions', ''),
+    }
+
+
+def test_an_average_over_a_benchmark_that_is_not_whole_says_so(tmp_path: Path) -> None:
+    """One run, and its average is no average of whole benchmarks without a word."""
+    write_run(tmp_path, 1, 'AIME2024', 8, 1)
+    write_run(tmp_path, 1, 'MATH500-L5-limit60', 8, 2)
+    rows, notes = overview(found_in(tmp_path, with_limited=True))
+    assert [row['model'] for row in rows] == [ABBR.format(1)]
+    assert rows[0]['average'] is not None
+    assert any(
+        'of runs that were made smaller on MATH500-L5-limit60 (60 questions)' in note for note in notes
+    )
+    [run] = page_content(found_in(tmp_path, with_limited=True))['runs']
+    assert run['name'] == ABBR.format(1)
+
+
+def test_two_sizes_on_one_benchmark_are_two_runs_on_all(tmp_path: Path) -> None:
+    """Nobody could say which of the two the other benchmark continues, but for its k and n."""
+    for seed, (dataset, n) in enumerate([('AIME2024', 8), ('AIME2024', 4), ('MATH500-L5', 4)]):
+        write_run(tmp_path, 1, dataset, n, seed, work=f'{dataset}-{n}')
+    tables = found_in(tmp_path)
+    small, large = (f'{ABBR.format(1)} ({sizes})' for sizes in ('k2-r2', 'k2-r4'))
+    assert {board.benchmark: {entry.run for entry in board.entries} for board in tables} == {
+        'AIME2024': {small, large},
+        'MATH500-L5': {small},
+    }
+    averages = {row['model']: row['average'] for row in overview(tables)[0]}
+    assert averages[large] is None
+    assert averages[small] is not None
+
+
+def test_models_of_two_owners_are_not_averaged(tmp_path: Path) -> None:
+    """Although they never meet on a benchmark."""
+    for seed, (dataset, owner) in enumerate(zip(BENCHMARKS, ('one/m', 'other/m'), strict=True)):
+        path = write_run(tmp_path, 1, dataset, 8, seed)
+        record = json.loads(path.read_text())
+        names = {'model': ABBR.format(1), 'dataset': f'{dataset}-k2-r4', 'host': 'lighteval', 'path': owner}
+        record['gpassk']['run'] = names
+        path.with_suffix('.gpassk.json').write_text(json.dumps(record))
+        path.unlink()
+    tables = found_in(tmp_path)
+    assert [entry.run for board in tables for entry in board.entries] == [
+        f'{ABBR.format(1)} (other/m)',
+        f'{ABBR.format(1)} (one/m)',
+    ]
+    assert [row['average'] for row in overview(tables)[0]] == [None, None]

@@ -1,0 +1,576 @@
+"""The responses beside the page of a report: all of them, to the letter, and whole whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import old_work_dir as old
+import pytest
+from exported_runs import TRUTH, response, scored_counts, scored_labels, scored_responses
+from judge_server import JudgeServer
+from loguru import logger
+from shard_files import read_shards
+from stored_results import with_columns
+from stored_run import ABBR, QUESTION, Run, write_run
+
+from gpassk_opencompass.answers.thoughts import thought_in
+from gpassk_opencompass.cli import main
+from gpassk_opencompass.report.page.shard_folders import Draft
+from gpassk_opencompass.report.written import alone_in
+from gpassk_opencompass.results.read import read
+from gpassk_opencompass.results.samples import write_samples
+
+pytest.importorskip('jinja2', reason='the extra "report" is not installed')
+
+HOSTILE = [
+    '</script><script>alert(1)</script>',
+    '<!-- <script> ]]> "`${7}\\',
+    'lines\u2028and\u2029paragraphs\r\n\ttabs',
+    'NUL \x00 and \x1b[2J and \x7f and \ufeff',
+    'halves \ud800 and \udfff, \udc00\ud800 the wrong way round',
+    '\U0001d465 = \U0001f600 二 é e\u0301 \u202e',
+    'a' * 1_000_000,
+    '",""); gpasskShard("0/0","',
+    '',
+]
+
+
+def report(folder: Path, *given: object, output: str = 'report', options: tuple[object, ...] = ()) -> int:
+    arguments = [*(given or [folder / 'outputs']), '-o', folder / output, '--only', 'page', *options]
+    return main(['report', *map(str, arguments)])
+
+
+def with_responses(folder: Path, *given: object) -> int:
+    return report(folder, *given, options=('--responses',))
+
+
+def shards_of(folder: Path) -> list[dict[str, Any]]:
+    """Those of the one entry of a report, in the order of the questions."""
+    found = read_shards(folder / 'report' / 'responses')
+    [name] = {one.partition('/')[0] for one in found}
+    return [found[f'{name}/{number}'] for number in range(len(found))]
+
+
+def files_in(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Path → inode, time and content of all files below a folder."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob('*')
+        if path.is_file()
+    }
+
+
+def rows_of(run: Run) -> Mapping[str, Any]:
+    rows: Mapping[str, Any] = json.loads(run.predictions.read_text(encoding='utf-8'))
+    return rows
+
+
+def texts(shard: Mapping[str, Any]) -> list[str | None]:
+    return [sample['response'] for sample in shard['samples']]
+
+
+def test_each_response_is_in_the_shard_of_its_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what the model was asked, the verdict, and what is known of each sample."""
+    run = write_run(tmp_path / 'outputs', seed=7, output_tokens=12, seconds=0.5, finish_reason='stop')
+    assert with_responses(tmp_path) == 0
+    rows = rows_of(run)
+    shards = shards_of(tmp_path)
+    assert [shard['uid'] for shard in shards] == [f'q{number}' for number in range(12)]
+    for number, shard in enumerate(shards):
+        entries = [rows[str(replica * 12 + number)] for replica in range(2)]
+        assert texts(shard) == [entry['prediction'] for entry in entries]
+        assert shard['prompt'] == QUESTION.format(number, 2 * number)
+        assert [sample['verdict'] for sample in shard['samples']] == list(
+            ('11', '10', '01', '00')[number % 4]
+        )
+        assert shard['greedy'] is None
+    assert shards[0]['samples'][1] == {
+        'replica': 1,
+        'seed': 7,
+        'verdict': '1',
+        'answer': '',
+        'decidedBy': '',
+        'reason': '',
+        'finish': 'stop',
+        'state': None,
+        'outputTokens': 12,
+        'reasoningTokens': None,
+        'seconds': 0.5,
+        'response': rows['12']['prediction'],
+        'lost': None,
+        'thought': None,
+        'thoughtText': None,
+        'separateThought': None,
+        'judge': None,
+    }
+    assert 'responses' not in capsys.readouterr().err
+
+
+def test_hostile_text_comes_back_to_the_letter(tmp_path: Path) -> None:
+    """Through compression, base 64, a script and a browser's JSON; no file holds a character beyond ASCII."""
+    run = write_run(tmp_path / 'outputs', questions=len(HOSTILE))
+    size = len(HOSTILE)
+
+    def change(rows: dict[str, Any]) -> None:
+        for number, text in enumerate(HOSTILE):
+            rows[str(number)]['prediction'] = text
+            rows[str(size + number)]['prediction'] = f'<think>\U0001d465{text}</think>{text}'
+            rows[str(number)]['origin_prompt'] = [
+                {'role': 'SYSTEM', 'prompt': text},
+                {'role': 'HUMAN', 'prompt': 'x'},
+            ]
+
+    run.edit(change)
+    without_lengths(run)
+    assert with_responses(tmp_path) == 0
+    for text, shard in zip(HOSTILE, shards_of(tmp_path), strict=True):
+        plain, thinking = shard['samples']
+        assert plain['response'] == text
+        assert thinking['response'] == f'<think>\U0001d465{text}</think>{text}'
+        assert thinking['thoughtText'] == f'<think>\U0001d465{text}</think>'
+        assert shard['prompt'] == (f'[SYSTEM]\n{text}\n\n[HUMAN]\nx' if text else 'x')
+    for path in (tmp_path / 'report' / 'responses').rglob('*.js'):
+        assert re.fullmatch(rb'gpasskShard\("[0-9a-f]{12}/\d+","[A-Za-z0-9+/]*=*"\)\n', path.read_bytes())
+
+
+def without_lengths(run: Run) -> None:
+    """Let the result not know how long its responses were."""
+    with_columns(run.result, response_characters=None)
+
+
+def test_the_greedy_response_stands_beside_the_samples(tmp_path: Path) -> None:
+    """In the shard of the same question, also where its result has them in another order."""
+    run = write_run(tmp_path / 'outputs')
+    write_greedy(tmp_path / 'outputs', [f'q{number}' for number in reversed(range(12))])
+    assert with_responses(tmp_path) == 0
+    shards = shards_of(tmp_path)
+    assert [shard['greedy']['response'] for shard in shards] == [f'greedy {number}' for number in range(12)]
+    assert [len(shard['samples']) for shard in shards] == [2] * 12
+    [page] = (tmp_path / 'report').glob('index.html')
+    assert page.is_file()
+    assert run.result.is_file()
+
+
+def write_greedy(outputs: Path, uids: list[str]) -> Path:
+    """A greedy run of the model of `write_run`, in a work directory of its own; return its predictions."""
+    abbr, dataset = 'demo_t0_l40', 'LiveMathBench-vdemo-k1-n1'
+    time = outputs / 'greedy' / '20260101_000000'
+    predictions = time / 'predictions' / abbr / f'{dataset}.json'
+    result = time / 'results' / abbr / f'{dataset}.json'
+    predictions.parent.mkdir(parents=True)
+    result.parent.mkdir(parents=True)
+    rows = {str(row): {'prediction': f'greedy {uid[1:]}'} for row, uid in enumerate(uids)}
+    predictions.write_text(json.dumps(rows), encoding='utf-8')
+    [sampled] = (path for path in outputs.rglob('results/*/*.json') if path != result)
+    record = json.loads(sampled.read_text(encoding='utf-8'))
+    block = record['gpassk']
+    counts = {'uid': uids, 'problem': uids, 'group': ['ADD_en'] * len(uids), 'c': [1] * len(uids)}
+    block |= {'n': 1, 'k': [1], 'counts': counts}
+    told: dict[str, list[Any]] = {
+        'uid': uids,
+        'replica': [0] * len(uids),
+        'verdict': ['correct'] * len(uids),
+        'answer': [''] * len(uids),
+        'file': [os.path.relpath(predictions, result.parent)] * len(uids),
+        'row': list(range(len(uids))),
+    }
+    write_samples(result, record, told)
+    result.write_text(json.dumps(record), encoding='utf-8')
+    return predictions
+
+
+def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
+    """Those that a source reads, whatever order its file has; what was asked is not known there."""
+    result = scored_responses(tmp_path)
+    assert with_responses(tmp_path, result) == 0
+    shards = shards_of(tmp_path)
+    for number, (verdicts, shard) in enumerate(zip(TRUTH, shards, strict=True)):
+        expected = [response(number, symbol == '1', replica) for replica, symbol in enumerate(verdicts)]
+        assert texts(shard) == expected
+        assert [sample['thoughtText'] for sample in shard['samples']] == [
+            f'<think>{"so " * (replica + 1)}</think>' for replica in range(4)
+        ]
+        assert ''.join(sample['verdict'] for sample in shard['samples']) == verdicts
+        assert shard['prompt'] is None
+
+
+def test_responses_of_rejudged_runs_are_those_of_the_old_work_directory(tmp_path: Path) -> None:
+    """The result lies elsewhere, and the predictions in several parts."""
+    work_dir = old.judged_run(tmp_path)
+    code, out = old.rejudge(work_dir)
+    assert code == 0
+    assert with_responses(tmp_path, out) == 0
+    written = {
+        row['prediction']
+        for path in work_dir.rglob('predictions/*/*.json')
+        for row in json.loads(path.read_text(encoding='utf-8')).values()
+    }
+    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
+    assert len(shown) == 32
+    assert set(shown) == written
+
+
+def test_responses_of_lighteval_are_in_its_details(tmp_path: Path) -> None:
+    """With what Lighteval gave the model."""
+    from pyarrow import parquet  # type: ignore[import-untyped]
+
+    recorded = Path(__file__).parent / 'recorded' / 'lighteval'
+    assert with_responses(tmp_path, recorded) == 0
+    [details] = recorded.rglob('details_*.parquet')
+    result = read(details)
+    rows = {
+        row['doc']['specific']['uid']: row['model_response']
+        for row in parquet.read_table(details).to_pylist()
+    }
+    shards = shards_of(tmp_path)
+    assert [shard['uid'] for shard in shards] == result.uids
+    for shard in shards:
+        assert texts(shard) == rows[shard['uid']]['text']
+        assert shard['prompt'] == rows[shard['uid']]['input']
+
+
+def test_predictions_in_parts_are_found(tmp_path: Path) -> None:
+    """As several tasks of OpenCompass leave them; each sample names its own part."""
+    run = write_run(tmp_path / 'outputs')
+    rows = rows_of(run)
+    columns = dict(read(run.result).sample_columns(run.result.parent) or {})
+    parts = [run.predictions.with_name(f'{run.predictions.stem}_{part}.json') for part in range(2)]
+    for part, path in enumerate(parts):
+        own = {str(row): rows[str(2 * row + part)] for row in range(12)}
+        path.write_text(json.dumps(own, indent=4, ensure_ascii=False), encoding='utf-8')
+    run.predictions.unlink()
+    whole = columns['row']
+    columns['file'] = [os.path.relpath(parts[row % 2], run.result.parent) for row in whole]
+    columns['row'] = [row // 2 for row in whole]
+    record = json.loads(run.result.read_text(encoding='utf-8'))
+    write_samples(run.result, record, columns)
+    run.result.write_text(json.dumps(record), encoding='utf-8')
+    assert with_responses(tmp_path) == 0
+    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
+    assert shown == [rows[str(row)]['prediction'] for row in whole]
+    parts[1].unlink()  # the other half is there
+    assert with_responses(tmp_path) == 0
+    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
+    assert shown == [None if row % 2 else rows[str(row)]['prediction'] for row in whole]
+
+
+def test_several_responses_of_a_row_are_each_a_sample(tmp_path: Path) -> None:
+    """Where a model gave several at once, OpenCompass keeps a list."""
+    recorded = Path(__file__).parent / 'recorded' / 'opencompass' / 'sequences'
+    root = Path(shutil.copytree(recorded, tmp_path / 'run'))
+    [path] = root.rglob('predictions/*/*.json')
+    result = tmp_path / 'out.gpassk.json'
+    assert main(['score', str(root), '--judge', 'rule', '--k', '2', '-o', str(result)]) == 0
+    assert with_responses(tmp_path, result) == 0
+    held = [row['prediction'] for row in json.loads(path.read_text(encoding='utf-8')).values()]
+    assert {len(one) for one in held} == {2}
+    shards = shards_of(tmp_path)
+    assert {text for shard in shards for text in texts(shard)} == {text for one in held for text in one}
+    for number, shard in enumerate(shards):
+        begin = [f'Sample {replica} of question {number}' for replica in range(4)]
+        assert [str(text)[: len(start)] for text, start in zip(texts(shard), begin, strict=True)] == begin
+
+
+def test_what_a_judge_was_asked_and_replied_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the store of the run; keys in the environment stand in no shard, even if a server quotes one."""
+    key = 'sk-0123456789abcdefghij'
+    monkeypatch.setenv('MY_API_KEY', key)
+    monkeypatch.delenv('GPASSK_VERDICTS', raising=False)
+    monkeypatch.chdir(tmp_path)
+    given = tmp_path / 'theirs.jsonl'
+    rows = [
+        {'uid': f'q{number}', 'question': f'{number} + 1?', 'answer': f'{number + 1}', 'responses': answers}
+        for number, answers in enumerate([['\\boxed{1}', f'\\boxed{{one}} {key}']] * 24)
+    ]
+    given.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
+    with JudgeServer(lambda _: f'I was given {key}. \\boxed{{no}}') as server:
+        arguments = ['--judge', 'llm', '--model', 'judge', '--url', server.url, '--k', '2']
+        assert main(['score', str(given), '-o', str(tmp_path / 'r.gpassk.json'), *arguments]) == 0
+    assert with_responses(tmp_path, tmp_path / 'r.gpassk.json') == 0
+    judged = [
+        sample['judge'] for shard in shards_of(tmp_path) for sample in shard['samples'] if sample['judge']
+    ]
+    assert judged
+    assert {one['name'] for one in judged} == {'judge'}
+    assert {one['prompt'] for one in judged} <= {asked.prompt for asked in server.asked}
+    assert all(one['reply'].startswith('I was given ***. \\boxed{') for one in judged)
+    assert [texts(shard)[1] for shard in shards_of(tmp_path)] == ['\\boxed{one} ***'] * 24
+
+
+def test_another_report_writes_only_what_has_changed(tmp_path: Path) -> None:
+    """The shards of a run that has not stay as they are; those of one that has are replaced."""
+    for name in ('one', 'two'):
+        run = write_run(tmp_path / name / 'w')
+        renamed(run, name)
+    given = tmp_path / 'one', tmp_path / 'two'
+    place = tmp_path / 'report' / 'responses'
+    assert with_responses(tmp_path, *given) == 0
+    before = files_in(place)
+    assert len(before) == 2 * 13
+    assert with_responses(tmp_path, *given) == 0
+    assert files_in(place) == before
+    [predictions] = (tmp_path / 'two').rglob('predictions/*/*.json')
+    text = predictions.read_text(encoding='utf-8').replace('$', '£', 1)
+    predictions.write_text(text, encoding='utf-8')
+    os.utime(predictions, ns=(1, 1))
+    assert with_responses(tmp_path, *given) == 0
+    after = files_in(place)
+    assert len(after) == 2 * 13
+    kept = {name for name in after if before.get(name) == after[name]}
+    assert len(kept) == 13
+    assert len({name.partition('/')[0] for name in kept}) == 1
+
+
+def renamed(run: Run, name: str) -> None:
+    """Give the model of a run another name."""
+    run.result.parent.rename(run.result.parent.with_name(f'{name}_t1.0_l40'))
+
+
+def test_a_shard_that_is_gone_or_cut_is_written_again(tmp_path: Path) -> None:
+    """As a copy to another disk may leave them."""
+    write_run(tmp_path / 'outputs')
+    assert with_responses(tmp_path) == 0
+    expected = shards_of(tmp_path)
+    [folder] = (tmp_path / 'report' / 'responses').iterdir()
+    (folder / '3.js').unlink()
+    assert with_responses(tmp_path) == 0
+    assert shards_of(tmp_path) == expected
+    (folder / '4.js').write_bytes((folder / '4.js').read_bytes()[:-20])
+    (folder / 'written.json').write_text('{"files": {"../../x": [1, "2"]', encoding='utf-8')
+    assert with_responses(tmp_path) == 0
+    assert shards_of(tmp_path) == expected
+
+
+def test_shards_of_an_earlier_report_are_removed_but_for_what_somebody_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing that no report wrote goes, and no link is followed."""
+    write_run(tmp_path / 'outputs')
+    assert with_responses(tmp_path) == 0
+    place = tmp_path / 'report' / 'responses'
+    [folder] = place.iterdir()
+    (folder / '5.js').write_text('mine', encoding='utf-8')
+    (folder / 'mine.txt').write_text('mine', encoding='utf-8')
+    elsewhere = tmp_path / 'elsewhere'
+    shutil.copytree(folder, elsewhere)
+    (place / '0123456789ab').symlink_to(elsewhere)
+    capsys.readouterr()
+    assert report(tmp_path) == 0
+    assert 'removed 12 files with responses of an earlier report' in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ['5.js', 'mine.txt']
+    assert len(list(elsewhere.iterdir())) == 14
+    (folder / '5.js').unlink()
+    (folder / 'mine.txt').unlink()
+    folder.rmdir()
+    (place / '0123456789ab').unlink()
+    assert with_responses(tmp_path) == 0
+    assert report(tmp_path) == 0
+    assert not place.exists()
+
+
+def test_a_note_leads_nowhere_else(tmp_path: Path) -> None:
+    """A folder of shards in a report that somebody sent names only its own files."""
+    write_run(tmp_path / 'outputs')
+    assert with_responses(tmp_path) == 0
+    precious = tmp_path / 'report' / 'responses' / 'precious.js'
+    precious.write_bytes(b'x')
+    sealed = '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881'
+    stale = precious.with_name('0123456789ab')
+    stale.mkdir()
+    note = {'files': {'../precious.js': [1, sealed]}, 'lost': ''}
+    (stale / 'written.json').write_text(json.dumps(note), encoding='utf-8')
+    assert with_responses(tmp_path) == 0
+    assert precious.read_bytes() == b'x'
+
+
+def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
+    """The second one waits, and finds the shards there."""
+    for name in ('one', 'two', 'three'):
+        renamed(write_run(tmp_path / 'outputs' / name), name)
+    command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(tmp_path / 'outputs')]
+    command += ['-o', str(tmp_path / 'report'), '--only', 'page', '--responses']
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(3)]
+    said = [one.communicate(timeout=120)[1] for one in started]
+    assert [one.returncode for one in started] == [0, 0, 0], said
+    assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
+    assert not list((tmp_path / 'report').rglob('.writing*'))
+
+
+def test_another_report_waits_for_the_folder(tmp_path: Path) -> None:
+    """Said once, and then nothing until the other one is done."""
+    place = tmp_path / 'responses'
+    place.mkdir()
+    entered = threading.Event()
+
+    def enter() -> None:
+        with alone_in(place):
+            entered.set()
+
+    second = threading.Thread(target=enter)
+    said: list[str] = []
+    sink = logger.add(said.append, format='{message}')
+    try:
+        with alone_in(place):
+            second.start()
+            assert not entered.wait(0.5)
+        assert entered.wait(30)
+    finally:
+        logger.remove(sink)
+        second.join()
+    assert said == [f'another report is being written to {place}; this one waits for it\n']
+
+
+def test_lost_responses_are_told_and_the_report_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that was changed since it was judged, in its place; all of a run, once."""
+    run = write_run(tmp_path / 'outputs')
+    run.edit(lambda rows: rows['14'].update(prediction='another one'))
+    run.edit(lambda rows: rows.pop('3'))
+    for _ in range(2):  # also where nothing is written
+        capsys.readouterr()
+        assert with_responses(tmp_path) == 0
+        [line] = [line for line in capsys.readouterr().err.splitlines() if 'lost' in line]
+        assert line.startswith(f'responses: {ABBR} on LiveMathBench-vdemo: 2 of 24 responses are lost: ')
+    shards = shards_of(tmp_path)
+    changed, gone = shards[2]['samples'][1], shards[3]['samples'][0]
+    assert changed['response'] is gone['response'] is None
+    assert 'row 14: the response has 11 characters, the one that was judged ' in changed['lost']
+    assert 'row 3: prediction is None' in gone['lost']
+    lost = [sample for shard in shards for sample in shard['samples'] if sample['lost']]
+    assert len(lost) == 2
+    run.predictions.unlink()
+    assert with_responses(tmp_path) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if 'responses' in line]
+    [line] = said
+    assert 'no responses: the responses of this run cannot be read once more' in line
+    assert f'{run.predictions.name} is not there' in line
+    assert not (tmp_path / 'report' / 'responses').exists()
+    assert (tmp_path / 'report' / 'index.html').is_file()
+
+
+@pytest.mark.parametrize('content', [b'', b'{"0": {"prediction": "cut', b'[1]', b'\xff\xfe', b'{"0": 7}'])
+def test_damaged_predictions_lose_responses_and_nothing_else(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each sample says that its response is lost."""
+    run = write_run(tmp_path / 'outputs')
+    run.predictions.write_bytes(content)
+    assert with_responses(tmp_path) == 0
+    assert '24 of 24 responses are lost' in capsys.readouterr().err
+    samples = [sample for shard in shards_of(tmp_path) for sample in shard['samples']]
+    assert all(sample['lost'] and sample['response'] is None for sample in samples)
+    assert ''.join(sample['verdict'] for sample in samples) == '11100100' * 3
+
+
+def test_results_without_responses_have_no_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts and labels alone; the page is made."""
+    counted, labelled = scored_counts(tmp_path), scored_labels(tmp_path, 'labelled', TRUTH, None, '--k', 2)
+    capsys.readouterr()
+    assert with_responses(tmp_path, counted, labelled) == 0
+    out, said = capsys.readouterr()
+    assert said.count('does not say where its responses are') == 2
+    assert 'responses of' not in out  # no folder is named that is not there
+    assert not list((tmp_path / 'report').glob('responses/*'))
+
+
+def test_responses_need_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said before anything is read."""
+    write_run(tmp_path / 'outputs')
+    arguments = ['report', str(tmp_path / 'outputs'), '-o', str(tmp_path / 'r'), '--responses', '--only']
+    assert main([*arguments, 'tables']) == 2
+    assert '--responses writes them for the page, and --only tables writes none' in capsys.readouterr().err
+
+
+KILLED = """
+import sys
+from dying import Fault, arm
+from gpassk_opencompass.cli import main
+counter = arm(Fault('report', sys.argv[1], int(sys.argv[2])))
+main(['report', sys.argv[3], '-o', sys.argv[1], '--only', 'page', '--responses'])
+print('changes', counter.seen)
+"""
+
+
+def killed_at(change: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, '-c', KILLED, str(folder / 'report'), str(change), str(folder / 'outputs')]
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get('PYTHONPATH', '')])
+    environment = {**os.environ, 'PYTHONPATH': path}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.slow
+def test_a_report_that_is_killed_leaves_no_half_shard(tmp_path: Path) -> None:
+    """At any change of a file: what has its name is whole, and the next report is as if nothing had been."""
+    for name in ('one', 'two'):
+        renamed(write_run(tmp_path / 'outputs' / name), name)
+    assert with_responses(tmp_path) == 0
+    whole = {name: content for name, (_, _, content) in files_in(tmp_path / 'report').items()}
+    shutil.rmtree(tmp_path / 'report')
+    done = killed_at(10**9, tmp_path)
+    changes = int(done.stdout.rpartition('changes ')[2])
+    assert changes > 2 * 13
+    for change in [2, *random.Random(7).sample(range(3, changes), 6), changes]:
+        shutil.rmtree(tmp_path / 'report', ignore_errors=True)
+        assert killed_at(change, tmp_path).returncode == -signal.SIGKILL
+        left = files_in(tmp_path / 'report')
+        named = {name: content for name, (_, _, content) in left.items() if '/.' not in f'/{name}'}
+        assert named.items() <= whole.items()
+        folders = {name.split('/')[1] for name in named if name.startswith('responses/')}
+        assert all(sum(f'/{folder}/' in name for name in named) == 13 for folder in folders)
+        assert with_responses(tmp_path) == 0
+        now = {name: content for name, (_, _, content) in files_in(tmp_path / 'report').items()}
+        left = {name for name in now if re.match(r'\.writing-\d+$', name)}  # of the page itself
+        assert {name: content for name, content in now.items() if name not in left} == whole
+
+
+def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the folder, and no draft takes room."""
+    run = write_run(tmp_path / 'outputs')
+    assert with_responses(tmp_path) == 0
+    before = files_in(tmp_path / 'report')
+    os.utime(run.predictions, ns=(1, 1))
+    added = Draft.add
+
+    def add(self: Draft, name: str, content: bytes) -> None:
+        if name == '7.js':
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        added(self, name, content)
+
+    monkeypatch.setattr(Draft, 'add', add)
+    assert with_responses(tmp_path) == 2
+    assert f'cannot write to {tmp_path / "report"}: No space left on device' in capsys.readouterr().err
+    assert files_in(tmp_path / 'report') == before
+
+
+@pytest.mark.parametrize(
+    ('text', 'thought'),
+    [
+        ('It is 4.', None),
+        ('2 + 2</think>It is 4.', '2 + 2</think>'),
+        ('<think>a</think> b <think>c</think> d', '<think>a</think> b <think>c</think>'),
+        ('<think>never ended', '<think>never ended'),
+        ('<think>nothing said</think>', '<think>nothing said</think>'),
+        ('It is 4.\n<think>or is it', None),
+    ],
+)
+def test_the_thought_is_what_stands_before_what_is_said(text: str, thought: str | None) -> None:
+    """And none where something that is said stands before it."""
+    length = thought_in(text)
+    assert (None if length is None else text[:length]) == thought

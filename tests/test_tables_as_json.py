@@ -1,0 +1,193 @@
+"""Tables of commands as JSON: one shape, all digits, and nothing else on standard output."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_pages import page
+from formats import complaints
+from result_files import ABBR, HALVES, THIRDS, write_result, write_three
+
+from gpassk_opencompass.cli import COMMANDS, main, parser_for
+from gpassk_opencompass.metrics import Metric
+from gpassk_opencompass.tables import Cell, Column, Table
+from gpassk_opencompass.uncertainty import Population, compare, mean_interval, plan, value_table
+
+PAIRS = [{'reference': '2', 'answer': str(number % 3), 'label': number % 3 == 2} for number in range(60)]
+
+
+def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) -> list[dict[str, Any]]:
+    """What a command prints as JSON, which is all of its standard output."""
+    assert main([*map(str, line), '--json']) == code
+    content = json.loads(capsys.readouterr().out)
+    assert complaints('tables', content) == []
+    assert content['command'] == line[0]
+    tables: list[dict[str, Any]] = content['tables']
+    assert all(list(row) == table['columns'] for table in tables for row in table['rows'])
+    return tables
+
+
+def test_a_table_has_a_column_a_number_and_notes_with_their_cells() -> None:
+    """Intervals have two more, half-widths one; a column of intervals alone has none of its own."""
+    few = 'too few problems solved: 1.2 in effect, fewer than 6'
+    columns = ['name', 'score', Column('interval', 'left'), Column('hidden', hidden=True)]
+    table = Table('t', columns, [['a|b\n', Cell(1 / 3, (0.1, 0.2), half=0.7), Cell('', (1, 2)), ['x']]])
+    table.add('c', Cell(2.0, refused=few, note='seen', more='(4 %)'), None, float('nan'))
+    table.note('of all')
+    assert table.as_json() == {
+        'title': 't',
+        'columns': [
+            'name',
+            'score',
+            'score low',
+            'score high',
+            'score ±',
+            'interval low',
+            'interval high',
+            'hidden',
+        ],
+        'rows': [
+            dict(zip(table.as_json()['columns'], row, strict=True))
+            for row in (
+                ['a|b\n', 1 / 3, 0.1, 0.2, 0.7, 1, 2, ['x']],
+                ['c', 2.0, None, None, None, None, None, None],
+            )
+        ],
+        'notes': [
+            {'text': 'seen', 'cells': [{'row': 1, 'column': 'score'}]},
+            {'text': f'no interval: {few}', 'cells': [{'row': 1, 'column': 'score'}]},
+            {'text': 'of all', 'cells': []},
+        ],
+    }
+    assert 'hidden' not in table.to_terminal() + table.to_markdown() + table.to_latex()
+
+
+def test_a_report_has_the_scores_of_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With all digits, ends of intervals and ranks as numbers; what is said besides is on standard error."""
+    write_three(tmp_path / 'outputs')
+    only = ['-o', tmp_path / 'report', '--only', 'tables']
+    board, health = tables_of(capsys, 'report', tmp_path / 'outputs', *only)
+    assert (board['title'], health['title']) == ('MATH500-L5', 'MATH500-L5: how the responses ended')
+    for row, counts in zip(board['rows'], (HALVES, THIRDS), strict=True):
+        values = value_table(Metric.parse('mG-Pass@2'), 4)[counts]
+        found = mean_interval(values, [f'u{number}' for number in range(24)])
+        assert row['mG-Pass@2'] == pytest.approx(100 * found.estimate, rel=1e-12)
+        assert row['mG-Pass@2 low'] == pytest.approx(100 * found.low, rel=1e-12)
+        assert isinstance(row['rank low'], int)
+    assert health['rows'][0]['unjudged'] == 0.0
+    assert (tmp_path / 'report' / 'leaderboard.md').is_file()
+
+
+def test_a_comparison_has_the_p_value_of_the_library(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However small it is."""
+    for number, counts in enumerate((HALVES, THIRDS)):
+        write_result(tmp_path, ABBR.format(number), 10 * counts)
+    chosen = ('--against', ABBR.format(1), '--chosen')
+    [table] = tables_of(capsys, 'compare', tmp_path, *chosen)
+    [row] = table['rows']
+    metric = value_table(Metric.parse('mG-Pass@2'), 4)
+    found = compare(metric[10 * HALVES], metric[10 * THIRDS], strata=[*'ab' * 120])
+    assert found.p_value < 0.001
+    assert row['first − second'] == pytest.approx(100 * found.difference)
+    assert (row['p'], row['95 % interval low']) == pytest.approx((found.p_value, 100 * found.low))
+
+
+def test_a_plan_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    """And why there are more questions than the width takes."""
+    line = ['--half-width', 3, '--beta', 0.3, 0.3, '--questions', 238, '--n', 16]
+    [table] = tables_of(capsys, 'plan', *line)
+    [found] = plan(Population(0.3, 0.3), Metric.parse('mG-Pass@16'), 0.03, [16], 238)
+    [row] = table['rows']
+    assert (row['questions'], row['samples in all']) == (found.questions, found.samples)
+    assert row['more samples could remove'] == pytest.approx(100 * found.within_share, rel=1e-12)
+    assert row['± with 238 questions'] == pytest.approx(100 * found.half_width, rel=1e-12)
+
+
+def test_scores_of_files_have_intervals_and_rerun_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A title says of which run a table is."""
+    rows = [{'n': 16, 'c': number % 17, 'language': 'en'} for number in range(68)]
+    file = tmp_path / 'counts.jsonl'
+    file.write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    [table, *_] = tables_of(capsys, 'score', file, '--k', 4)
+    assert table['title'].endswith(': all questions')
+    [accuracy] = [row for row in table['rows'] if row['metric'] == 'accuracy']
+    assert accuracy['score'] == 50.0
+    assert accuracy['95 % interval low'] < 50 < accuracy['95 % interval high']
+    assert accuracy['rerun ±'] > 0
+
+
+def test_errors_of_a_judge_and_its_agreement_are_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rates in percent."""
+    [table] = tables_of(capsys, 'judge-errors', '--false-negative', 0.01, '--k', 4)
+    assert [row['false neg. %'] for row in table['rows']] == [0, 1, 1]
+    assert table['rows'][1]['G-Pass@4_1.0'] == pytest.approx(100 * 0.99**4)
+    pairs = tmp_path / 'pairs.jsonl'
+    pairs.write_text(''.join(json.dumps(pair) + '\n' for pair in PAIRS))
+    [table] = tables_of(capsys, 'judge-agreement', pairs)
+    assert (table['rows'][-1]['pairs'], table['rows'][-1]['agreement']) == (60, 100.0)
+
+
+def test_states_have_what_the_table_has_no_room_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files and logs."""
+    path = write_result(tmp_path / 'out', ABBR.format(1), THIRDS)
+    [table] = tables_of(capsys, 'check', tmp_path / 'out', code=1)
+    assert {'run', 'state', 'detail', 'work_dir', 'results', 'logs'} <= set(table['columns'])
+    assert table['rows'][0]['work_dir'] == str(path.parents[3])
+
+
+def test_an_audit_has_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of its kinds and metrics."""
+    rows = [{'question': 'q', 'answer': '2', 'responses': ['\\boxed{2}', '\\boxed{3}'] * 2}] * 3
+    file, result = tmp_path / 'r.jsonl', tmp_path / 'r.gpassk.json'
+    file.write_text(''.join(json.dumps({**row, 'uid': str(n)}) + '\n' for n, row in enumerate(rows)))
+    assert main(['score', str(file), '--k', '2', '-o', str(result)]) == 0
+    capsys.readouterr()
+    kinds, metrics = tables_of(capsys, 'audit', result)
+    assert [row['samples'] for row in kinds['rows']] == [6, 6]
+    assert all(isinstance(row['wrong at most'], int) for row in kinds['rows'])
+    assert metrics['rows'][0]['reported'] == 50.0
+
+
+def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a command that fails at the second file; nothing of one that fails at once."""
+    good, bad = tmp_path / 'good.jsonl', tmp_path / 'bad.jsonl'
+    good.write_text('{"n": 4, "c": 2}\n')
+    bad.write_text('{"n": 4, "c": 5}\n')
+    assert len(tables_of(capsys, 'score', good, bad, '--k', 2, code=2)) == 1
+    assert main(['score', str(bad), '--json']) == 2
+    assert capsys.readouterr().out == ''
+
+
+def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
+    """`run` and `watch` print events; `samples`, `study` and `verdicts` have parsers below their own."""
+    with_tables = {
+        command
+        for command in COMMANDS
+        if {'--json', '--width'} <= set(re.findall(r'--[a-z]+', usage_of(command)))
+    }
+    told = page('results-format').text.partition('## Tables of commands')[2].partition('```')[0]
+    named = {name.partition(' ')[0] for name in re.findall('`([a-z -]+)`', told)} & set(COMMANDS)
+    deeper = {'samples', 'study', 'verdicts'}
+    assert with_tables | deeper == named
+    sources = (Path(main.__code__.co_filename).parent).glob('*.py')
+    showing = {file.stem for file in sources if re.search(r'^ +show\(', file.read_text(), re.MULTILINE)}
+    modules = {COMMANDS[name][0] for name in with_tables | deeper}
+    parts = {'compare_audit', 'compare_runs', 'plan_budget', 'study_coe', 'study_contamination'}
+    assert showing - modules == parts
+
+
+def usage_of(command: str) -> str:
+    [subparsers] = parser_for(command)._subparsers._group_actions  # type: ignore[union-attr]
+    return subparsers.choices[command].format_usage()  # type: ignore[index,no-any-return]

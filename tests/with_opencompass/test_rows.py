@@ -1,0 +1,93 @@
+"""Rows of a data set, gone through and column by column, as `datasets` itself gives them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hosts import import_plugin
+
+data = import_plugin('.dataset')
+rows_module = import_plugin('.rows')
+predictions = import_plugin('.predictions')
+
+import datasets  # noqa: E402
+
+from gpassk_opencompass.errors import IncompleteError  # noqa: E402
+
+
+def questions(count: int = 3) -> datasets.Dataset:
+    return datasets.Dataset.from_list(
+        [
+            {'uid': f'a/{place}', 'answer': f'é{place}', 'options': [str(place)], 'level': place}
+            for place in range(count)
+        ]
+    )
+
+
+def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
+    """Also of a copy, of a selection, and of rows in another format."""
+    rows = data.ReplicatedRows.of(questions(700), 3, 'made')  # more than are decoded at a time
+    plain = datasets.concatenate_datasets([rows.select(range(len(rows)))])
+    assert type(plain) is datasets.Dataset
+    assert list(rows) == list(plain) == list(copy.deepcopy(rows))
+    assert list(rows.select([5, 2])) == [rows[5], rows[2]]
+    assert [int(row['idx']) for row in islice(rows.with_format('numpy'), 2)] == [0, 1]
+
+
+def test_every_replica_knows_its_place() -> None:
+    """Row = replica × Q + question, and the columns of the questions stay as they were."""
+    rows = data.ReplicatedRows.of(questions(), 2, 'made')
+    assert rows['replica'] == [0, 0, 0, 1, 1, 1]
+    assert rows['idx'] == [0, 1, 2, 0, 1, 2]
+    assert rows['subdivision'] == ['made'] * 6
+    assert {name: rows.features[name] for name in questions().features} == dict(questions().features)
+
+
+def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
+    """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
+    rows = data.ReplicatedRows.of(questions(1), 2, 'made')
+    first, second = rows
+    first['options'].append('x')
+    assert second['options'] == ['0']
+
+
+@pytest.mark.parametrize('name', ['uid', 'answer', 'options', 'level'])
+def test_a_column_is_what_the_data_set_gives(name: str) -> None:
+    """In memory, after a selection, and of another's concatenation."""
+    rows = data.ReplicatedRows.of(questions(), 4, 'made')
+    for one in (
+        rows,
+        rows.select([3, 1]),
+        rows.shuffle(seed=1),
+        datasets.concatenate_datasets([questions()] * 3),
+    ):
+        assert list(rows_module.column_of(one, name)) == list(one[name])
+
+
+def test_replicas_share_their_texts() -> None:
+    """So that a column of n × Q rows has Q texts."""
+    column = rows_module.column_of(data.ReplicatedRows.of(questions(), 4, 'made'), 'answer')
+    assert len({id(text) for text in column}) == 3
+
+
+def test_predictions_are_read_without_their_responses(tmp_path: Path) -> None:
+    """OpenCompass has them in memory already; a reference may be called so and stays."""
+    row = {'origin_prompt': 'p', 'prediction': 'long', 'gold': {'prediction': 'x'}}
+    path = tmp_path / 'made.json'
+    path.write_text(json.dumps({'1': {**row, 'origin_prompt': 'q'}, '0': row}))
+    read = predictions.read_predictions(path)
+    gold = {'prediction': 'x'}
+    assert read.rows == [{'origin_prompt': 'p', 'gold': gold}, {'origin_prompt': 'q', 'gold': gold}]
+
+
+@pytest.mark.parametrize('content', ['[]', '{"0": {}', '{"1": {}}', ''])
+def test_predictions_that_cannot_be_read_say_what_to_do(tmp_path: Path, content: str) -> None:
+    """A list, a cut file, a missing row, an empty file."""
+    path = tmp_path / 'made.json'
+    path.write_text(content)
+    with pytest.raises(IncompleteError, match='put it back from a copy'):
+        predictions.read_predictions(path)
