@@ -75,8 +75,8 @@ def _row(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
     theirs.mkdir()
     configs = expand(read_template(template))
     progress(f'expansion: {len(configs):,} configs')
-    first = cost(partial(_run_command, template, ours))
-    again = cost(partial(_run_command, template, ours))
+    first = cost(partial(run_command, template, ours))
+    again = cost(partial(run_command, template, ours))
     chosen = [*configs][:: max(1, len(configs) // sample)][:sample]
 
     def dump() -> None:
@@ -86,10 +86,11 @@ def _row(folder: Path, text: str, mmengine_config: Any, sample: int) -> Row:
     dumped = cost(dump).scaled(len(configs) / len(chosen))
     for place in (ours, theirs):
         _check_loaded(mmengine_config, place, {name: configs[name] for name in chosen})
-    return Row(len(configs), first, again, _floor(ours, copy), dumped)
+    return Row(len(configs), first, again, written_again(ours, copy), dumped)
 
 
-def _run_command(template: Path, folder: Path) -> None:
+def run_command(template: Path, folder: Path) -> None:
+    """Expand a template into a folder."""
     if dump_configs(['-tc', str(template), '--output_dir', str(folder)]):
         raise RuntimeError('the template was refused')
 
@@ -100,7 +101,8 @@ def _check_loaded(mmengine_config: Any, folder: Path, configs: Mapping[str, Any]
             raise RuntimeError(f'{folder.name}/{name} does not load to the config that was meant')
 
 
-def _floor(written: Path, copy: Path) -> Cost:
+def written_again(written: Path, copy: Path) -> Cost:
+    """Return what writing the same bytes to as many files costs, which no program goes below."""
     contents = {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()}
     copy.mkdir()
 

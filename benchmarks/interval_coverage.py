@@ -1,6 +1,6 @@
 """How often the intervals hold: simulated runs on populations whose true scores are known.
 
-    python -m benchmarks.interval_coverage [--runs 2000]
+    python -m benchmarks.interval_coverage [--runs 2000] [--tables new rerun pairs]
 
 For new questions: ours beside the naive ones (mean ± 1.96·SE with every row independent; the error within
 questions alone). For a rerun on the same questions. For two models on the same questions. A cell that
@@ -38,7 +38,10 @@ POPULATIONS = {
     'hard': (0.2, 1.0),
     'very hard': (0.1, 1.5),
     'middling': (2.0, 4.0),
+    'alike': (700.0, 300.0),
 }
+DIFFERENT = tuple(name for name in POPULATIONS if name != 'alike')
+"""Of which new questions are drawn; where all are alike that makes no difference."""
 DESIGNS = {'119 × 2': (119, 2), '238': (238, 1), '134': (134, 1), '46': (46, 1), '30': (30, 1), '18': (18, 1)}
 UNEQUAL = '119 × 1–4'
 """Problems with 1, 2, 3, 4, 1, 2, … questions each."""
@@ -54,15 +57,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument('--runs', type=int, default=2000, help='simulated runs a row (default: 2000)')
-    runs = parser.parse_args().runs
-    generator = np.random.default_rng(SEED)
-    kept = []
-    for title, table in (
-        (f'New questions, n = {N}', new_rows),
-        ('A rerun on the same questions', rerun_rows),
-        ('Two models on the same questions', pair_rows),
+    names = ('new', 'rerun', 'pairs')
+    parser.add_argument('--tables', nargs='+', choices=names, default=names, help='default: all three')
+    options = parser.parse_args()
+    runs, kept = options.runs, []
+    for name, title, table in (
+        ('new', f'New questions, n = {N}', new_rows),
+        ('rerun', 'A rerun on the same questions', rerun_rows),
+        ('pairs', 'Two models on the same questions', pair_rows),
     ):
-        rows = table(generator, runs)
+        if name not in options.tables:
+            continue
+        rows = table(np.random.default_rng(SEED), runs)
         kept += [row['coverage'] for row in rows if not row['mark']]
         print(f'\n{title}, {runs} runs a row\n')
         print(tabulate(rows, headers='keys', tablefmt='github', floatfmt='.1f'), flush=True)
@@ -71,20 +77,19 @@ def main() -> None:
 
 def new_rows(generator: np.random.Generator, runs: int) -> list[Row]:
     """Every population, design and metric."""
-    rows = [
-        new_questions(generator, *case, runs) for case in itertools.product(POPULATIONS, DESIGNS, METRICS)
-    ]
+    rows = [new_questions(generator, *case, runs) for case in itertools.product(DIFFERENT, DESIGNS, METRICS)]
     # With numbers of its own, so that these rows can be made without the ones above.
     unequal = np.random.default_rng(SEED + 1)
     return rows + [
         new_questions(unequal, population, UNEQUAL, metric, runs)
-        for population, metric in itertools.product(POPULATIONS, METRICS)
+        for population, metric in itertools.product(DIFFERENT, METRICS)
     ]
 
 
 def rerun_rows(generator: np.random.Generator, runs: int) -> list[Row]:
     """Some populations, many and few questions, few and many samples."""
-    cases = itertools.product(('U', 'J, hard', 'flat', 'hard'), (238, 30), (16, 32, 48), METRICS)
+    populations = ('U', 'J, hard', 'flat', 'hard', 'middling', 'alike')
+    cases = itertools.product(populations, (238, 30), (16, 32, 48), METRICS)
     return [same_questions(generator, *case, runs) for case in cases]
 
 
@@ -204,7 +209,7 @@ def draw_chances(
     return np.where(generator.random(shared.size) < np.sqrt(CORRELATION), shared, own)
 
 
-def better(chances: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
+def better(chances: NDArray[np.float64], shift: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """The chances of a model that is better by `shift` on the log-odds scale."""
     odds: NDArray[np.float64] = np.exp(shift) * chances
     return odds / (odds + (1 - chances))  # in this order never above 1

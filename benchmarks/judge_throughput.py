@@ -15,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -94,6 +95,14 @@ def _ours(name: str, urls: list[str], pairs: list[Pair], **settings: Any) -> Row
 
 def _judge(urls: list[str], pairs: list[Pair], settings: Mapping[str, Any]) -> int:
     """From the pairs to their verdicts, with a store on disk."""
+    with our_judge(urls, **settings) as judge:
+        judge.judge(pairs)
+    return int(judge.statistics()['requests'])
+
+
+@contextmanager
+def our_judge(urls: list[str], **settings: Any) -> Iterator[LLMJudge]:
+    """Our judge with as many requests in flight as all get; its store lies on disk until it is closed."""
     with tempfile.TemporaryDirectory() as folder:
         judge = LLMJudge(
             MODEL,
@@ -104,9 +113,8 @@ def _judge(urls: list[str], pairs: list[Pair], settings: Mapping[str, Any]) -> i
             progress=False,
             **settings,
         )
-        judge.judge(pairs)
+        yield judge
         judge.close()
-    return int(judge.statistics()['requests'])
 
 
 def _bare(urls: list[str], count: int) -> Row:

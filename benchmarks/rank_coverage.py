@@ -1,6 +1,6 @@
 """How often a table has a false rank, and how many models it tells apart: simulated tables, truth known.
 
-    python -m benchmarks.rank_coverage [--runs 1000]
+    python -m benchmarks.rank_coverage [--runs 1000] [--models 2 8 30]
 
 A table has a false rank if one of its intervals leaves out a rank that is true; equal models share all of
 theirs. At most 5 % of tables may have one. *Told apart*: of all pairs of models that do differ, how many the
@@ -61,8 +61,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument('--runs', type=int, default=1000, help='simulated tables a row (default: 1000)')
-    runs = parser.parse_args().runs
-    for title, cases in (('Equal models', equal()), ('Models that differ', different())):
+    parser.add_argument('--models', type=int, nargs='+', help='only tables of so many models')
+    options = parser.parse_args()
+    runs = options.runs
+    for title, every in (('Equal models', equal()), ('Models that differ', different())):
+        cases = [case for case in every if not options.models or case.count in options.models]
         print(f'\n{title}, {runs} tables a row\n')
         rows = [row(case, runs) for case in cases]
         print(tabulate(rows, headers='keys', tablefmt='github', floatfmt='.1f'), flush=True)

@@ -23,6 +23,10 @@ from . import ROOT
 
 MODEL = 'judge'
 
+WRONG = 'sic'
+"""Within the prompt, as a word of the answer: the server says no."""
+
+_MARK = f' {WRONG} '.encode()
 _WRONG = [canary.pair for canary in CANARIES if canary.verdict is Verdict.INCORRECT]
 _QUESTIONS = {json.dumps(pair.question)[1:-1].encode() for pair in _WRONG}
 """As a request has them."""
@@ -43,12 +47,20 @@ def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
 async def _serve(latency: float, ports: int) -> None:
     yes, no = _completion(r'\boxed{yes}'), _completion(r'\boxed{no}')
 
+    requests = 0
+
     async def answer(request: web.Request) -> web.Response:
+        nonlocal requests
+        requests += 1
         asked = await request.read()
         await asyncio.sleep(latency)
         return web.Response(body=no if _is_wrong(asked) else yes, content_type='application/json')
 
+    async def count(_: web.Request) -> web.Response:
+        return web.json_response(requests)
+
     app = web.Application(client_max_size=2**26)
+    app.router.add_get('/requests', count)
     app.router.add_post('/v1/chat/completions', answer)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
@@ -60,7 +72,9 @@ async def _serve(latency: float, ports: int) -> None:
 
 
 def _is_wrong(asked: bytes) -> bool:
-    """Whether it is a canary with a wrong answer; only canaries are taken apart."""
+    """Whether it is marked, or a canary with a wrong answer; only canaries are taken apart."""
+    if _MARK in asked:
+        return True
     if not any(question in asked for question in _QUESTIONS):
         return False
     prompt = json.loads(asked)['messages'][-1]['content']
