@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-real test test-lighteval test-engines test-harnesses unit coverage fuzz faults lint bench graders docs \
+.PHONY: help install demo demo-real test test-lighteval test-engines test-harnesses unit coverage fuzz faults lint bench graders docs page \
 	release-check clean
 .DELETE_ON_ERROR:
 
@@ -18,6 +18,7 @@ LIGHTEVAL_VENV := .venv-lighteval
 LIGHTEVAL := $(LIGHTEVAL_VENV)/.installed
 ENGINES_VENV := .venv-engines
 ENGINES := $(ENGINES_VENV)/.installed
+PAGE := gpassk_opencompass/report/page/source
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
 	$$p -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' >/dev/null 2>&1 && echo $$p && break; done)
 
@@ -169,6 +170,9 @@ graders: $(GRADERS:%=.venv-graders/%/.installed) $(QWEN_MATH) ## the graders of 
 $(QWEN_MATH):
 	git clone --quiet https://github.com/QwenLM/Qwen2.5-Math $@
 	git -C $@ checkout --quiet a45202bd16f1ec06f433442dc1152d0074773465
+
+page: ## the script of the report's page, from its sources; needs npm
+	cd $(PAGE) && npm ci --no-audit --no-fund --silent && npm run --silent check && npm test --silent && npm run --silent build
 
 docs: $(STAMP) ## the documentation, to site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -105,6 +105,7 @@ setup(
     },
     install_requires=[
         'aiohttp>=3.9',
+        'argcomplete>=3.1',
         'loguru>=0.7',
         'math-verify>=0.5.2',
         'numpy>=1.23',
@@ -115,6 +116,7 @@ setup(
         'scipy>=1.10',
         'tabulate>=0.9',
         'tqdm>=4.60',
+        'wcwidth>=0.2.6',
     ],
     extras_require={
         'opencompass': OPENCOMPASS,
@@ -123,7 +125,7 @@ setup(
         # Without bounds a resolver downloads one release after the other, or goes back to 0.2.5.
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
-        'report': ['jinja2', 'latex2mathml', 'matplotlib>=3.6'],
+        'report': ['jinja2', 'matplotlib>=3.6'],
         'ray': [*OPENCOMPASS, 'ray>=2.40,<3'],
         'studies': ['matplotlib>=3.6', 'torch', 'transformers>=4.56'],
         'dev': [
