@@ -393,13 +393,13 @@ def test_a_finished_run_tells_what_its_result_says(tmp_path: Path) -> None:
 
 def test_samples_that_break_a_rule_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error in a verdict ends nothing."""
-    from gpassk_opencompass.runs import answers_so_far
+    from gpassk_opencompass import responses
     from gpassk_opencompass.runs.answers_so_far import Counts
 
     def fail(*arguments: Any) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(answers_so_far, 'read_response', fail)
+    monkeypatch.setattr(responses, 'read_response', fail)
     quick, counts = QuickJudge(), Counts()
     quick.put(Row('7', '7', '', Generation()), counts)
     quick.work(1.0)

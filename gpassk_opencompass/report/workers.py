@@ -82,10 +82,17 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        try:
+            self._end(kill=error is not None)
+        except BaseException:  # Ctrl-C once more
+            self._end(kill=True)
+            raise
+
+    def _end(self, kill: bool) -> None:
         for worker in self._workers:
-            worker.connection.close()  # which ends a process that has nothing to do
-            if error is not None:
+            if kill:
                 worker.process.kill()
+            worker.connection.close()  # which ends a process that has nothing to do
         for worker in self._workers:
             worker.process.wait()
         self._workers = []
