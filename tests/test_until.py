@@ -325,7 +325,10 @@ def test_a_run_that_does_not_fit_is_refused_before_anything_is_sampled(
         'short': record(2, [2], counts=[1] * QUESTIONS),
     }.items():
         write(sweep / f'{name}.gpassk.json', told)
+    write(sweep / 'elsewhere/old.py', config_text(n=12))
     for name, why in {
+        'elsewhere/old.py': 'that is a config, and none of this command',
+        '/dev/null': '/dev/null is neither a file nor a folder',
         'judged.gpassk.json': 'was judged by Qwen, and the config says rule',
         'short.gpassk.json': 'has n = 2, too few for mG-Pass@4',
         'nobody': 'no config of this command is called so',
@@ -334,6 +337,22 @@ def test_a_run_that_does_not_fit_is_refused_before_anything_is_sampled(
         assert run('--until', f'decided against {name}') == 2
         assert why in capsys.readouterr().err
     assert called(sweep) == []
+
+
+@pytest.mark.slow
+def test_a_run_is_not_decided_against_a_round_of_its_own(
+    sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named as a file, or under another name: the same samples would be held against themselves."""
+    add(sweep, 'new', drawn(4))
+    assert run('--until', 'half-width<=30') == 0
+    [result] = (sweep / 'out/new-until').glob('*/results/*/*.json')
+    (sweep / 'baseline').symlink_to(sweep / 'out/new-until')
+    before = called(sweep)
+    for name in (str(result), str(sweep / 'baseline')):
+        assert run('--until', f'decided against {name}') == 2
+        assert 'is a round of new-until itself, which has its samples' in capsys.readouterr().err
+    assert called(sweep) == before
 
 
 @pytest.mark.slow

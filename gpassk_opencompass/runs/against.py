@@ -61,6 +61,13 @@ def find_against(name: str, runs: Sequence[Planned], outputs: Path) -> Against:
     place = next((path for path in (Path(name).expanduser(), outputs / name) if path.exists()), None)
     if place is None:
         raise InputError(f'decided against {name}: {_unknown(called, runs, outputs)}')
+    if place.suffix == '.py' and place.is_file():
+        raise InputError(
+            f'decided against {name}: that is a config, and none of this command; give it to the command too, '
+            'which then draws it first, or name its result'
+        )
+    if not place.is_file() and not place.is_dir():
+        raise InputError(f'decided against {name}: {place} is neither a file nor a folder')
     if place.is_file():
         return Against(name, results=(read(place),))
     found = collect([place])
@@ -75,11 +82,17 @@ def fitting(against: Against, one: Stepwise, metric: Metric) -> Result | None:
 
     Raises:
         InputError: it has other questions, another judge, or too few samples, as far as that can be told
-            before anything is sampled; or several fit.
+            before anything is sampled; it is a round of the config itself; or several fit.
     """
     if against.run is not None:
         _check_config(against.run, one)
         return None
+    own = [result.path for result in against.results if _within(result.path, one.work_dir)]
+    if own:
+        raise InputError(
+            f'decided against {against.name}: {own[0]} is a round of {one.name} itself, which has its samples; '
+            'name another run'
+        )
     reasons = [_misfit(result, one, metric) for result in against.results]
     fit = [result for result, why in zip(against.results, reasons, strict=True) if not why]
     if len(fit) == 1:
@@ -113,6 +126,10 @@ def unlike_part(part: Result, whole: Result) -> str:
         if [known.get(uid) for uid in part.uids] != list(part.references):
             return f'{whole.path} has other reference answers'
     return ''
+
+
+def _within(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _unknown(called: str, runs: Sequence[Planned], outputs: Path) -> str:

@@ -257,16 +257,16 @@ class Rule:
     def _level_of(
         self, seen: Sequence[Seen], metric: Metric, against: Result | None, looks: int, given_up: bool
     ) -> float:
-        """Return the level of the newest look; a goal that is given up at once spends all that there is."""
+        """Return the level of the newest look; where the goal is given up, it spends all that is left."""
         first, half_width = seen[0].first, self.goal.at_most
-        if given_up and len(seen) == 1:
-            half_width = 1.0
         if self.goal.kind is GoalKind.RERUN_HALF_WIDTH:
             errors = [one.rerun(self.level).error for one in seen]
             return rerun_level_of_errors(errors, looks, self.level, half_width)
         values = np.array([one.values for one in seen])
         if against is None:
-            return adjusted_level(values, looks, first.problems, self.level, first.strata, half_width)
+            return adjusted_level(
+                values, looks, first.problems, self.level, first.strata, half_width, last=given_up
+            )
         values = values - against.values(metric)[against.rows_of(first.uids)]
         return adjusted_level(values, looks, first.problems, self.level, first.strata)
 

@@ -56,6 +56,7 @@ def adjusted_level(
     level: float = 0.95,
     strata: Sequence[Hashable] | None = None,
     half_width: float | None = None,
+    last: bool = False,
 ) -> float:
     """Return the level at which the newest look takes its interval, so that those of all looks hold at once.
 
@@ -79,6 +80,8 @@ def adjusted_level(
         strata: the stratum of each question, the same for all questions of a problem; None: one stratum.
         half_width: the goal of `mean_interval`, on the scale from 0 to 1, fixed before the first look; then
             strata count as they do there.
+        last: with a half-width, whether sampling ends here because no later look can reach it, as
+            `floor_half_width` says: then the newest look has what was kept for the one that does.
 
     Returns:
         A level, usually above `level`; `level` itself where one look is planned. It may be below `level` at
@@ -110,7 +113,8 @@ def adjusted_level(
     else:
 
         def reaches(look: int, critical: float) -> bool:
-            return _half_width(table[look], residuals[look], cluster, critical) <= half_width
+            given_up = last and look == len(table) - 1
+            return given_up or _half_width(table[look], residuals[look], cluster, critical) <= half_width
 
         critical = critical_values_to_goal(correlation, looks, 1 - level, reaches, freedom)
     of_newest = max(given.size - int(used[-1].max()) - 1, 1)
