@@ -2,7 +2,7 @@
 
 import type { Address } from './address';
 import { content, type Board, type Entry, type Looked } from './content';
-import { meanInterval, pairedComparison, total, values, type Comparison, type Interval, type Metric } from './statistics';
+import { countOf, meanInterval, pairedComparison, total, values, type Comparison, type Interval, type Metric } from './statistics';
 
 // What the numbers of a view are of.
 export interface Choice {
@@ -133,5 +133,5 @@ export function contestsAre({ group, strata, board }: Choice, printed = 0, wide 
   if (group) return '';
   if (!strata) return board.groups.length > 1 ? 'Contests are no strata: new questions may be of any contest.' : '';
   const also = wide ? ` ${wide} of ${printed} intervals are without strata, as a rule wider: too few problems differ within contests.` : '';
-  return `Contests are strata (${Math.max(...strata) + 1}): new questions are of the same contests in the same proportions.${also}`;
+  return `Contests are strata (${countOf(strata)}): new questions are of the same contests in the same proportions.${also}`;
 }

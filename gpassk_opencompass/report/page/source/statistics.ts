@@ -119,7 +119,7 @@ const squaresWithin = (within: number[], strata: number[]): number =>
   total(byStratum(within.map((residual) => residual ** 2), strata).map(({ sum, count }) => (count / (count - 1)) * sum));
 
 function byStratum(list: number[], strata: number[]): { sum: number; count: number }[] {
-  const found = Array.from({ length: Math.max(...strata) + 1 }, () => ({ sum: 0, count: 0 }));
+  const found = Array.from({ length: countOf(strata) }, () => ({ sum: 0, count: 0 }));
   list.forEach((value, i) => {
     found[strata[i]].sum += value;
     found[strata[i]].count += 1;
@@ -127,8 +127,11 @@ function byStratum(list: number[], strata: number[]): { sum: number; count: numb
   return found;
 }
 
-// How many strata there are; one is none.
-const strataOf = ({ strata }: Clusters): number => (Math.max(...strata) > 0 ? Math.max(...strata) + 1 : 0);
+// How many strata there are, numbered from 0; a spread of more than 100,000 arguments would be refused.
+export const countOf = (strata: readonly number[]): number => strata.reduce((count, one) => Math.max(count, one + 1), 0);
+
+// The same, but one is none.
+const strataOf = ({ strata }: Clusters): number => (countOf(strata) > 1 ? countOf(strata) : 0);
 
 // Student's t for a number of problems, of so many strata.
 const quantileFor = (quantiles: Record<number, number>, problems: number, strata: number): number =>
