@@ -13,7 +13,7 @@ from benchmarks.rank_coverage import MODELS, Case, row, true_ranks
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.uncertainty import all_pairs, compare, rank_intervals, told_apart, value_table
-from gpassk_opencompass.uncertainty.simultaneous import _largest, _Table
+from gpassk_opencompass.uncertainty.simultaneous import _largest, _law, _Table
 
 
 @pytest.mark.slow
@@ -123,7 +123,8 @@ def test_each_draw_is_the_comparison_of_swapped_runs() -> None:
         )
         for row in signs
     ]
-    assert _largest(signs, _Table(sums, versions, contest)) == pytest.approx(expected, rel=1e-9)
+    table = _Table(sums, versions, contest)
+    assert _largest(signs, table, _law(table)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_table_is_never_contradicted_by_a_comparison_of_two_alone() -> None:

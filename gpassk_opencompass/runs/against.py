@@ -63,8 +63,8 @@ def find_against(name: str, runs: Sequence[Planned], outputs: Path) -> Against:
         raise InputError(f'decided against {name}: {_unknown(called, runs, outputs)}')
     if place.suffix == '.py' and place.is_file():
         raise InputError(
-            f'decided against {name}: that is a config, and none of this command; give it to the command too, '
-            'which then draws it first, or name its result'
+            f'decided against {name}: that is a config, and none of this command; give it to the command '
+            'too, which then draws it first, or name its result'
         )
     if not place.is_file() and not place.is_dir():
         raise InputError(f'decided against {name}: {place} is neither a file nor a folder')
@@ -90,8 +90,8 @@ def fitting(against: Against, one: Stepwise, metric: Metric) -> Result | None:
     own = [result.path for result in against.results if _within(result.path, one.work_dir)]
     if own:
         raise InputError(
-            f'decided against {against.name}: {own[0]} is a round of {one.name} itself, which has its samples; '
-            'name another run'
+            f'decided against {against.name}: {own[0]} is a round of {one.name} itself, which has its '
+            'samples; name another run'
         )
     reasons = [_misfit(result, one, metric) for result in against.results]
     fit = [result for result, why in zip(against.results, reasons, strict=True) if not why]

@@ -40,8 +40,8 @@ DRAWS, MOST_DRAWS = 2_000, 200_000
 LEAST_BEYOND = 20
 """Draws that there are beyond a critical value: its own noise is a small part of what it tells."""
 
-_CHUNK = 100_000
-"""Drawn signs at a time, which bounds the memory."""
+_CHUNK = 32_768
+"""Numbers at a time, of signs and of pairs in draws: they stay in the cache of a processor."""
 
 _ROUNDING = 1e-9
 """A t statistic that exceeds another one by a smaller share is equal to it."""
@@ -264,7 +264,8 @@ def _adjusted(statistics: Floats, largest: Floats, freedom: int) -> Floats:
 
 def _largest_of_draws(table: _Table, draws: int, seed: int) -> Floats:
     """Return the largest |t| of all pairs in each draw, in ascending order."""
-    found = [_largest(signs, table) for signs in _signs(table.sums.shape, draws, seed)]
+    law = _law(table)
+    found = [_largest(signs, table, law) for signs in _signs(table.sums.shape, draws, seed)]
     return np.sort(np.concatenate([np.empty(0), *found]))
 
 
@@ -283,62 +284,63 @@ def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
         yield generator.integers(2, size=(count, shape[1])) * 2.0 - 1
 
 
-class _Part(NamedTuple):
-    """One stratum of J problems in some draws: J/(J − 1), J, Σsize, Σsize², and sums of each run."""
+class _Law(NamedTuple):
+    """The t² of run i and run j in a draw, s² / (base − v'Kv), v what their vectors differ by.
 
-    factor: float
-    problems: int
-    questions: float
-    squared: float
-    flipped: Floats
-    """Σ±sum of each draw and run."""
-    weighed: Floats
-    """Σ±sum·size."""
-    values: Floats
-    """The sums themselves, shape (M, J): flipping leaves their squared differences as they are."""
-
-
-def _parts(signs: Floats, table: _Table) -> list[_Part]:
-    found = []
-    for rows in _rows_of(table):
-        sums, sizes = table.sums[:, rows], table.sizes[rows].astype(np.float64)
-        count, own = rows.size, signs[:, rows]
-        found.append(
-            _Part(
-                count / (count - 1),
-                count,
-                float(sizes.sum()),
-                float(sizes @ sizes),
-                own @ sums.T,
-                own @ (sums * sizes).T,
-                sums,
-            )
-        )
-    return found
-
-
-def _largest(signs: Floats, table: _Table) -> Floats:
-    """Return the largest |t| of all pairs in each draw, shape (draws,)."""
-    total, added = int(table.sizes.sum()), added_squares(table.sizes)
-    parts = _parts(signs, table)
-    largest = np.zeros(len(signs))
-    for i in range(len(table.sums) - 1):
-        sums_of = np.asarray(sum(part.flipped[:, [i]] - part.flipped[:, i + 1 :] for part in parts))
-        squares = np.full(sums_of.shape, added)
-        for part in parts:
-            squares += part.factor * _squares_of(part, i, sums_of / total)
-        np.maximum(largest, (sums_of**2 / squares).max(1), out=largest)
-    return np.asarray(np.sqrt(largest))
-
-
-def _squares_of(part: _Part, i: int, means: Floats) -> Floats:
-    """Return Σr² of one stratum for run i against all behind it, r its residuals from their mean.
-
-    A residual before that is x − mean·size, with `means` over all strata, shape (draws, runs behind i).
+    The vector of a run holds Σ±sum and Σ±sum·size of each of G strata; s is the sum of the first G of v.
     """
-    squares = ((part.values[i] - part.values[i + 1 :]) ** 2).sum(1)
-    sums_of = part.flipped[:, [i]] - part.flipped[:, i + 1 :]
-    crossed = part.weighed[:, [i]] - part.weighed[:, i + 1 :]
-    about_zero = squares - means * (2 * crossed - means * part.squared)
-    # The difference of two sums that may be equal but for rounding; a sum of squares is never below 0.
-    return np.asarray(np.maximum(about_zero - (sums_of - means * part.questions) ** 2 / part.problems, 0.0))
+
+    base: Floats
+    """What no sign changes: the added squares, and Σ over strata of J/(J − 1)·Σ(x_i − x_j)²; shape (M, M)."""
+    form: Floats
+    """K: what the squares about the mean lack of those about zero; shape (2G, 2G)."""
+
+
+def _law(table: _Table) -> _Law:
+    strata, total = _rows_of(table), int(table.sizes.sum())
+    base = np.full((len(table.sums),) * 2, added_squares(table.sizes))
+    form = np.zeros((2 * len(strata),) * 2)
+    mean = np.repeat([1.0 / total, 0.0], len(strata))
+    for number, rows in enumerate(strata):
+        sums, sizes = table.sums[:, rows], table.sizes[rows].astype(np.float64)
+        factor = rows.size / (rows.size - 1)
+        for i, run in enumerate(sums):
+            base[i] += factor * ((run - sums) ** 2).sum(1)
+        # Of Σ(±x − mean·size)² what is not Σx²; residuals about their own mean lack their squared sum over J.
+        sum_of, crossed = np.eye(form.shape[0])[[number, len(strata) + number]]
+        left = sum_of - sizes.sum() * mean
+        lost = np.outer(left, left) / rows.size - float(sizes @ sizes) * np.outer(mean, mean)
+        form += factor * (lost + np.outer(mean, crossed) + np.outer(crossed, mean))
+    return _Law(base, form)
+
+
+def _vectors(signs: Floats, table: _Table) -> Floats:
+    """Return Σ±sum and Σ±sum·size of each stratum, of each run in each draw, shape (draws, M, 2G)."""
+    weighed, strata = table.sums * table.sizes, _rows_of(table)
+    parts = [signs[:, rows] @ of[:, rows].T for of in (table.sums, weighed) for rows in strata]
+    return np.stack(parts, axis=-1)
+
+
+def _largest(signs: Floats, table: _Table, law: _Law) -> Floats:
+    """Return the largest |t| of all pairs in each draw, shape (draws,)."""
+    count, vectors = len(table.sums), _vectors(signs, table)
+    sums_of = vectors[..., : vectors.shape[-1] // 2].sum(-1)
+    half = vectors @ law.form
+    own = (half * vectors).sum(-1, keepdims=True)
+    one = np.ones_like(own)
+    # So that a product of two is −(v_i − v_j)'K(v_i − v_j).
+    left, right = np.concatenate([2 * half, -own, -one], -1), np.concatenate([vectors, one, own], -1)
+    largest = np.zeros(len(signs))
+    runs, draws = max(1, _CHUNK // count), max(1, _CHUNK // count**2)  # what stays in a processor's cache
+    for start in range(0, count, runs):
+        rows, least = slice(start, start + runs), law.base[0, 0]
+        for first in range(0, len(signs), draws):
+            some = slice(first, first + draws)
+            squares = left[some, rows] @ right[some, start:].swapaxes(1, 2)
+            squares += law.base[rows, start:]
+            np.maximum(squares, least, out=squares)  # rounding: no square is below 0
+            apart = sums_of[some, rows, None] - sums_of[some, None, start:]
+            np.multiply(apart, apart, out=apart)
+            apart /= squares
+            np.maximum(largest[some], apart.max((1, 2)), out=largest[some])
+    return np.asarray(np.sqrt(largest))
