@@ -13,8 +13,10 @@ import signal
 import subprocess
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -53,9 +55,43 @@ class _InWorkerError(Exception):
         return f'\n{self.args[0]}'
 
 
-class _Worker(NamedTuple):
+@dataclass(eq=False)
+class _Worker:
     process: subprocess.Popen[bytes]
     connection: Connection
+    owes: bool = False
+    """Whether an answer is still to come."""
+
+    def tell(self, message: bytes) -> None:
+        """Send a piece of work, behind the answer to one for which nobody waited."""
+        if self.owes:
+            with suppress(IncompleteError):  # the answer to this one will say so too
+                self.hear()
+        with suppress(BrokenPipeError, ConnectionResetError):  # `hear` says so
+            self.connection.send_bytes(message)
+        self.owes = True
+
+    def hear(self) -> Any:
+        """Wait for the answer."""
+        self.owes = False
+        try:
+            return self.connection.recv()
+        except (EOFError, ConnectionResetError) as error:
+            raise IncompleteError(
+                'a process that computed a part of the report was ended, perhaps for want of memory; '
+                'give the command more, or one processor, with which it needs none: '
+                'taskset -c 0 gpassk report …'
+            ) from error
+
+
+def _kill(workers: list[_Worker]) -> None:
+    """Kill what still runs, and wait until it is gone; the list is empty afterwards."""
+    for worker in workers:
+        worker.process.kill()
+        worker.connection.close()
+    for worker in workers:
+        worker.process.wait()
+    workers.clear()
 
 
 def processors() -> int:
@@ -75,6 +111,8 @@ class Workers:
     def __init__(self, count: int | None = None) -> None:
         self._count = min(processors(), MOST) if count is None else count
         self._workers: list[_Worker] = []
+        # For a second Ctrl-C that comes before `__exit__` has begun, or while it kills.
+        weakref.finalize(self, _kill, self._workers)
 
     def __enter__(self) -> Workers:
         return self
@@ -83,19 +121,13 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         try:
-            self._end(kill=error is not None)
-        except BaseException:  # Ctrl-C once more
-            self._end(kill=True)
-            raise
-
-    def _end(self, kill: bool) -> None:
-        for worker in self._workers:
-            if kill:
-                worker.process.kill()
-            worker.connection.close()  # which ends a process that has nothing to do
-        for worker in self._workers:
-            worker.process.wait()
-        self._workers = []
+            if error is None:
+                for worker in self._workers:
+                    worker.connection.close()  # which ends a process that has nothing to do
+                for worker in self._workers:
+                    worker.process.wait()
+        finally:
+            _kill(self._workers)
 
     @property
     def running(self) -> bool:
@@ -153,50 +185,39 @@ class _Round:
     """Messages that are dealt out to workers, one to each at a time."""
 
     def __init__(self, workers: Sequence[_Worker], messages: Sequence[tuple[Any, Any]]) -> None:
-        self._connections = [worker.connection for worker in workers]
+        self._workers = workers
         self._size = len(messages)
         self._waiting = enumerate(messages)
-        self._busy: dict[Connection, int] = {}
+        self._busy: dict[Connection, tuple[int, _Worker]] = {}
 
     def answers(self, start: Callable[[], None] | None) -> Iterator[Any]:
         """Yield what is found, in the order of the messages; `start` is called by each worker before."""
         ready: dict[int, Any] = {}
-        try:
-            if start is not None:
-                self._tell_all(pickle.dumps((_called, start)))
-            for connection in self._connections:
-                self._give(connection)
-            for place in range(self._size):
-                while place not in ready:
-                    for answered in wait(list(self._busy)):
-                        assert isinstance(answered, Connection)
-                        ready[self._busy.pop(answered)] = _received(answered)
-                        self._give(answered)
-                yield _result(ready.pop(place))
-        except (Exception, GeneratorExit):  # at Ctrl-C they are killed
-            self._drain()
-            raise
+        if start is not None:
+            self._tell_all(pickle.dumps((_called, start)))
+        for worker in self._workers:
+            self._give(worker)
+        for place in range(self._size):
+            while place not in ready:
+                for answered in wait(list(self._busy)):
+                    assert isinstance(answered, Connection)
+                    done, worker = self._busy.pop(answered)
+                    ready[done] = worker.hear()
+                    self._give(worker)
+            yield _result(ready.pop(place))
 
     def _tell_all(self, message: bytes) -> None:
-        for connection in self._connections:
-            _send(connection, message)
-            self._busy[connection] = -1
-        for connection in self._connections:
-            del self._busy[connection]
-            _result(_received(connection))
+        for worker in self._workers:
+            worker.tell(message)
+        for worker in self._workers:
+            _result(worker.hear())
 
-    def _give(self, connection: Connection) -> None:
+    def _give(self, worker: _Worker) -> None:
         """Give a worker the next piece of work, if there is one."""
         for place, message in self._waiting:
-            self._busy[connection] = place
-            _send(connection, pickle.dumps(message))
+            self._busy[worker.connection] = (place, worker)
+            worker.tell(pickle.dumps(message))
             return
-
-    def _drain(self) -> None:
-        """Wait for what is still computed, so that no later round takes it for its own."""
-        for connection in self._busy:
-            with suppress(IncompleteError):
-                _received(connection)
 
 
 def serve(descriptor: int) -> None:
@@ -214,7 +235,8 @@ def serve(descriptor: int) -> None:
                 answer = pickle.dumps((work(item), None))
             except Exception as error:
                 answer = _pickled_error(error)
-            _send(connection, answer)
+            with suppress(BrokenPipeError, ConnectionResetError):  # nobody waits any more
+                connection.send_bytes(answer)
 
 
 def _pickled_error(error: Exception) -> bytes:
@@ -227,21 +249,6 @@ def _pickled_error(error: Exception) -> bytes:
 
 def _called(work: Callable[[], None]) -> None:
     work()
-
-
-def _send(connection: Connection, message: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionResetError):  # `_received` says so
-        connection.send_bytes(message)
-
-
-def _received(connection: Connection) -> Any:
-    try:
-        return connection.recv()
-    except (EOFError, ConnectionResetError) as error:
-        raise IncompleteError(
-            'a process that computed a part of the report was ended, perhaps for want of memory; '
-            'give the command more, or one processor, with which it needs none: taskset -c 0 gpassk report …'
-        ) from error
 
 
 def _result(answer: tuple[Any, _Failed | None]) -> Any:
