@@ -18,6 +18,7 @@ _HOMES = {
     'FunctionJudge': 'judges.protocol',
     'GPassAtK': 'gpassatk',
     'GPassKError': 'errors',
+    'GPassKEvalTask': 'plugin',
     'GPassKEvaluator': 'plugin',
     'GPassKSummarizer': 'plugin',
     'IncompleteError': 'errors',

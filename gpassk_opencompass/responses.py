@@ -6,19 +6,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .answers import FinalAnswer, Parted, answer_of, part
+from .judges.protocol import TAIL_LENGTH
+from .replicas import Look
 from .results.health import CUT_OFF, NOT_DRAWN, NOT_TOLD, Generation
 
 
 class Response(NamedTuple):
-    """A response taken apart."""
+    """A response taken apart: all that scoring needs of it, so that nobody has to keep the text."""
 
-    said: str
-    """What stands outside its thoughts; '' where there is no response."""
+    tail: str
+    """The last `TAIL_LENGTH` characters of what it says outside its thoughts, where it has no final answer;
+    '' where it has one."""
     answer: FinalAnswer
     reasoning_characters: int | None
     """Length of the thought in the text; None where there is none."""
     generation: Generation
     """What the engine told of it, with the state that its text shows where the engine named none."""
+    look: Look
+    """Of the whole text: what tells copies of it."""
 
     @property
     def drawn(self) -> bool:
@@ -52,11 +57,13 @@ def read_response(text: str, told: Generation) -> Response:
     """
     parted = _NONE if told.state in NOT_DRAWN else part(text)
     state = told.state or _state_of(text, parted, told)
+    answer = answer_of(parted)
     return Response(
-        parted.said,
-        answer_of(parted),
+        '' if answer.text else parted.said[-TAIL_LENGTH:],
+        answer,
         len(parted.thought) or None,
         told if state == told.state else told._replace(state=state),
+        Look.of(text),
     )
 
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from .answers import hedges, normal_form
 from .errors import IncompleteError, InputError
-from .judges.protocol import HEDGED, TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from .judges.protocol import HEDGED, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
-from .replicas import describe_replicas
-from .responses import Response, read_responses
-from .results.health import NOT_DRAWN, Generation, self_test_notes, undecided_notes
+from .replicas import describe_looks
+from .responses import Response, read_response
+from .results.health import NOT_DRAWN, NOT_TOLD, Generation, self_test_notes, undecided_notes
 from .results.record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .results.samples import SampleColumns, sample_columns
 
@@ -45,16 +45,17 @@ class Samples:
     """Hold n responses to each of Q questions, column by column: n × Q rows in any order.
 
     `uid` names a question, `replica` (0 … n − 1) one of its n responses; `problem` is shared by the
-    translations of one problem; `split` and `language` name the group of the breakdown. What nobody knows is
-    left empty: `generation` is what the engine said of each response, `seed` what it was drawn with, `file`
-    and `row` where its text is.
+    translations of one problem; `split` and `language` name the group of the breakdown. `response` has texts,
+    or what `responses.read_response` made of them where nobody keeps the texts. What nobody knows is left
+    empty: `generation` is what the engine said of each text, `seed` what it was drawn with, `file` and `row`
+    where its text is.
     """
 
     uid: Sequence[str]
     replica: Sequence[int]
     question: Sequence[str]
     reference: Sequence[str]
-    response: Sequence[str]
+    response: Sequence[str | Response]
     split: Sequence[str]
     language: Sequence[str]
     problem: Sequence[str]
@@ -73,6 +74,14 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.uid)
+
+    def read(self) -> list[Response]:
+        """Return the responses, those that are texts taken apart."""
+        told = self.generation or [NOT_TOLD] * len(self)
+        return [
+            one if isinstance(one, Response) else read_response(one, of_it)
+            for one, of_it in zip(self.response, told, strict=True)
+        ]
 
 
 class Scored(NamedTuple):
@@ -138,7 +147,7 @@ def score_samples(
     """Return the record of `score`, and what is known of each sample; arguments and errors are its own."""
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
-    responses = read_responses(samples.response, samples.generation)
+    responses = samples.read()
     judgements = judge_rows(samples, responses, judge)
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
     texts = [response.answer.text for response in responses]
@@ -175,7 +184,7 @@ def score_judged(
         raise InputError(f'samples, judgements and answers need one entry a row, got lengths {lengths}')
     measures = Measures(n, k, thresholds)
     questions = _questions_of(samples, n)
-    responses = read_responses(samples.response, samples.generation)
+    responses = samples.read()
     judgements = [judged_if_drawn(*one) for one in zip(responses, judgements, strict=True)]
     _refuse_unjudged(samples, judgements, unjudged_tolerance)
     return _scored(samples, questions, measures, responses, judgements, answers, judge, versions, {})
@@ -193,7 +202,7 @@ def _scored(
     counts: Mapping[str, int],
 ) -> Scored:
     """Make the record and the columns of samples that were judged; warn where they look like copies."""
-    replicas = describe_replicas(samples.response, questions.rows)
+    replicas = describe_looks([response.look for response in responses], questions.rows)
     for warning in replicas['warnings']:
         logger.warning(warning)
     generations = [response.generation for response in responses]
@@ -210,7 +219,7 @@ def _scored(
         versions=versions_with(versions or {}),
     )
     told = {
-        'response_characters': [len(response) for response in samples.response],
+        'response_characters': [response.look.length for response in responses],
         'reasoning_characters': [response.reasoning_characters for response in responses],
         **{name: getattr(samples, name) for name in ('seed', 'file', 'row')},
     }
@@ -273,7 +282,7 @@ def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) ->
                 samples.reference[row],
                 answer.text,
                 samples.language[row],
-                '' if answer.text else response.said[-TAIL_LENGTH:],
+                response.tail,
             )
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
@@ -299,7 +308,7 @@ def _pair_key(
     answer = response.answer
     if not response.drawn or hedges(answer, samples.reference[row]):
         return None
-    given = forms[answer.text] if answer.text else '\0' + response.said[-TAIL_LENGTH:]
+    given = forms[answer.text] if answer.text else '\0' + response.tail
     return samples.question[row], samples.reference[row], samples.language[row], given
 
 
@@ -320,7 +329,7 @@ def _questions_of(samples: Samples, n: int) -> Questions:
 
 
 def _check_responses(responses: Sequence[Any]) -> None:
-    bad = [row for row, response in enumerate(responses) if not isinstance(response, str)]
+    bad = [row for row, response in enumerate(responses) if not isinstance(response, (str, Response))]
     if bad:
         kind = type(responses[bad[0]]).__name__
         raise InputError(

@@ -6,6 +6,7 @@ The summarizer, which no registry holds, is loaded when it is asked for: a task 
 from typing import TYPE_CHECKING, Any
 
 from .dataset import BenchmarkDataset, LiveMathBenchDataset
+from .eval_task import GPassKEvalTask
 from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
 from .limits import LimitedDataset
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     'AnthropicBatchModel',
     'BenchmarkDataset',
+    'GPassKEvalTask',
     'GPassKEvaluator',
     'GPassKSummarizer',
     'LimitedDataset',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,11 +108,16 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Score the predictions, as OpenCompass asks for with everything that `score` names.
 
+        Args:
+            score_kwargs: `predictions` may be None: then they are read from the files of the run, one after
+                the other (`EvalTask`), unless somebody wants all texts: a postprocessor, another evaluator.
+
         Returns:
             A record that any file can hold. Its sample file is written where OpenCompass has said where
             results go; the record itself OpenCompass writes.
         """
-        scored = self._evaluate(k, n, original_dataset, score_kwargs)
+        with _imports_uncollected():
+            scored = self._evaluate(k, n, original_dataset, score_kwargs)
         record = dict(with_whole_characters(scored.record))
         if (out := self._out()) is not None:
             write_samples(out.with_name(f'{out.name}.json'), record, scored.samples)
@@ -120,18 +126,23 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
     ) -> Scored:
-        predictions = score_kwargs['predictions']
-        found = self._found()
+        may_read = self._wrapped is None and self.pred_postprocessor is None
+        found = self._found(responses=may_read and score_kwargs['predictions'] is None)
         provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
+        if found is not None and found.responses:
+            score_kwargs['predictions'] = found.responses
+        predictions = score_kwargs['predictions']
         _check_count(predictions, original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
             score_kwargs['predictions'] = self.pred_postprocess(predictions)
         versions = {package: version(package) for package in HOST_PACKAGES}
         settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
+        told = told_in(found, self._out())
+        del found  # judging may take hours, and what is told is all that it needs
         if self._wrapped is not None:
-            scored = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, found, settings)
+            scored = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, told, settings)
         else:
-            scored = self._score_judged(original_dataset, score_kwargs, found, settings)
+            scored = self._score_judged(original_dataset, score_kwargs, told, settings)
         block = scored.record['gpassk']
         block |= provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
@@ -149,10 +160,9 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         self,
         rows: Any,
         score_kwargs: Mapping[str, Any],
-        found: Predictions | None,
+        told: Mapping[str, Sequence[Any]],
         settings: Mapping[str, Any],
     ) -> Scored:
-        told = told_in(found, self._out())
         samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         with self._served_judge() as config:
             judge = build_judge(self._with_store(config))
@@ -181,23 +191,22 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         evaluator: WrappedEvaluator,
         rows: Any,
         score_kwargs: Mapping[str, Any],
-        found: Predictions | None,
+        told: Mapping[str, Sequence[Any]],
         settings: Mapping[str, Any],
     ) -> Scored:
         # An evaluator of somebody else may write them to files that hold no half of a character.
         score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
-        told = told_in(found, self._out())
         samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
         return score_judged(samples, judgements, answers, evaluator, **settings)
 
-    def _found(self) -> Predictions | None:
+    def _found(self, *, responses: bool) -> Predictions | None:
         """Read the files that the predictions are from; None for another caller than OpenCompass."""
         if (out := self._out()) is None:
             return None
         results = _results_above(out)
         folder = results.with_name('predictions') / out.parent.relative_to(results)
-        return read_predictions(folder / f'{out.name}.json')
+        return read_predictions(folder / f'{out.name}.json', responses=responses)
 
     def _provenance(
         self, found: Predictions | None, rows: Any, references: Sequence[Any] | None
@@ -222,6 +231,19 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _out(self) -> Path | None:
         """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
         return Path(self._out_dir) if hasattr(self, '_out_dir') else None
+
+
+@contextmanager
+def _imports_uncollected() -> Iterator[None]:
+    """Keep what is imported by now, a million objects, from being searched for garbage again and again."""
+    if gc.get_freeze_count():  # whoever did it, as the process of `gpassk run`, wants it to last
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _results_above(out: Path) -> Path:

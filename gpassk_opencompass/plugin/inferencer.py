@@ -21,8 +21,9 @@ from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
 from .handover import Answered, NotesOfBatch, Sample
+from .journal import Journal
 from .kept import Row, Stocked, kept_samples
-from .predictions import Journal, write_seal
+from .predictions import write_seal
 from .provenance import claim, provenance_of
 from .rows import QUESTION_COLUMNS, Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .served import ServerNotes

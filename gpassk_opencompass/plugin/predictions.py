@@ -1,248 +1,26 @@
-"""The predictions of a shard: the journal while they are drawn, and the seal of a finished file.
+"""The predictions of a data set: the seal of a finished file, and what the files tell of each response.
 
-OpenCompass knows samples by their number in a file. The journal says what its resume file was drawn from and
-whose turn it is; the seal says what a finished file holds, so that a file which was cut, copied over that of
-another shard or changed on its disk is never scored.
+OpenCompass knows samples by their number in a file. The seal says what a finished file holds, so that one
+which was cut, copied over that of another shard or changed on its disk is never scored.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
-import secrets
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from glob import escape
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opencompass.utils import get_logger
-
 from ..errors import IncompleteError, InputError
-from ..files import digest, mapping, parse_json, read_json, replace_file
+from ..files import digest, mapping, read_json, replace_file
 from ..json_entries import JsonEntries
+from ..responses import Response, read_response
 from ..results.health import NOT_TOLD, Generation
 from ..unseen import json_text
 
 _BLOCK = 1 << 20
-_NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
-
-
-class Journal:
-    """The resume file `tmp_<abbr>.jsonl` of OpenCompass, and beside it a mark with samples, owner, checksums.
-
-    Two tasks can come to work on one shard: a node that the cluster has given up may go on computing while
-    the shard runs elsewhere, and so may the tasks of a command that was killed and started again. The one
-    that came last owns the shard; the other one stops before its next batch and changes nothing any more.
-
-    Args:
-        predictions: the file that the finished shard will have, `…/<abbr>.json`.
-        drawn_from: a digest of all that the samples of the shard are drawn from, in their order.
-        count: how many they are.
-        told: what of it shall be told if it changes.
-    """
-
-    def __init__(
-        self, predictions: Path, drawn_from: str, count: int, told: Mapping[str, Any] | None = None
-    ) -> None:
-        self.predictions = predictions
-        self._owner = secrets.token_hex(3)
-        self._count = count
-        self._noted, self._sum = 0, 0
-        self._digest, self._told = drawn_from, dict(told or {})
-        self._finished = predictions.with_name('tmp_' + predictions.name).with_suffix('.jsonl')
-        self._mark = self._finished.with_suffix('.samples')
-
-    @property
-    def draft(self) -> Path:
-        """Return where OpenCompass shall write predictions; its resume file is the same for any draft."""
-        return self.predictions.with_suffix('.part' + self._owner)
-
-    def claim(self, compare: Callable[[Sequence[dict[str, Any]], Any], object] | None = None) -> bool:
-        """Take the shard over, with what is finished of it.
-
-        OpenCompass resumes by position. With another number of workers a shard of the same name has other
-        rows, and the finished ones would silently stand for them.
-
-        Args:
-            compare: is given the finished rows, and what was told then, where they were drawn from something
-                else; an error that it raises tells more than this one's.
-
-        Returns:
-            Whether nothing is left to do: a task died between its last response and the predictions.
-
-        Raises:
-            IncompleteError: the resume file was drawn from something else, or from nobody knows what.
-        """
-        if self._finished.exists():
-            self._drop_changed()
-            drop_damage(self._finished)
-        if self._finished.exists() and self._marked()[:1] != [self._digest]:
-            if compare is not None:
-                compare(list(map(parse_json, self._finished.read_bytes().splitlines())), self._told_then())
-            raise IncompleteError(
-                f'{self._finished} holds responses to other samples than this shard has: resume with the '
-                'data set, prompts, lengths and --max-num-workers of the start, or delete the file to lose '
-                'them'
-            )
-        self._mark.parent.mkdir(parents=True, exist_ok=True)
-        whole = None if self._finished.exists() else self._whole_draft()
-        self._write_mark()
-        if whole is not None:
-            whole.rename(self.draft)
-        return whole is not None
-
-    def states(self) -> list[str]:
-        """Return the states of the finished samples that are no usual response."""
-        if not self._finished.exists():
-            return []
-        with self._finished.open('rb') as file:  # most lines say nothing of it, and need not be read
-            rows = [mapping(parse_json(line)) for line in file if b'"state"' in line]
-        told = [Generation.from_json(row.get('generation')) for row in rows]
-        return [one.state for one in told if one.state]
-
-    def check(self) -> None:
-        """Go on only with a shard that is still one's own; what is finished by now gets a checksum.
-
-        Raises:
-            IncompleteError: another task has taken it over since.
-        """
-        if self._marked() != [self._digest, self._owner]:
-            raise IncompleteError(
-                f'{self.predictions.stem} was taken over by another task, so this one stops here; nothing '
-                'is lost. If nobody restarted the run, look for two runs with this work directory'
-            )
-        self._note()
-
-    def publish(self, finish: Callable[[Path], object]) -> None:
-        """Let the draft become the predictions, in one step: no reader ever sees half of them.
-
-        Args:
-            finish: does what is left to do with the draft, which a kill may repeat.
-
-        Raises:
-            IncompleteError: another task has taken the shard over.
-        """
-        try:
-            self.check()
-        except IncompleteError:
-            self.draft.unlink(missing_ok=True)
-            raise
-        if not self.draft.exists():  # OpenCompass was asked for the prompts only
-            return
-        finish(self.draft)
-        os.replace(self.draft, self.predictions)
-        self._mark.unlink(missing_ok=True)
-        for left in self._drafts():  # of tasks that died
-            left.unlink(missing_ok=True)
-
-    def _drafts(self) -> list[Path]:
-        return sorted(self.predictions.parent.glob(f'{escape(self.predictions.stem)}.part*'))
-
-    def _whole_draft(self) -> Path | None:
-        """Return a draft that a task has finished and not published, if there is one."""
-        known = self._marked()[:1] == [self._digest]
-        return next((draft for draft in self._drafts() if known and _size_of(draft) == self._count), None)
-
-    def _write_mark(self) -> None:
-        """Write the mark in one step, since an empty one would lock the samples away."""
-        draft = self._mark.with_suffix('.mark' + self._owner)
-        told = json.dumps(self._told, ensure_ascii=True)
-        replace_file(self._mark, f'{self._digest} {self._owner} {told}\n'.encode(), draft)
-
-    def _marked(self) -> list[str]:
-        """Return digest and owner; [] where there is no mark."""
-        return self._head()[:2]
-
-    def _told_then(self) -> Any:
-        try:
-            return parse_json(self._head()[2])
-        except (IndexError, ValueError):
-            return {}
-
-    def _head(self) -> list[str]:
-        """Read the first line alone: it is asked for before each batch, and each batch adds a line."""
-        try:
-            with self._mark.open('rb') as mark:
-                return mark.readline().decode(errors='replace').split(maxsplit=2)
-        except FileNotFoundError:
-            return []
-
-    def _lines(self) -> list[str]:
-        return _bytes_from(self._mark, 0).decode(errors='replace').splitlines()
-
-    def _note(self) -> None:
-        """Add a line `<bytes> <CRC-32>` for the resume file as far as it has grown."""
-        data = _bytes_from(self._finished, self._noted)
-        if data:
-            self._noted, self._sum = self._noted + len(data), zlib.crc32(data, self._sum)
-            with self._mark.open('a') as mark:
-                mark.write(f'{self._noted} {self._sum:08x}\n')
-
-    def _drop_changed(self) -> None:
-        """Cut the resume file where it is no longer what the checksums of the last task say."""
-        lines = self._lines()  # before the data, to which a task that is still at work may add
-        data, good, known = _bytes_from(self._finished, 0), 0, 0
-        for note in filter(None, map(_NOTE.fullmatch, lines[1:])):  # a kill may have cut the last one
-            size = int(note['size'])
-            known = zlib.crc32(data[good:size], known)
-            if len(data) < size or known != int(note['sum'], 16):
-                get_logger().warning(
-                    f'{self._finished}: changed since it was written, dropped behind byte {good}'
-                )
-                os.truncate(self._finished, good)
-                return
-            good = size
-
-
-def _bytes_from(path: Path, start: int) -> bytes:
-    try:
-        with path.open('rb') as file:
-            file.seek(start)
-            return file.read()
-    except FileNotFoundError:
-        return b''
-
-
-def drop_damage(path: Path) -> None:
-    """Cut a resume file behind its last good line: a kill tears lines, and two tasks may leave gaps.
-
-    A good line is JSON, and its row is the next one or was there before. OpenCompass gives up the whole
-    file when one line is no JSON, and takes the number of its rows for the position of the next one.
-    """
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    good, rows = 0, 0
-    for line in data.splitlines(keepends=True):
-        row = _row_number(line)
-        if row is None or not 0 <= row <= rows:
-            break
-        good, rows = good + len(line), max(rows, row + 1)
-    if good < len(data):
-        get_logger().warning(f'{path}: dropped {len(data) - good} damaged bytes behind row {rows}')
-        os.truncate(path, good)
-
-
-def _size_of(draft: Path) -> int | None:
-    """Return how many rows a draft has; None if it is cut, or a seal that a kill left."""
-    try:
-        content = read_json(draft)
-    except (OSError, ValueError):
-        return None
-    return len(content) if isinstance(content, dict) else None
-
-
-def _row_number(line: bytes) -> int | None:
-    if not line.endswith(b'\n'):
-        return None
-    try:
-        return int(parse_json(line)['idx'])
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
 
 
 class Seal(NamedTuple):
@@ -260,12 +38,16 @@ class Predictions(NamedTuple):
     """What the predictions of a data set hold, in the order of its rows."""
 
     rows: list[dict[str, Any]]
-    """Without the responses."""
+    """Without the responses, and without what the engine told of them."""
+    generations: list[Generation]
+    """What it told, of each row."""
     places: list[tuple[Path, int]]
     """(file, number in it) of each row."""
     files: list[Path]
     seals: dict[Path, Seal]
     """The seal of each file that has one."""
+    responses: list[Response | Any]
+    """Of each row, taken apart, what is no text as it is; [] unless they were asked for."""
 
 
 def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:
@@ -280,27 +62,33 @@ def seal_of(predictions: Path) -> Path:
     return predictions.with_suffix('.seal')
 
 
-def read_predictions(predictions: Path) -> Predictions:
+def read_predictions(predictions: Path, *, responses: bool = False) -> Predictions:
     """Read the predictions of a data set, each file as it was sealed; one without a seal is taken as it is.
+
+    Row by row, so that the responses need not fit into memory.
 
     Args:
         predictions: `…/predictions/<model>/<dataset>.json`, which may lie there as `<dataset>_0.json`, ….
+        responses: take the responses apart too; else the caller has them already.
 
     Raises:
         IncompleteError: a file was changed, or cannot be read.
     """
-    rows, places, seals = [], [], {}
-    files = list(_files(predictions))
-    for path in files:
+    found = Predictions([], [], [], list(prediction_files(predictions)), {}, [])
+    for path in found.files:
         seal = _read_seal(seal_of(path))
         if seal is not None:
-            seals[path] = seal
+            found.seals[path] = seal
             if seal.content != _digest_of_file(path):
                 raise IncompleteError(_message(path, 'is not as it was written'))
-        own = _rows(path)
-        rows += own
-        places += [(path, number) for number in range(len(own))]
-    return Predictions(rows, places, files, seals)
+        held = _rows(path, responses)
+        for number, row in enumerate(held):
+            found.rows.append(row.rest)
+            found.generations.append(row.generation)
+            found.places.append((path, number))
+        if responses:
+            found.responses.extend(row.response for row in held)
+    return found
 
 
 def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]:
@@ -315,10 +103,7 @@ def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]
     relative = {path: os.path.relpath(path, out.parent) for path in found.files}
     seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
     return {
-        'generation': [
-            Generation.from_json(row['generation']) if row.get('generation') else NOT_TOLD
-            for row in found.rows
-        ],
+        'generation': found.generations,
         'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
         'file': [relative[path] for path, _ in found.places],
         'row': [number for _, number in found.places],
@@ -334,20 +119,45 @@ def _digest_of_file(path: Path) -> str:
     return found.hexdigest()
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    """Read the rows one by one, without the responses: the caller has them already."""
-    held = {}
+class _Row(NamedTuple):
+    """A row of predictions taken apart."""
+
+    rest: dict[str, Any]
+    generation: Generation
+    response: Response | Any
+    """None unless it was asked for."""
+
+
+def _rows(path: Path, responses: bool) -> list[_Row]:
+    held, known = {}, {}
     try:
         for (number,), row in JsonEntries(path):
-            if isinstance(row, dict):
-                row.pop('prediction', None)
-            held[number] = row
+            held[number] = _row(row, known, responses)
         return [held[str(number)] for number in range(len(held))]
     except (InputError, KeyError) as error:
         raise IncompleteError(
             f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
             'copy, or move it away and run the same command with -r to sample its rows anew'
         ) from error
+
+
+def _row(row: Any, known: dict[str, str], response: bool) -> _Row:
+    if not isinstance(row, dict):
+        raise InputError(f'{row!r:.40} stands where an object of a row was expected')
+    said, told = row.pop('prediction', None), row.pop('generation', None)
+    generation = Generation.from_json(told) if told else NOT_TOLD
+    if response and isinstance(said, str):
+        said = read_response(said, generation)
+    return _Row(_shared(row, known), generation, said if response else None)
+
+
+def _shared(value: Any, known: dict[str, str]) -> Any:
+    """Return JSON of which equal texts are one: replicas of a question repeat its prompt."""
+    if isinstance(value, str):
+        return known.setdefault(value, value)
+    if isinstance(value, dict):
+        return {known.setdefault(key, key): _shared(one, known) for key, one in value.items()}
+    return [_shared(one, known) for one in value] if isinstance(value, list) else value
 
 
 def _message(path: Path, what: str) -> str:
@@ -357,7 +167,8 @@ def _message(path: Path, what: str) -> str:
     )
 
 
-def _files(predictions: Path) -> Iterator[Path]:
+def prediction_files(predictions: Path) -> Iterator[Path]:
+    """Find the files of a data set's predictions: one, or a shard each, in their order."""
     if predictions.exists():
         yield predictions
         return

@@ -17,6 +17,10 @@ KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 """Models that keep what they load, see `kept`; and all whose entry has `serve`."""
 
 _INFER = 'openicl_infer.py'
+_EVAL = ('opencompass', 'tasks', 'openicl_eval.py')
+_OUR_EVAL = Path(__file__).parents[1] / 'plugin' / 'scripts' / 'evaluate.py'
+"""Does the same, and does not hold all responses in memory (`plugin.eval_task`)."""
+
 _LAUNCHER = ('-m', 'torch.distributed.run')
 
 
@@ -49,7 +53,8 @@ def script_of(
 ) -> tuple[list[str], dict[str, str]] | None:
     """Return the script and arguments that `python WORDS` runs in a folder, and the environment for it.
 
-    Launched by `torch.distributed.run` in one process, it is told so as that tells it.
+    Launched by `torch.distributed.run` in one process, it is told so as that tells it. In the place of
+    OpenCompass's script of evaluations there is ours.
 
     Returns:
         None: it is another thing than one script.
@@ -65,6 +70,8 @@ def script_of(
         variables |= {'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port, 'TORCHELASTIC_RUN_ID': 'none'}
     if not words or words[0].startswith('-') or not Path(folder, words[0]).is_file():
         return None
+    if Path(words[0]).parts[-len(_EVAL) :] == _EVAL:
+        words[0] = str(_OUR_EVAL)
     return words, variables
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..answers import final_answer
 from ..errors import InputError
-from ..judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
+from ..judges.protocol import Judge, Judgement, Pair, Verdict
 from ..judges.self_test import self_test_block
-from ..replicas import Look, describe_looks
+from ..replicas import describe_looks
 from ..responses import Response, read_responses
 from ..results.health import Generation, Health, count_not_drawn, cut_off, remarks_of, totals_of
 from ..results.record import SYMBOLS, undecided_reasons
@@ -33,8 +33,6 @@ class Judged:
     judge: Judge
     judgements: list[Judgement]
     responses: list[Response]
-    looks: Sequence[Look]
-    """What is kept of the texts."""
     places: Sequence[tuple[Path, int]]
     """See `Responded.places`; [] unless they are known of all."""
 
@@ -92,8 +90,8 @@ class Judged:
         sizes = {len(one.verdicts) for one in self.questions}
         if len(sizes) != 1:
             return {}
-        rows = np.arange(len(self.looks)).reshape(len(self.questions), -1)
-        return {'replicas': describe_looks(self.looks, rows)}
+        rows = np.arange(len(self.responses)).reshape(len(self.questions), -1)
+        return {'replicas': describe_looks([response.look for response in self.responses], rows)}
 
 
 class Teller:
@@ -129,14 +127,11 @@ class Gathered:
         self.questions: list[Responded] = []
         """Without the texts."""
         self.responses: list[Response] = []
-        self.looks: list[Look] = []
 
     def add(self, question: Responded) -> None:
         """Add a question."""
-        responses = read_responses(question.responses, question.generations)
-        self.responses += [_short(response) for response in responses]
-        self.looks += map(Look.of, question.responses)
-        self.questions.append(question._replace(responses=('',) * len(responses)))
+        self.responses += read_responses(question.responses, question.generations)
+        self.questions.append(question._replace(responses=('',) * len(question.responses)))
 
     def judged(self, judge: Judge, judgements: list[Judgement]) -> Judged:
         """Return all of them with a judgement a response."""
@@ -149,12 +144,7 @@ class Gathered:
             questions.append(Sampled(one.about, verdicts, texts, one.question, one.reference))
         places = [place for one in self.questions for place in one.places]
         known = places if len(places) == len(self.responses) else []
-        return Judged(questions, judge, judgements, self.responses, self.looks, known)
-
-
-def _short(response: Response) -> Response:
-    """Return a response without the text that no judge is shown."""
-    return response._replace(said='' if response.answer.text else response.said[-TAIL_LENGTH:])
+        return Judged(questions, judge, judgements, self.responses, known)
 
 
 def judged_by(judge: Judge, asked: Gathered) -> Judged:

@@ -132,11 +132,11 @@ def _of_judged(
         generations,
         judged.unfinished,
         **judged.counts(),
-        replicas=describe_looks(judged.looks, columns.rows),
+        replicas=describe_looks([response.look for response in judged.responses], columns.rows),
         **more,
     )
     told: SampleColumns = {
-        'response_characters': [look.length for look in judged.looks],
+        'response_characters': [response.look.length for response in judged.responses],
         'reasoning_characters': [response.reasoning_characters for response in judged.responses],
         **known,
     }

@@ -23,7 +23,7 @@ from gpassk_opencompass import IncompleteError, Verdict
 from gpassk_opencompass.files import digest
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
-journal = import_plugin('.predictions')
+journal = import_plugin('.journal')
 seals = import_plugin('.predictions')
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]

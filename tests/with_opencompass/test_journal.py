@@ -16,7 +16,7 @@ from gpassk_opencompass.files import digest, put_aside
 from gpassk_opencompass.naming.file_names import AROUND_DATASET, MAX_FILE_NAME
 
 import_plugin()
-journal = import_plugin('.predictions')
+journal = import_plugin('.journal')
 seals = import_plugin('.predictions')
 Sample = import_plugin('.handover').Sample
 

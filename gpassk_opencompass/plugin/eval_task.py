@@ -1,0 +1,61 @@
+"""The evaluation task of OpenCompass, without a copy of all responses in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from opencompass.registry import ICL_EVALUATORS, MODELS, TASKS
+from opencompass.tasks import OpenICLEvalTask, openicl_eval
+from opencompass.utils import get_infer_output_path
+
+from .evaluator import GPassKEvaluator
+from .predictions import prediction_files
+
+_SCRIPT = Path(__file__).with_name('scripts') / 'evaluate.py'
+
+
+@TASKS.register_module()
+class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
+    """Evaluates as OpenCompass's task does, and has `GPassKEvaluator` read the responses one by one.
+
+    OpenCompass's task reads all predictions of a data set before it evaluates them, which takes several times
+    the memory of their file; responses of 30,000 tokens make files of gigabytes. Here the evaluator, which
+    reads the files anyhow, takes each response apart and lets it go. The result is the same to the byte.
+
+    Where anything else wants the texts (another evaluator, a postprocessor, `pred_role`), it is OpenCompass's
+    task in every respect. `gpassk run` takes it for every evaluation; elsewhere a config names it as the
+    `type` of `eval.runner.task`.
+    """
+
+    def get_command(self, cfg_path: str, template: str) -> str:
+        """Return the command line of a process for this task, in the template of its runner."""
+        command: str = super().get_command(cfg_path, template)
+        return command.replace(openicl_eval.__file__, str(_SCRIPT))
+
+    def _score(self) -> None:
+        if not self._evaluator_reads():
+            super()._score()
+            return
+        rows = self._load_and_preprocess_test_data()
+        self._save_results(self._evaluate_predictions(None, rows, [{}]))
+
+    def _evaluator_reads(self) -> bool:
+        """Whether nobody but the evaluator of this package wants the responses, and there are some."""
+        evaluator = self.eval_cfg.get('evaluator', {})
+        kind: Any = evaluator.get('type')
+        kind = ICL_EVALUATORS.get(kind) if isinstance(kind, str) else kind
+        wanted = (
+            'pred_postprocessor' in self.model_cfg,
+            'pred_postprocessor' in self.eval_cfg,
+            evaluator.get('pred_postprocessor'),
+            evaluator.get('evaluator'),
+            'pred_role' in self.eval_cfg
+            and 'meta_template' in self.model_cfg
+            and not MODELS.get(self.model_cfg['type']).is_api,
+        )
+        return kind is GPassKEvaluator and not any(wanted) and any(prediction_files(self._predictions()))
+
+    def _predictions(self) -> Path:
+        folder = Path(self.work_dir, 'predictions')
+        return Path(get_infer_output_path(self.model_cfg, self.dataset_cfg, str(folder)))
