@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError, JSONDecoder
@@ -18,6 +19,9 @@ _SPACE = ' \t\n\r'
 _CLOSING = {'{': '}', '[': ']'}
 _AFTER = frozenset(f'{_SPACE},]}}')
 """What may follow a number."""
+
+_NEXT_KEY = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"(?P<key>[^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
+"""What mostly stands between two entries of an object."""
 
 
 class JsonEntries:
@@ -159,19 +163,33 @@ class _Text:
         closing = _CLOSING[opening]
         self._at += 1
         place = 0
-        while self.next() != closing:
-            if place:
-                self._skip(',')
-            key = str(place)
-            if opening == '{':
-                key = self.value()
-                if not isinstance(key, str):
-                    raise ValueError(f'{key!r:.40} stands where a key was expected')
-                self._skip(':')
-                self.next()
+        while True:
+            key = self._usual_key() if place and opening == '{' else None
+            if key is None:
+                if self.next() == closing:
+                    break
+                if place:
+                    self._skip(',')
+                key = self._key() if opening == '{' else str(place)
             yield key
             place += 1
         self._at += 1
+
+    def _usual_key(self) -> str | None:
+        """Return the next key, and go to its value; None where it does not stand as it mostly does."""
+        found = _NEXT_KEY.match(self._text, self._at)
+        if found is None:
+            return None
+        self._at = found.end()
+        self.next()
+        return found['key']
+
+    def _key(self) -> str:
+        key = self.value()
+        if not isinstance(key, str):
+            raise ValueError(f'{key!r:.40} stands where a key was expected')
+        self._skip(':')
+        return key
 
     def _skip(self, mark: str) -> None:
         if self.next() != mark:

@@ -15,7 +15,7 @@ import numpy as np
 from loguru import logger
 from numpy.typing import NDArray
 
-from .answers import hedges, normal_form
+from .answers import FinalAnswer, hedges, normal_form
 from .errors import IncompleteError, InputError
 from .judges.protocol import HEDGED, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
@@ -268,26 +268,40 @@ def judge_rows(samples: Samples, responses: Sequence[Response], judge: Judge) ->
     reference asks for no judge is asked, whichever it is: it is incorrect, with origin 'hedged'. Neither is
     one asked of a sample that was not drawn: it is unjudged, and its state is the reason.
     """
-    # n samples of a question give few answers.
-    forms = {answer: normal_form(answer) for answer in {response.answer.text for response in responses}}
-    keys = [_pair_key(samples, row, response, forms) for row, response in enumerate(responses)]
+    # n samples of a question give few answers: each is looked at once.
+    stated: dict[_Stated, _Stated] = {}
+    rows = [_stated(samples, row, response, stated) for row, response in enumerate(responses)]
     pairs: dict[tuple[str, ...], Pair] = {}
-    for row, (key, response) in enumerate(zip(keys, responses, strict=True)):
-        if key is None:
+    keys = {one: None if one is None else _pair_key(one) for one in dict.fromkeys(rows)}
+    for one, key in keys.items():
+        if one is None or key is None:
             continue
-        answer, known = response.answer, pairs.get(key)
-        if known is None or (len(answer.text), answer.text) < (len(known.answer), known.answer):
-            pairs[key] = Pair(
-                samples.question[row],
-                samples.reference[row],
-                answer.text,
-                samples.language[row],
-                response.tail,
-            )
+        text, known = one.answer.text, pairs.get(key)
+        if known is None or (len(text), text) < (len(known.answer), known.answer):
+            pairs[key] = Pair(one.question, one.reference, text, one.language, one.tail)
     logger.info(f'{len(samples)} responses, {len(pairs)} different answers to judge')
     judged = dict(zip(pairs, judge.judge(list(pairs.values())), strict=True))
-    verdicts = [HEDGED if key is None else judged[key] for key in keys]
-    return [judged_if_drawn(*one) for one in zip(responses, verdicts, strict=True)]
+    given = {one: HEDGED if key is None else judged[key] for one, key in keys.items()}
+    return [judged_if_drawn(response, given[one]) for response, one in zip(responses, rows, strict=True)]
+
+
+class _Stated(NamedTuple):
+    """What a response states, and to which question."""
+
+    question: str
+    reference: str
+    language: str
+    answer: FinalAnswer
+    tail: str
+
+
+def _stated(samples: Samples, row: int, response: Response, known: dict[_Stated, _Stated]) -> _Stated | None:
+    """Return what a response states, equal ones as one object; None of a sample that was not drawn."""
+    if not response.drawn:
+        return None
+    question, reference, language = samples.question[row], samples.reference[row], samples.language[row]
+    stated = _Stated(question, reference, language, response.answer, response.tail)
+    return known.setdefault(stated, stated)
 
 
 def judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
@@ -297,19 +311,13 @@ def judged_if_drawn(response: Response, judgement: Judgement) -> Judgement:
     return Judgement(Verdict.UNJUDGED, NO_RESPONSE, response.generation.state or '')
 
 
-def _pair_key(
-    samples: Samples, row: int, response: Response, forms: Mapping[str, str]
-) -> tuple[str, ...] | None:
-    """Return what makes two rows one pair; None where nothing has to be asked.
-
-    Args:
-        forms: the normal form of each answer.
-    """
-    answer = response.answer
-    if not response.drawn or hedges(answer, samples.reference[row]):
+def _pair_key(stated: _Stated) -> tuple[str, ...] | None:
+    """Return what makes two responses one pair; None where nothing has to be asked."""
+    answer = stated.answer
+    if hedges(answer, stated.reference):
         return None
-    given = forms[answer.text] if answer.text else '\0' + response.tail
-    return samples.question[row], samples.reference[row], samples.language[row], given
+    given = normal_form(answer.text) if answer.text else '\0' + stated.tail
+    return stated.question, stated.reference, stated.language, given
 
 
 def _questions_of(samples: Samples, n: int) -> Questions:

@@ -170,7 +170,7 @@ ROOMS = {
     },
     'tables': {'tables', 'unseen'},
     'uncertainty': {'arguments', 'distributions', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'responses': {'answers', 'results'},
+    'responses': {'answers', 'judges', 'replicas', 'results'},
     'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
     'unseen': set(),
     'votes': {'answers'},

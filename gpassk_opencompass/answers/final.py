@@ -99,6 +99,7 @@ _DOUBTED = re.compile(
     + _VALUE
     + r'(?=[\s$*)]{0,4}(?:[.。!?？\n]|$))'
 )
+_SPEAKS = re.compile(r'[^\W0-9_]')  # a letter of any script: nothing is stated without one
 _DOUBT_WINDOW = 200  # characters behind a box in which a doubt is one about the box
 
 
@@ -275,9 +276,10 @@ def _search(text: str) -> _Found:
         spoken = spoken_answer(text)
         return _Found([spoken] if spoken else [], False, boxes.open)
     rest = text[boxes.end :]
-    if later := later_answer(rest, boxes.answers):
+    speaks = _SPEAKS.search(rest) is not None
+    if speaks and (later := later_answer(rest, boxes.answers)):
         return _Found([later], False, boxes.open)
-    other = other_candidate(rest, boxes.answers[-1])
+    other = other_candidate(rest, boxes.answers[-1]) if speaks else ''
     answers = covering(distinct([*boxes.answers, *([other] if other else [])]))
     return _Found(letter_first(answers) if len(answers) == 2 else answers, True, boxes.open)
 

@@ -129,7 +129,8 @@ class _Row(NamedTuple):
 
 
 def _rows(path: Path, responses: bool) -> list[_Row]:
-    held, known = {}, {}
+    held: dict[str, _Row] = {}
+    known: dict[str, str] = {}
     try:
         for (number,), row in JsonEntries(path):
             held[number] = _row(row, known, responses)
@@ -152,12 +153,13 @@ def _row(row: Any, known: dict[str, str], response: bool) -> _Row:
 
 
 def _shared(value: Any, known: dict[str, str]) -> Any:
-    """Return JSON of which equal texts are one: replicas of a question repeat its prompt."""
-    if isinstance(value, str):
+    """Return JSON of which equal texts are one object: replicas of a question repeat its prompt."""
+    kind = type(value)
+    if kind is str:
         return known.setdefault(value, value)
-    if isinstance(value, dict):
+    if kind is dict:
         return {known.setdefault(key, key): _shared(one, known) for key, one in value.items()}
-    return [_shared(one, known) for one in value] if isinstance(value, list) else value
+    return [_shared(one, known) for one in value] if kind is list else value
 
 
 def _message(path: Path, what: str) -> str:

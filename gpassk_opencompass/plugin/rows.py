@@ -190,7 +190,14 @@ def fingerprint(
         prompt: as it was sent.
         settings: `Provenance.digest`.
     """
-    return digest_of([question, _as_json(reference), _as_json(prompt), settings, *sample, seed])[:32]
+    return fingerprint_of_json(question, _as_json(reference), _as_json(prompt), settings, sample, seed)
+
+
+def fingerprint_of_json(
+    question: str, reference: Any, prompt: Any, settings: str, sample: Sample, seed: int | None
+) -> str:
+    """Return `fingerprint` of a reference and a prompt as a file has them, which is what it is made of."""
+    return digest_of([question, reference, prompt, settings, *sample, seed])[:32]
 
 
 def fingerprints_digest(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -267,8 +274,8 @@ def check_fingerprints(
             continue
         sample = Sample(str(one.get('uid')), int(one.get('replica', -1)))
         text = asked.texts[0][number] if asked.texts else ''
-        own = fingerprint(text, row.get('gold'), row.get('origin_prompt'), settings, sample, one.get('seed'))
-        if own != one.get('fingerprint'):
+        drawn_from = text, row.get('gold'), row.get('origin_prompt'), settings, sample, one.get('seed')
+        if fingerprint_of_json(*drawn_from) != one.get('fingerprint'):
             raise IncompleteError(
                 f'{where(number)} is not as it was drawn: its prompt, reference, seed or question was '
                 'changed since; put the file back from a copy, or sample anew in another work directory'

@@ -1,1 +1,1 @@
-"""What is run in the place of a script of OpenCompass. It lies apart: Python looks beside a script for modules."""
+"""What runs in the place of OpenCompass's scripts; apart, since Python looks beside a script for modules."""

@@ -8,7 +8,7 @@ from mmengine.config import Config
 from opencompass.tasks.openicl_eval import parse_args
 from opencompass.utils import get_logger
 
-from gpassk_opencompass import GPassKEvalTask
+from gpassk_opencompass.plugin.eval_task import GPassKEvalTask
 
 
 def main() -> None:
