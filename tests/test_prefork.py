@@ -746,6 +746,22 @@ def test_a_launcher_of_one_process_is_that_process(tmp_path: Path) -> None:
     assert script_of([*line[:4], '2', *line[5:]], '/', {}) is None
 
 
+def test_evaluations_are_done_by_the_task_that_holds_no_copy_of_all_responses(tmp_path: Path) -> None:
+    """OpenCompass's script of evaluations is ours; somebody's of that name, and that of sampling, are not."""
+    folder = tmp_path / 'opencompass' / 'tasks'
+    folder.mkdir(parents=True)
+    scripts = [folder / 'openicl_eval.py', folder / 'openicl_infer.py', tmp_path / 'openicl_eval.py']
+    for script in scripts:
+        script.touch()
+    words = [(script_of([str(script), 'cfg'], '/', {}) or ([], {}))[0] for script in scripts]
+    assert [Path(script).name for script, _ in words] == [
+        'gpassk_eval.py',
+        'openicl_infer.py',
+        'openicl_eval.py',
+    ]
+    assert all(Path(script).is_file() and config == 'cfg' for script, config in words)
+
+
 @pytest.mark.parametrize(
     ('text', 'is_held'),
     [

@@ -12,7 +12,7 @@ from opencompass.utils import get_infer_output_path
 from .evaluator import GPassKEvaluator
 from .predictions import prediction_files
 
-_SCRIPT = Path(__file__).with_name('scripts') / 'evaluate.py'
+_SCRIPT = Path(__file__).with_name('scripts') / 'gpassk_eval.py'
 
 
 @TASKS.register_module()

@@ -18,7 +18,7 @@ KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 
 _INFER = 'openicl_infer.py'
 _EVAL = ('opencompass', 'tasks', 'openicl_eval.py')
-_OUR_EVAL = Path(__file__).parents[1] / 'plugin' / 'scripts' / 'evaluate.py'
+_OUR_EVAL = Path(__file__).parents[1] / 'plugin' / 'scripts' / 'gpassk_eval.py'
 """Does the same, and does not hold all responses in memory (`plugin.eval_task`)."""
 
 _LAUNCHER = ('-m', 'torch.distributed.run')

@@ -1,1 +1,4 @@
-"""What runs in the place of OpenCompass's scripts; apart, since Python looks beside a script for modules."""
+"""What runs in the place of OpenCompass's scripts.
+
+Apart, and under names of their own: Python looks beside a script for the modules that anything imports.
+"""

@@ -1,0 +1,227 @@
+"""The evaluation task that holds no copy of all responses: its results are those of OpenCompass's task."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosts import import_plugin
+from mmengine.config import Config
+from opencompass.registry import TASKS, TEXT_POSTPROCESSORS
+from opencompass.tasks import OpenICLEvalTask
+
+from gpassk_opencompass import IncompleteError
+from gpassk_opencompass.results.samples import sample_file_of
+
+plugin = import_plugin()
+TIME, MODEL, DATA = '20260101_000000', 'made', 'bench'
+QUESTIONS = [('What is 2 + 2?', '4'), ('半径为 2 的圆的面积?', r'4\pi'), ('Half of one?', r'\frac{1}{2}')]
+N = 4
+RESPONSES = [
+    r'<think>4, or \boxed{5}?</think>So \boxed{4}.',
+    r'面积为 $\boxed{4\pi}$。',
+    'The answer is 0.5.',
+    r'\boxed{2} or \boxed{4}',
+    r'It is \boxed{12.566370614359172}',
+    r'\boxed{1/2} 𝛼…',
+    'I do not know',
+    r'Cut off at \boxed{4',
+    '<think>never closed',
+    '',
+    r'\boxed{\frac{1}{3}}',
+    r'Surely \boxed{0.5}.' + ' ' * 300,
+]
+
+
+def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: Any) -> Path:
+    """Write questions and the config of a run whose samples are drawn; where its predictions go."""
+    data = folder / 'data' / 'v'
+    data.mkdir(parents=True)
+    lines = [
+        json.dumps({'question': q, 'answer': a, 'question_type': '', 'options': []}) for q, a in QUESTIONS
+    ]
+    (data / 'X_en.jsonl').write_text('\n'.join(lines), encoding='utf-8')
+    dataset = {
+        'type': 'gpassk_opencompass.LiveMathBenchDataset',
+        'abbr': DATA,
+        'path': str(folder / 'data'),
+        'version': 'v',
+        'dataset_splits': ['X'],
+        'dataset_languages': ['en'],
+        'k': [2, 4],
+        'n': N,
+        'reader_cfg': {'input_columns': ['prompt'], 'output_column': 'answer'},
+        'infer_cfg': {
+            'prompt_template': {
+                'type': 'opencompass.openicl.icl_prompt_template.PromptTemplate',
+                'template': {'round': [{'role': 'HUMAN', 'prompt': '{prompt}'}]},
+            },
+            'retriever': {'type': 'opencompass.openicl.icl_retriever.ZeroRetriever'},
+            'inferencer': {'type': 'opencompass.openicl.icl_inferencer.GenInferencer'},
+        },
+        'eval_cfg': {
+            'evaluator': {'type': 'gpassk_opencompass.GPassKEvaluator', **(evaluator or {})},
+            **more,
+        },
+    }
+    model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': MODEL, 'path': 'made'}
+    runner = {
+        'type': 'opencompass.runners.LocalRunner',
+        'task': {'type': 'gpassk_opencompass.GPassKEvalTask'},
+    }
+    partitioner = {'type': 'opencompass.partitioners.NaivePartitioner'}
+    evaluation = {'partitioner': partitioner, 'runner': runner}
+    text = f'models = [{model!r}]\ndatasets = [{dataset!r}]\neval = {evaluation!r}\n'
+    (folder / 'config.py').write_text(text, encoding='utf-8')
+    predictions = folder / 'out' / TIME / 'predictions' / MODEL
+    predictions.mkdir(parents=True)
+    return predictions
+
+
+def rows_of(responses: Sequence[Any], told: bool = True) -> list[dict[str, Any]]:
+    """Rows as an inferencer writes them, the first ones with what an engine said."""
+    rows = [{'origin_prompt': '', 'prediction': response} for response in responses]
+    for number, row in enumerate(rows[:5] if told else ()):
+        row['generation'] = {
+            'finish_reason': 'length' if number == 2 else 'stop',
+            'output_tokens': 9 + number,
+        }
+    return rows
+
+
+def write(path: Path, rows: Sequence[Any]) -> None:
+    """Write predictions as OpenCompass does."""
+    content = {str(number): row for number, row in enumerate(rows)}
+    path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding='utf-8')
+
+
+def evaluate(folder: Path, task: Any) -> tuple[bytes, bytes]:
+    """Do the task anew; result and sample file."""
+    config = Config.fromfile(folder / 'config.py')
+    config['datasets'], config['work_dir'] = [config['datasets']], str(folder / 'out' / TIME)
+    config['eval']['runner']['task']['dump_details'] = True
+    result = folder / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
+    result.unlink(missing_ok=True)
+    task(config).run()
+    return result.read_bytes(), sample_file_of(result).read_bytes()
+
+
+def test_it_is_registered() -> None:
+    """A config names it by the package or by the registry."""
+    assert TASKS.get('GPassKEvalTask') is plugin.GPassKEvalTask
+
+
+@pytest.mark.parametrize('shards', [1, 3])
+def test_results_are_those_of_the_task_of_opencompass(tmp_path: Path, shards: int) -> None:
+    """To the byte, with thoughts, halves of boxes, several alphabets and no answer at all."""
+    predictions, rows = prepare(tmp_path), rows_of(RESPONSES)
+    if shards == 1:
+        write(predictions / f'{DATA}.json', rows)
+    for shard in range(shards if shards > 1 else 0):
+        size = len(rows) // shards
+        write(predictions / f'{DATA}_{shard}.json', rows[shard * size : (shard + 1) * size])
+    theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
+    assert ours == theirs
+    record = json.loads(ours[0])
+    assert [question.count('1') for question in record['details']['verdicts']] == [1, 2, 3]
+    assert record['gpassk']['states'] == {'empty': 1}
+
+
+@TEXT_POSTPROCESSORS.register_module('answers_in_a_box')
+def answers_in_a_box(text: str) -> str:
+    """What a postprocessor of somebody may do."""
+    return rf'\boxed{{{text}}}'
+
+
+@pytest.mark.parametrize(
+    ('evaluator', 'more'),
+    [
+        ({}, {'pred_postprocessor': {'type': 'answers_in_a_box'}}),
+        ({'pred_postprocessor': {'type': 'answers_in_a_box'}}, {}),
+        ({'evaluator': {'type': 'opencompass.evaluator.MATHVerifyEvaluator'}}, {}),
+    ],
+    ids=['postprocessor of the data set', 'postprocessor of the evaluator', 'another evaluator'],
+)
+def test_who_wants_the_texts_has_them(
+    tmp_path: Path, evaluator: Mapping[str, Any], more: Mapping[str, Any]
+) -> None:
+    """Then it is OpenCompass's task."""
+    write(
+        prepare(tmp_path, evaluator, **more) / f'{DATA}.json', rows_of(['4', r'4\pi', '0.5'] * N, told=False)
+    )
+    theirs, ours = evaluate(tmp_path, OpenICLEvalTask), evaluate(tmp_path, plugin.GPassKEvalTask)
+    assert ours == theirs
+    if 'evaluator' not in evaluator:
+        assert json.loads(ours[0])['accuracy'] == 100.0
+
+
+def test_a_response_is_let_go_when_it_is_taken_apart(tmp_path: Path) -> None:
+    """Of 48 MB of responses there are never more than some in memory."""
+    size = 4_000_000
+    responses = [f'{number} '.ljust(size, 'x') + r'\boxed{4}' for number in range(len(QUESTIONS) * N)]
+    write(prepare(tmp_path) / f'{DATA}.json', rows_of(responses))
+    evaluate(tmp_path, plugin.GPassKEvalTask)  # what is imported on the way does not count
+    most = {}
+    for task in (OpenICLEvalTask, plugin.GPassKEvalTask):
+        tracemalloc.start()
+        evaluate(tmp_path, task)
+        most[task] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most[plugin.GPassKEvalTask] < 8 * size < len(responses) * size < most[OpenICLEvalTask]
+
+
+@pytest.mark.parametrize(
+    ('rows', 'told'),
+    [
+        (['no row'] * 12, 'stands where an object of a row was expected'),
+        (rows_of(RESPONSES)[:11], '11 predictions for 12 rows'),
+        (
+            rows_of([*RESPONSES[:-1], None]),
+            r'1 of 12 responses are no text, the first in row 11 \(NoneType\)',
+        ),
+    ],
+    ids=['no rows', 'one too few', 'no text'],
+)
+def test_what_cannot_be_read_is_an_error(tmp_path: Path, rows: Sequence[Any], told: str) -> None:
+    """It says what is wrong, and no result is written."""
+    write(prepare(tmp_path) / f'{DATA}.json', rows)
+    with pytest.raises(Exception, match=told):
+        evaluate(tmp_path, plugin.GPassKEvalTask)
+    assert not list(tmp_path.rglob('results/*/*.json'))
+
+
+def test_without_predictions_the_error_is_the_one_of_opencompass(tmp_path: Path) -> None:
+    """Which programs know."""
+    prepare(tmp_path)
+    with pytest.raises(FileNotFoundError, match='Prediction files not found'):
+        evaluate(tmp_path, plugin.GPassKEvalTask)
+
+
+def test_a_file_that_is_cut_is_named(tmp_path: Path) -> None:
+    """With what to do."""
+    path = prepare(tmp_path) / f'{DATA}.json'
+    write(path, rows_of(RESPONSES))
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(IncompleteError, match=f'{DATA}.json cannot be read as predictions'):
+        evaluate(tmp_path, plugin.GPassKEvalTask)
+
+
+def test_a_config_names_it_for_the_command_of_opencompass(tmp_path: Path) -> None:
+    """The process that OpenCompass starts is this task, as its log shows; the result is the same."""
+    write(prepare(tmp_path) / f'{DATA}.json', rows_of(RESPONSES))
+    result = tmp_path / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
+    expected = json.loads(evaluate(tmp_path, OpenICLEvalTask)[0])
+    result.unlink()
+    command = Path(sys.executable).with_name('opencompass')
+    line = [command, tmp_path / 'config.py', '-w', tmp_path / 'out', '-m', 'eval', '-r', TIME]
+    done = subprocess.run(line, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(result.read_text(encoding='utf-8'))
+    assert found['details'] == expected['details']
+    assert found['gpassk']['signature'] == expected['gpassk']['signature']
