@@ -1,13 +1,15 @@
 """How long does the evaluation of a run take, from predictions to result file, against OpenCompass's own?
 
-    python -m benchmarks.eval_stage            # n = 4, 16, 48 on 238 questions, and `opencompass -m eval`
-    python -m benchmarks.eval_stage --quick    # the same with shorter responses
+    python -m benchmarks.eval_stage            # 238 × 4, 16, 48, 10,000 × 64, and `opencompass -m eval`
+    python -m benchmarks.eval_stage --quick    # fewer of them, with shorter responses
 
 Both evaluate the same predictions of a made LiveMathBench run, ours with the rule judge, OpenCompass's with
 its LiveMathBenchEvaluator without a model, which compares normalised texts. The stage is the evaluation task
-in a process that has OpenCompass imported already; the command is the whole of `opencompass -m eval`, which
-imports it twice. What OpenCompass's evaluator with math-verify would take is scaled up from a few samples:
-it starts a process for each. The floor of the stage is reading the predictions and writing the result.
+in a process that has OpenCompass imported already: ours is the one of `gpassk run`, and once more our
+evaluator in OpenCompass's task, as `opencompass` has it. The command is the whole of `opencompass -m eval`,
+which imports it twice. What OpenCompass's evaluator with math-verify would take is scaled up from a few
+samples: it starts a process for each. The floor of the stage is reading the predictions and writing the
+result; "loading" is what OpenCompass's task takes to read them.
 """
 
 from __future__ import annotations
@@ -20,21 +22,35 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .made import QUESTIONS, answer_of, dataset_arguments, made_responses, write_questions
 from .measuring import Cost, command_cost, cost, progress, unwarned
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
-CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (2,), 'quick': (4, 16, 48), 'full': (4, 16, 48)}
-"""n of each run."""
 
-SCALE: Mapping[Size, float] = {'tiny': 0.05, 'quick': 1.0, 'full': 1.0}
-LENGTH: Mapping[Size, int] = {'tiny': 100, 'quick': 1_000, 'full': 4_000}
-"""Characters of a response."""
+class Case(NamedTuple):
+    """A run to evaluate."""
 
-REPEATS: Mapping[Size, int] = {'tiny': 1, 'quick': 3, 'full': 5}
-"""Measurements of each side, by turns; the median counts."""
+    questions: int
+    """About so many."""
+    n: int
+    length: int
+    """Characters of a response."""
+    repeats: int = 1
+    """Measurements of each side, by turns; the median counts."""
+
+
+CASES: Mapping[Size, tuple[Case, ...]] = {
+    'tiny': (Case(12, 2, 100),),
+    'quick': tuple(Case(QUESTIONS, n, 1_000, 3) for n in (4, 16, 48)),
+    'full': (
+        Case(10_000, 64, 500),
+        Case(QUESTIONS, 48, 20_000, 3),
+        *(Case(QUESTIONS, n, 4_000, 5) for n in (4, 16, 48)),
+    ),
+}
+"""The last one is also evaluated with the command."""
 
 SAMPLE: Mapping[Size, int] = {'tiny': 2, 'quick': 20, 'full': 60}
 """Samples that OpenCompass's evaluator with math-verify judges."""
@@ -47,15 +63,21 @@ THEIRS = (
     'opencompass.datasets.livemathbench.LiveMathBenchEvaluator',
 )
 SIDES = {'ours': OURS, 'OpenCompass': THEIRS}
+GUEST = 'ours, in its task'
+"""Our evaluator in OpenCompass's task."""
 
 
 class Row(NamedTuple):
-    """One n; `value` of the first two is the result."""
+    """One case; `value` of the first three is the result."""
 
     questions: int
-    n: int
+    case: Case
     ours: Cost
+    guest: Cost
+    """Ours in OpenCompass's task."""
     theirs: Cost
+    loading: Cost
+    """Of OpenCompass's task."""
     verified: Cost
     """OpenCompass's with math-verify, of all samples, scaled up."""
     floor: Cost
@@ -71,25 +93,32 @@ def measure(size: Size) -> Section:
         with unwarned():
             import_module('opencompass.tasks')  # before the clock runs
         progress("evaluation stage: OpenCompass's math-verify")
-        sample, _ = made_responses(SAMPLE[size], 1, LENGTH[size])
+        length = CASES[size][-1].length
+        sample, _ = made_responses(SAMPLE[size], 1, length)
         verified = cost(partial(_verify, sample)).scaled(1 / SAMPLE[size])
-        rows = [_row(Path(folder), size, n, verified) for n in CASES[size]]
-        last = Path(folder, f'n{CASES[size][-1]}')
+        rows = [_row(Path(folder, str(number)), case, verified) for number, case in enumerate(CASES[size])]
+        last = Path(folder, str(len(rows) - 1))
         commands = {} if size == 'tiny' else {side: command(last, side) for side in SIDES}
         return _section(rows, commands)
 
 
-def _row(folder: Path, size: Size, n: int, verified: Cost) -> Row:
-    run = prepared(folder / f'n{n}', round(QUESTIONS * SCALE[size]), n, LENGTH[size])
-    progress(f'evaluation stage: {run.questions} × {n}')
-    sides = [(run.cost('ours'), run.cost('OpenCompass'), run.floor()) for _ in range(REPEATS[size])]
-    ours, theirs, floor = map(_median, zip(*sides, strict=True))
+def _row(folder: Path, case: Case, verified: Cost) -> Row:
+    progress(f'evaluation stage: {case.questions:,} × {case.n}, {case.length:,} characters: made')
+    run = prepared(folder, case.questions, case.n, case.length)
+    progress(f'evaluation stage: {run.questions:,} × {case.n}, {case.length:,} characters')
+    sides = [
+        (run.cost('ours'), run.cost(GUEST), run.cost('OpenCompass'), run.loading(), run.floor())
+        for _ in range(case.repeats)
+    ]
+    ours, guest, theirs, loading, floor = map(_median, zip(*sides, strict=True))
     return Row(
         run.questions,
-        n,
+        case,
         ours,
+        guest,
         theirs,
-        verified.scaled(run.questions * n),
+        loading,
+        verified.scaled(run.questions * case.n),
         floor,
         100 * run.truth,
         run.self_test,
@@ -115,6 +144,10 @@ class MadeRun(NamedTuple):
         result_of(self.root, side).unlink(missing_ok=True)
         return cost(partial(_stage, self.root, side))
 
+    def loading(self) -> Cost:
+        """Read the predictions as OpenCompass's task does."""
+        return cost(partial(_load, self.root))
+
     def floor(self) -> Cost:
         """Read the predictions and write the result."""
         return cost(partial(_copy, self.root), warm=1)
@@ -132,11 +165,18 @@ def prepared(root: Path, questions: int, n: int, length: int) -> MadeRun:
         import_module('opencompass.tasks')  # before the clock runs
         import_module('gpassk_opencompass.plugin')
     os.environ['GPASSK_SELF_TESTS'] = str(root / 'self-tests')
+    # In a process of its own: what it leaves in memory would count as that of the stages.
+    count, truth = cost(partial(_make, root, questions, n, length)).value
+    return MadeRun(root, count, truth, cost(partial(_stage, root, 'ours')))
+
+
+def _make(root: Path, questions: int, n: int, length: int) -> tuple[int, float]:
+    """Write data and both runs; the number of questions, and the share of responses that are right."""
     count = write_questions(root / 'data', questions / QUESTIONS)
     responses, right = made_responses(count, n, length)
     for side in SIDES:
         write_run(root, side, n, responses)
-    return MadeRun(root, count, sum(right) / len(right), cost(partial(_stage, root, 'ours')))
+    return count, sum(right) / len(right)
 
 
 def write_run(root: Path, side: str, n: int, responses: Sequence[str]) -> None:
@@ -164,25 +204,45 @@ def write_run(root: Path, side: str, n: int, responses: Sequence[str]) -> None:
 
 def predictions_of(root: Path, side: str) -> Path:
     """Where OpenCompass has them."""
-    return root / side / TIME / 'predictions' / MODEL['abbr'] / 'made_en.json'
+    return _folder(root, side) / 'predictions' / MODEL['abbr'] / 'made_en.json'
 
 
 def result_of(root: Path, side: str) -> Path:
     """Where OpenCompass writes it."""
-    return root / side / TIME / 'results' / MODEL['abbr'] / 'made_en.json'
+    return _folder(root, side) / 'results' / MODEL['abbr'] / 'made_en.json'
+
+
+def _folder(root: Path, side: str) -> Path:
+    return root / _files_of(side) / TIME
+
+
+def _files_of(side: str) -> str:
+    return 'ours' if side == GUEST else side
 
 
 def _stage(root: Path, side: str) -> dict[str, float]:
-    """The task as OpenCompass's subprocess runs it; the numbers of the result."""
+    """The task as its process runs it; the numbers of the result."""
+    _task(root, side).run()
+    return _numbers(root, side)
+
+
+def _load(root: Path) -> None:
+    task = _task(root, GUEST)
+    task.model_cfg, task.dataset_cfg = task.model_cfgs[0], task.dataset_cfgs[0][0]
+    task._load_predictions()
+
+
+def _task(root: Path, side: str) -> Any:
     from mmengine.config import Config
     from opencompass.tasks import OpenICLEvalTask
 
-    config = Config.fromfile(root / f'{side}.py')
+    from gpassk_opencompass import GPassKEvalTask
+
+    config = Config.fromfile(root / f'{_files_of(side)}.py')
     config['datasets'] = [config['datasets']]
-    config['work_dir'] = str(root / side / TIME)
+    config['work_dir'] = str(_folder(root, side))
     config['eval'] = {'runner': {'task': {'dump_details': True}}}
-    OpenICLEvalTask(config).run()
-    return _numbers(root, side)
+    return (GPassKEvalTask if side == 'ours' else OpenICLEvalTask)(config)
 
 
 def _verify(responses: Sequence[str]) -> None:
@@ -223,21 +283,34 @@ def command(root: Path, side: str) -> Cost:
 
 def _section(rows: list[Row], commands: Mapping[str, Cost]) -> Section:
     last = rows[-1]
-    task = f'{last.questions} × {last.n} predictions → result'
+    task = f'{last.questions} × {last.case.n} predictions → result'
     lines = [
         headline(f'{task}, stage', 'OpenCompass, equal texts', last.ours, last.theirs),
         headline(f'{task}, stage', 'OpenCompass, math-verify', last.ours, last.verified),
+        headline(f'{task}, stage', 'its floor', last.ours, last.floor),
+    ]
+    lines += [
+        headline(
+            f'{row.questions:,} × {row.case.n} predictions → result, stage',
+            'OpenCompass, equal texts',
+            row.ours,
+            row.theirs,
+        )
+        for row in rows
+        if row.questions > QUESTIONS
     ]
     notes = [
+        f'"{GUEST}": our evaluator in the task of `opencompass`, which loads all predictions before; what '
+        'that takes alone is "loading".',
         '"Accuracy": as each judges it, and what it is: the made responses give the right answer in another '
         'spelling now and then, which needs mathematics to see. The judge tries itself on each reference '
-        f'once a machine: the first evaluation of these took {duration(last.first.cpu)}.'
+        f'once a machine: the first evaluation of the last ones took {duration(last.first.cpu)}.',
     ]
     if commands:
         ours, theirs = commands['ours'], commands['OpenCompass']
         lines.append(headline(f'{task}, `opencompass -m eval`', 'OpenCompass, equal texts', ours, theirs))
         notes.append(
-            f'The whole command `opencompass -m eval` for {last.questions} × {last.n}, which imports '
+            f'The whole command `opencompass -m eval` for {last.questions} × {last.case.n}, which imports '
             f'OpenCompass twice: ours {duration(ours.cpu)} of processor time ({duration(ours.seconds)} by '
             'the clock), '
             f"OpenCompass's {duration(theirs.cpu)} ({duration(theirs.seconds)})."
@@ -249,15 +322,20 @@ def _section(rows: list[Row], commands: Mapping[str, Cost]) -> Section:
         'normalised texts. Floor: reading the predictions, writing the result.',
         [
             'questions × n',
+            'characters',
             'ours',
             'a sample',
+            GUEST,
+            'loading',
             'OpenCompass',
             'OpenCompass / ours',
             'with its math-verify',
             'that / ours',
             'ours / floor',
             'memory, ours',
+            GUEST,
             'OpenCompass',
+            'floor',
             'accuracy: ours, OpenCompass, true',
         ],
         [_cells(row) for row in rows],
@@ -267,18 +345,24 @@ def _section(rows: list[Row], commands: Mapping[str, Cost]) -> Section:
 
 
 def _cells(row: Row) -> list[str]:
-    key = 'accuracy' if 'accuracy' in row.theirs.value else f'accuracy ({row.n} runs average)'
+    n = row.case.n
+    key = 'accuracy' if 'accuracy' in row.theirs.value else f'accuracy ({n} runs average)'
     return [
-        f'{row.questions:,} × {row.n}',
+        f'{row.questions:,} × {n}',
+        f'{row.case.length:,}',
         duration(row.ours.cpu),
-        duration(row.ours.cpu / row.questions / row.n),
+        duration(row.ours.cpu / row.questions / n),
+        duration(row.guest.cpu),
+        duration(row.loading.cpu),
         duration(row.theirs.cpu),
         times(row.theirs.cpu / row.ours.cpu),
         duration(row.verified.cpu),
         times(row.verified.cpu / row.ours.cpu),
         times(row.ours.cpu / row.floor.cpu),
         added(row.ours),
+        megabytes(row.guest),
         megabytes(row.theirs),
+        megabytes(row.floor),
         f'{row.ours.value["accuracy"]:.2f}, {row.theirs.value[key]:.2f}, {row.truth:.2f}',
     ]
 

@@ -22,6 +22,9 @@ from ..unseen import json_text
 
 _BLOCK = 1 << 20
 
+_OF_ONE_SAMPLE = frozenset({'sample', 'fingerprint'})
+"""Fields that are no other row's."""
+
 
 class Seal(NamedTuple):
     """What is noted of one predictions file."""
@@ -41,13 +44,21 @@ class Predictions(NamedTuple):
     """Without the responses, and without what the engine told of them."""
     generations: list[Generation]
     """What it told, of each row."""
-    places: list[tuple[Path, int]]
-    """(file, number in it) of each row."""
     files: list[Path]
+    sizes: list[int]
+    """How many rows each file has."""
     seals: dict[Path, Seal]
     """The seal of each file that has one."""
     responses: list[Response | Any]
     """Of each row, taken apart, what is no text as it is; [] unless they were asked for."""
+
+    def place(self, number: int) -> tuple[Path, int]:
+        """Return the file of a row, and its number there."""
+        for path, size in zip(self.files, self.sizes, strict=True):
+            if number < size:
+                return path, number
+            number -= size
+        raise IndexError(number)
 
 
 def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:
@@ -74,20 +85,19 @@ def read_predictions(predictions: Path, *, responses: bool = False) -> Predictio
     Raises:
         IncompleteError: a file was changed, or cannot be read.
     """
-    found = Predictions([], [], [], list(prediction_files(predictions)), {}, [])
+    found = Predictions([], [], list(prediction_files(predictions)), [], {}, [])
     for path in found.files:
         seal = _read_seal(seal_of(path))
         if seal is not None:
             found.seals[path] = seal
             if seal.content != _digest_of_file(path):
                 raise IncompleteError(_message(path, 'is not as it was written'))
-        held = _rows(path, responses)
-        for number, row in enumerate(held):
+        for row in _rows(path, responses):
             found.rows.append(row.rest)
             found.generations.append(row.generation)
-            found.places.append((path, number))
-        if responses:
-            found.responses.extend(row.response for row in held)
+            if responses:
+                found.responses.append(row.response)
+        found.sizes.append(len(found.rows) - sum(found.sizes))
     return found
 
 
@@ -100,13 +110,13 @@ def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]
     """
     if found is None or out is None:
         return {}
-    relative = {path: os.path.relpath(path, out.parent) for path in found.files}
+    files = [os.path.relpath(path, out.parent) for path in found.files]
     seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
     return {
         'generation': found.generations,
         'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
-        'file': [relative[path] for path, _ in found.places],
-        'row': [number for _, number in found.places],
+        'file': [file for file, size in zip(files, found.sizes, strict=True) for _ in range(size)],
+        'row': [number for size in found.sizes for number in range(size)],
     }
 
 
@@ -129,37 +139,47 @@ class _Row(NamedTuple):
 
 
 def _rows(path: Path, responses: bool) -> list[_Row]:
-    held: dict[str, _Row] = {}
-    known: dict[str, str] = {}
+    known: dict[Any, Any] = {}
+    rows: list[_Row] = []
     try:
         for (number,), row in JsonEntries(path):
-            held[number] = _row(row, known, responses)
-        return [held[str(number)] for number in range(len(held))]
+            if number != str(len(rows)):  # somebody else wrote it
+                held = {number: _row(row, known, responses) for (number,), row in JsonEntries(path)}
+                return [held[str(number)] for number in range(len(held))]
+            rows.append(_row(row, known, responses))
     except (InputError, KeyError) as error:
         raise IncompleteError(
             f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
             'copy, or move it away and run the same command with -r to sample its rows anew'
         ) from error
+    return rows
 
 
-def _row(row: Any, known: dict[str, str], response: bool) -> _Row:
+def _row(row: Any, known: dict[Any, Any], response: bool) -> _Row:
     if not isinstance(row, dict):
         raise InputError(f'{row!r:.40} stands where an object of a row was expected')
     said, told = row.pop('prediction', None), row.pop('generation', None)
     generation = Generation.from_json(told) if told else NOT_TOLD
     if response and isinstance(said, str):
         said = read_response(said, generation)
-    return _Row(_shared(row, known), generation, said if response else None)
+    rest = _with_shared(row, known)
+    if isinstance(sample := rest.get('sample'), dict):
+        rest['sample'] = _with_shared(sample, known)
+    return _Row(rest, generation, said if response else None)
 
 
-def _shared(value: Any, known: dict[str, str]) -> Any:
-    """Return JSON of which equal texts are one object: replicas of a question repeat its prompt."""
-    kind = type(value)
-    if kind is str:
+def _with_shared(fields: Mapping[str, Any], known: dict[Any, Any]) -> dict[str, Any]:
+    """Return fields with one object for what n samples of a question repeat: names, texts, prompts."""
+    return {
+        known.setdefault(name, name): value if name in _OF_ONE_SAMPLE else _shared(value, known)
+        for name, value in fields.items()
+    }
+
+
+def _shared(value: Any, known: dict[Any, Any]) -> Any:
+    if isinstance(value, str):
         return known.setdefault(value, value)
-    if kind is dict:
-        return {known.setdefault(key, key): _shared(one, known) for key, one in value.items()}
-    return [_shared(one, known) for one in value] if kind is list else value
+    return known.setdefault((repr(value),), value) if isinstance(value, (dict, list)) else value
 
 
 def _message(path: Path, what: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -219,7 +218,7 @@ def check_provenance(
     asked = asked_of(rows, _references(task, rows, references), template)
 
     def where(number: int) -> str:
-        path, own = found.places[number]
+        path, own = found.place(number)
         return f'{path.name}, row {own}'
 
     warnings = check_rows(found.rows, asked, where, accepted)
@@ -245,8 +244,9 @@ def check_provenance(
 def _check_count(found: Predictions, rows: Any) -> None:
     if len(found.rows) == len(rows):
         return
-    counts = Counter(path.name for path, _ in found.places)
-    held = ', '.join(f'{name} has {count}' for name, count in counts.items())
+    held = ', '.join(
+        f'{path.name} has {size}' for path, size in zip(found.files, found.sizes, strict=True) if size
+    )
     raise IncompleteError(
         f'{len(found.rows)} predictions for {len(rows)} rows ({held}), so no result was written. If a shard '
         'is missing, run the same command with -r and the --max-num-workers of the start. If there are too '

@@ -1,4 +1,4 @@
-"""The process of an evaluation task, `python gpassk_eval.py CONFIG`, as OpenCompass's own script is called."""
+"""The process of an evaluation task: `python gpassk_eval.py CONFIG`, as OpenCompass calls its own script."""
 
 from __future__ import annotations
 
