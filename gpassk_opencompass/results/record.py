@@ -26,6 +26,9 @@ SCHEMA = 2
 SYMBOLS = {Verdict.CORRECT: '1', Verdict.INCORRECT: '0', Verdict.UNJUDGED: '?'}
 """What stands for a verdict in `details.verdicts`, a character a sample."""
 
+_encoded = json.JSONEncoder(sort_keys=True, default=str).encode
+"""`json.dumps` would make an encoder anew each time, and each sample has its digest."""
+
 DOUBTS = ('unjudged', 'undecided')
 """Columns of `gpassk.counts`: samples that might be right although they count as wrong."""
 
@@ -61,7 +64,7 @@ def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str
 
 def digest_of(settings: object) -> str:
     """Return the SHA-256 of settings, the same for equal JSON in any order of keys."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(_encoded(settings).encode()).hexdigest()
 
 
 class Measures:
