@@ -1,7 +1,7 @@
 """How fast are verdicts of an LLM, against the LLM judge built into OpenCompass?
 
-    python -m benchmarks.judge_throughput            # up to 238 × 48 answers, each asked, and deduplicated
-    python -m benchmarks.judge_throughput --quick    # up to 238 × 12
+    python -m benchmarks.judge_throughput            # up to 238 × 192 answers, each asked, and deduplicated
+    python -m benchmarks.judge_throughput --quick    # up to 238 × 48
 
 All ask the same server, a process of its own with two ports that replies after 200 ms. OpenCompass gets a
 part of the answers as if they were n = 1 (with its own n > 1 it would ask for the first replica only),
@@ -38,7 +38,11 @@ IN_FLIGHT = 128
 CASES: Mapping[Size, tuple[int, ...]] = {'tiny': (1,), 'quick': (1, 4, 12), 'full': (3, 12, 48)}
 """Answers to each of the questions."""
 
-BUILTIN: Mapping[Size, int] = {'tiny': 2, 'quick': 64, 'full': 192}
+MANY_IN_FLIGHT = 512
+MANY: Mapping[Size, tuple[int, ...]] = {'tiny': (1,), 'quick': (48,), 'full': (48, 192)}
+"""The same, with that many requests in flight."""
+
+BUILTIN: Mapping[Size, int] = {'tiny': 2, 'quick': 64, 'full': 128}
 """Answers that OpenCompass judges; 16 are a batch, and each port has one at a time."""
 
 
@@ -46,8 +50,14 @@ class Row(NamedTuple):
     """One way to judge; `value` of the cost is the number of requests."""
 
     name: str
+    in_flight: int
     answers: int
     cost: Cost
+
+    @property
+    def of_ideal(self) -> float:
+        """The share of the requests a second that no client can surpass."""
+        return float(self.cost.value / self.cost.seconds / (self.in_flight / LATENCY))
 
 
 def measure(size: Size) -> Section:
@@ -66,6 +76,12 @@ def measure(size: Size) -> Section:
             _ours('ours as it is', urls, last),
             _bare(urls, len(last)),
         ]
+        for n in MANY[size]:
+            many = distinct(made_answers(questions, n))
+            rows += [
+                _ours('ours, each asked', urls, many, MANY_IN_FLIGHT, accept_equal=False),
+                _bare(urls, len(many), MANY_IN_FLIGHT),
+            ]
         theirs = _builtin(LiveMathBenchEvaluator, urls, last[: BUILTIN[size]], len(last))
     return _section([*rows, theirs], min(BUILTIN[size], len(last)))
 
@@ -88,28 +104,28 @@ def distinct(pairs: Iterable[Pair]) -> list[Pair]:
     return [pair._replace(question=f'({number}) {pair.question}') for number, pair in enumerate(pairs)]
 
 
-def _ours(name: str, urls: list[str], pairs: list[Pair], **settings: Any) -> Row:
-    progress(f'LLM judge: {name}, {len(pairs):,} answers')
-    return Row(name, len(pairs), cost(partial(_judge, urls, pairs, settings)))
+def _ours(name: str, urls: list[str], pairs: list[Pair], in_flight: int = IN_FLIGHT, **settings: Any) -> Row:
+    progress(f'LLM judge: {name}, {len(pairs):,} answers, {in_flight} in flight')
+    return Row(name, in_flight, len(pairs), cost(partial(_judge, urls, pairs, in_flight, settings)))
 
 
-def _judge(urls: list[str], pairs: list[Pair], settings: Mapping[str, Any]) -> int:
+def _judge(urls: list[str], pairs: list[Pair], in_flight: int, settings: Mapping[str, Any]) -> int:
     """From the pairs to their verdicts, with a store on disk."""
-    with our_judge(urls, **settings) as judge:
+    with our_judge(urls, in_flight, **settings) as judge:
         judge.judge(pairs)
     return int(judge.statistics()['requests'])
 
 
 @contextmanager
-def our_judge(urls: list[str], **settings: Any) -> Iterator[LLMJudge]:
-    """Our judge with as many requests in flight as all get; its store lies on disk until it is closed."""
+def our_judge(urls: list[str], in_flight: int = IN_FLIGHT, **settings: Any) -> Iterator[LLMJudge]:
+    """Our judge with so many requests in flight; its store lies on disk until it is closed."""
     with tempfile.TemporaryDirectory() as folder:
         judge = LLMJudge(
             MODEL,
             urls,
             prompts='protocol',
             store=folder,
-            concurrency=IN_FLIGHT // PORTS,
+            concurrency=in_flight // PORTS,
             progress=False,
             **settings,
         )
@@ -117,12 +133,12 @@ def our_judge(urls: list[str], **settings: Any) -> Iterator[LLMJudge]:
         judge.close()
 
 
-def _bare(urls: list[str], count: int) -> Row:
-    progress(f'LLM judge: bare aiohttp, {count:,} requests')
-    return Row('bare aiohttp', count, cost(lambda: asyncio.run(_ask(urls, count))))
+def _bare(urls: list[str], count: int, in_flight: int = IN_FLIGHT) -> Row:
+    progress(f'LLM judge: bare aiohttp, {count:,} requests, {in_flight} in flight')
+    return Row('bare aiohttp', in_flight, count, cost(lambda: asyncio.run(_ask(urls, count, in_flight))))
 
 
-async def _ask(urls: list[str], count: int) -> int:
+async def _ask(urls: list[str], count: int, in_flight: int) -> int:
     """As many workers as may be in flight, each sending one small body after the other."""
     body = json.dumps({'model': MODEL, 'messages': [{'role': 'user', 'content': 'x' * 2000}]}).encode()
     left = iter(range(count))
@@ -133,7 +149,7 @@ async def _ask(urls: list[str], count: int) -> int:
                 json.loads(await response.read())
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        endpoints = [f'{urls[number % PORTS]}/v1/chat/completions' for number in range(IN_FLIGHT)]
+        endpoints = [f'{urls[number % PORTS]}/v1/chat/completions' for number in range(in_flight)]
         await asyncio.gather(*(work(session, endpoint) for endpoint in endpoints))
     return count
 
@@ -141,7 +157,7 @@ async def _ask(urls: list[str], count: int) -> int:
 def _builtin(evaluator: Callable[..., Any], urls: list[str], pairs: list[Pair], answers: int) -> Row:
     progress(f'LLM judge: OpenCompass, {len(pairs)} answers')
     found = cost(partial(_judge_builtin, evaluator, urls, pairs))
-    return Row('OpenCompass', answers, found.scaled(answers / len(pairs))._replace(value=answers))
+    return Row('OpenCompass', IN_FLIGHT, answers, found.scaled(answers / len(pairs))._replace(value=answers))
 
 
 def _judge_builtin(evaluator: Callable[..., Any], urls: list[str], pairs: Sequence[Pair]) -> None:
@@ -162,22 +178,23 @@ def _judge_builtin(evaluator: Callable[..., Any], urls: list[str], pairs: Sequen
 
 def _section(rows: list[Row], judged: int) -> Section:
     theirs = rows[-1]
-    asked = [row for row in rows if row.name == 'ours, each asked'][-1]
+    asked = [row for row in rows if row.name == 'ours, each asked' and row.in_flight == IN_FLIGHT][-1]
     [whole] = [row for row in rows if row.name == 'ours as it is']
     task = f'LLM judge, {theirs.answers:,} answers'
     return Section(
         'LLM judge',
         f'Verdicts from a server with {PORTS} ports that replies after {LATENCY * 1e3:.0f} ms, by '
-        f'the clock; {IN_FLIGHT} requests in flight (OpenCompass: {PORTS}). Ideal: '
-        f'{IN_FLIGHT / LATENCY:.0f} requests/s.',
+        f'the clock. Ideal: {IN_FLIGHT / LATENCY:,.0f} requests/s with {IN_FLIGHT} in flight, '
+        f'{MANY_IN_FLIGHT / LATENCY:,.0f} with {MANY_IN_FLIGHT}; OpenCompass has {PORTS}, whatever may be.',
         [
             'judge',
+            'in flight',
             'answers',
             'requests',
             'time',
             'answers/s',
             'OpenCompass / this',
-            'of the ideal requests/s',
+            '% of the ideal requests/s',
             'processor, a request',
             'memory',
         ],
@@ -199,12 +216,13 @@ def _cells(row: Row, theirs: Row) -> list[str]:
     alike = theirs.cost.seconds * row.answers / theirs.answers
     return [
         row.name,
+        f'{row.in_flight}',
         f'{row.answers:,}',
         f'{requests:,}',
         duration(found.seconds),
         f'{row.answers / found.seconds:,.0f}',
         times(alike / found.seconds),
-        f'{100 * requests / found.seconds / (IN_FLIGHT / LATENCY):.1f} %',
+        f'{100 * row.of_ideal:.1f} %',
         duration(found.cpu / requests) if requests else '–',
         added(found),
     ]

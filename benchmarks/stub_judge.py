@@ -2,19 +2,22 @@
 
     python -m benchmarks.stub_judge 0.2 2    # seconds a reply, ports; prints the ports
 
-It ends when its input does.
+It ends when its input does. It knows as much of HTTP/1.1 as its clients send (a Content-Length, and one
+request of a connection after the other), so that it takes a small part of the processor that they do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from aiohttp import web
+from functools import partial
+from typing import Any
 
 from gpassk_opencompass import Verdict
 from gpassk_opencompass.judges.llm.canaries import CANARIES
@@ -31,6 +34,10 @@ _WRONG = [canary.pair for canary in CANARIES if canary.verdict is Verdict.INCORR
 _QUESTIONS = {json.dumps(pair.question)[1:-1].encode() for pair in _WRONG}
 """As a request has them."""
 
+_LENGTH = re.compile(rb'\r\ncontent-length: *([0-9]+)', re.IGNORECASE)
+_WAITING = 4096
+"""Connections that wait to be accepted: a client opens all of its own at once."""
+
 
 @contextmanager
 def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
@@ -45,30 +52,40 @@ def stub_judge(latency: float, ports: int) -> Iterator[list[str]]:
 
 
 async def _serve(latency: float, ports: int) -> None:
-    yes, no = _completion(r'\boxed{yes}'), _completion(r'\boxed{no}')
+    loop = asyncio.get_running_loop()
+    connection = partial(_Connection, loop, latency, Counter())
+    servers = [await loop.create_server(connection, '127.0.0.1', 0, backlog=_WAITING) for _ in range(ports)]
+    print(json.dumps([server.sockets[0].getsockname()[1] for server in servers]), flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
 
-    requests = 0
 
-    async def answer(request: web.Request) -> web.Response:
-        nonlocal requests
-        requests += 1
-        asked = await request.read()
-        await asyncio.sleep(latency)
-        return web.Response(body=no if _is_wrong(asked) else yes, content_type='application/json')
+class _Connection(asyncio.Protocol):
+    """Replies to one request after the other; `counts` has those of all connections."""
 
-    async def count(_: web.Request) -> web.Response:
-        return web.json_response(requests)
+    def __init__(self, loop: asyncio.AbstractEventLoop, latency: float, counts: Counter[str]) -> None:
+        self._loop, self._latency, self._counts = loop, latency, counts
+        self._came = b''
+        self._transport: Any = None
 
-    app = web.Application(client_max_size=2**26)
-    app.router.add_get('/requests', count)
-    app.router.add_post('/v1/chat/completions', answer)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    for _ in range(ports):
-        await web.TCPSite(runner, '127.0.0.1', 0).start()
-    print(json.dumps([address[1] for address in runner.addresses]), flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    await runner.cleanup()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._came += data
+        head, end, body = self._came.partition(b'\r\n\r\n')
+        length = _LENGTH.search(head)
+        if end and len(body) >= (int(length[1]) if length else 0):
+            self._came = b''
+            self._answer(head, body)
+
+    def _answer(self, head: bytes, body: bytes) -> None:
+        if head.startswith(b'POST /v1/chat/completions '):
+            self._counts['requests'] += 1
+            self._loop.call_later(self._latency, self._transport.write, _NO if _is_wrong(body) else _YES)
+        elif head.startswith(b'GET /requests '):
+            self._transport.write(_response('200 OK', self._counts['requests']))
+        else:
+            self._transport.write(_response('404 Not Found', 'no such thing'))
 
 
 def _is_wrong(asked: bytes) -> bool:
@@ -81,10 +98,19 @@ def _is_wrong(asked: bytes) -> bool:
     return any(pair.question in prompt and pair.answer in prompt for pair in _WRONG)
 
 
-def _completion(text: str) -> bytes:
+def _completion(text: str) -> dict[str, Any]:
     choice = {'index': 0, 'message': {'role': 'assistant', 'content': text}, 'finish_reason': 'stop'}
-    reply = {'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': MODEL, 'choices': [choice]}
-    return json.dumps(reply).encode()
+    return {'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': MODEL, 'choices': [choice]}
+
+
+def _response(status: str, content: Any) -> bytes:
+    body = json.dumps(content).encode()
+    head = f'HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n'
+    return head.encode() + body
+
+
+_YES = _response('200 OK', _completion(r'\boxed{yes}'))
+_NO = _response('200 OK', _completion(r'\boxed{no}'))
 
 
 if __name__ == '__main__':

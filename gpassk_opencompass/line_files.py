@@ -21,6 +21,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
 
 _SUM = re.compile(rb', "sum": "(?P<sum>[0-9a-f]{8})"\}')
-_encoded = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder a line
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 _SUM_LENGTH = len(b', "sum": "01234567"}')
 
 
@@ -134,15 +135,32 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+class Encoded(str):
+    """JSON, for what stands on many lines and need not be encoded for each."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: Any) -> Encoded:
+        """Return a value as it stands on a line."""
+        return cls(_encoded(value))
+
+
 def line_of(fields: Mapping[str, Any]) -> bytes:
     """Return a line, with its checksum and its break.
 
     Args:
-        fields: JSON-able, at least one; none is called `sum`.
+        fields: JSON-able or `Encoded`, at least one; none is called `sum`.
     """
-    text = _encoded(fields)
-    content = text.encode('utf-8', 'backslashreplace')[:-1]  # a half of a character: as JSON escapes it
+    text = ', '.join([f'{encode_basestring(name)}: {_value(value)}' for name, value in fields.items()])
+    content = f'{{{text}'.encode('utf-8', 'backslashreplace')  # a half of a character: as JSON escapes it
     return content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode()
+
+
+def _value(value: Any) -> str:
+    if type(value) is str:  # most are
+        return encode_basestring(value)
+    return value if type(value) is Encoded else _encoded(value)
 
 
 def is_whole(line: bytes) -> bool:

@@ -127,6 +127,31 @@ def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_pat
     assert not list(tmp_path.glob('*'))
 
 
+def test_the_easy_pairs_are_told_of_first() -> None:
+    """All are asked at once; a judge that fails both kinds is told of an easy pair, whoever replies first."""
+
+    def behave(asked: Asked) -> Act:
+        place = canary_in(asked.prompt)
+        assert place is not None
+        return Say(YES, delay=0.0 if CANARIES[place].injected else 0.2)
+
+    with JudgeServer(behave, fit=False) as server:
+        judge = judge_at(server)
+        with pytest.raises(UnfitJudge, match=r"'54' to 'What is 7 × 8\?', .* it says correct, twice"):
+            judge.judge(pairs_of(0, 3))
+        asked = [canary_in(asked.prompt) for asked in server.asked]
+    assert {*asked} == {*range(len(CANARIES))}
+
+
+def test_a_server_gets_no_more_canaries_at_once_than_it_takes() -> None:
+    """One after the other, the easy ones first."""
+    with JudgeServer(good, fit=False) as server:
+        judge = judge_at(server, concurrency=1)
+        judge.judge(pairs_of(0, 3))
+        places = [canary_in(asked.prompt) for asked in server.asked]
+    assert places == [*range(len(CANARIES)), None, None, None]
+
+
 def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
     """A judge that samples may err once."""
     seen: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 from importlib.util import find_spec
 
@@ -9,6 +10,7 @@ import pytest
 
 from gpassk_opencompass import InputError, MissingExtraError
 from gpassk_opencompass.judges import prompts as module
+from gpassk_opencompass.judges.llm.asking import Asking
 from gpassk_opencompass.judges.prompts import Prompts, find_prompts
 
 needs_opencompass = pytest.mark.skipif(
@@ -37,6 +39,29 @@ def test_no_slot_is_filled_twice(language: str, text: str) -> None:
     prompt = '{question}|{gold_answer}|{answer}'
     filled = Prompts('p', prompt, prompt).fill(language, question=text, reference=text, candidate=text)
     assert filled == string.Template('$t|$t|$t').substitute(t=text)
+
+
+@pytest.mark.parametrize('language', ['en', 'cn'])
+@pytest.mark.parametrize('quoted', [False, True])
+@pytest.mark.parametrize('text', [*TEXTS, 'a "b"\t\u2028', '😀', '\ud800'])
+def test_a_prompt_in_parts_is_the_prompt(text: str, quoted: bool, language: str) -> None:
+    """Filled in, as JSON within a request, and without blanks; oracles: `str.format`, `json`, `str.split`."""
+    english, chinese = (
+        'Say {{x}} "of" {question}\n{gold_answer}{answer}',
+        '{answer} 说\\ {question}{gold_answer}',
+    )
+    prompts = Prompts('p', english, chinese, quoted=quoted)
+    asking = Asking('the "judge"', prompts, {'temperature': 0.0, 'stop': '"content": ""'})
+    asked = prompts.asked(language, question=text, reference='R', candidate=f'{text}!')
+    mark = '| ' if quoted else ''
+    lines = text.replace('\u2028', '\n| ') if quoted else text
+    template = english if language == 'en' else chinese
+    prompt = template.format(question=mark + lines, gold_answer=f'{mark}R', answer=f'{mark}{lines}!')
+    assert asked.prompt == prompt
+    assert asked.squeezed == ''.join(prompt.split())
+    messages = [{'role': 'user', 'content': prompt}]
+    body = {'model': asking.model, 'messages': messages, 'temperature': 0.0, 'stop': '"content": ""'}
+    assert asking.request(asked) == json.dumps(body).encode()
 
 
 @pytest.mark.parametrize('choice', ['own', pytest.param('protocol', marks=needs_opencompass)])

@@ -11,6 +11,8 @@ MINUTE = 60.0
 
 _UNITS = {'ms': 1e-3, 's': 1.0, 'm': 60.0, 'h': 3600.0}
 _PART = re.compile(r'([0-9]+(?:\.[0-9]*)?)(ms|s|m|h)')
+_REQUESTS = ('x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests')
+_TOKENS = ('x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens')
 _NUMBER = re.compile(r'[0-9]{1,12}(?:\.[0-9]*)?')
 
 
@@ -34,10 +36,10 @@ def pause_of(headers: Mapping[str, str], tokens: int = 1, now: float | None = No
     True
     """
     waits = []
-    for what, needed in (('requests', 1), ('tokens', tokens)):
-        left = headers.get(f'x-ratelimit-remaining-{what}', '').strip()
-        if _NUMBER.fullmatch(left) and float(left) < needed:
-            waits.append(_seconds(headers.get(f'x-ratelimit-reset-{what}', '').strip(), now))
+    for (remaining, reset), needed in ((_REQUESTS, 1), (_TOKENS, tokens)):
+        left = headers.get(remaining, '').strip()
+        if left and _NUMBER.fullmatch(left) and float(left) < needed:
+            waits.append(_seconds(headers.get(reset, '').strip(), now))
     return max(filter(None, waits), default=None)
 
 

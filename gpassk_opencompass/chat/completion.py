@@ -20,6 +20,18 @@ def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> 
     return json.dumps({'model': model, 'messages': messages, **sampling}).encode()
 
 
+def around_prompt(model: str, sampling: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what stands in such a body before the prompt, a string of JSON, and behind it.
+
+    >>> around_prompt('judge', {'temperature': 0.0})
+    ('{"model": "judge", "messages": [{"role": "user", "content": ', '}], "temperature": 0.0}')
+    """
+    head, content, tail = completion_request(model, '', sampling).decode().partition(_EMPTY)
+    return head + content.removesuffix('""'), tail
+
+
+_EMPTY = '"content": ""'  # within a string its quotation marks would be escaped
+
 ENDS = {
     'length': 'cut',
     'max_tokens': 'cut',
@@ -80,7 +92,7 @@ class Reply(NamedTuple):
                 stand there; only a long one is taken out of it, where it stands whole, for some gateways
                 quote it in errors that they send as replies.
         """
-        if not hides(*secrets):
+        if not any(secrets) or not hides(*secrets):
             return self
         words = {name: part for name, part in self._asdict().items() if isinstance(part, str)}
         written = set() if in_answers else _WRITTEN
@@ -119,13 +131,14 @@ def reply_of(completion: Any) -> Reply:
         message = choice['message'] if 'message' in choice else {'content': choice['text']}
         usage = completion.get('usage') or {}
         details = usage.get('completion_tokens_details') or {}
-        text, within = _parts(message.get('content') if _has_more(message) else message['content'])
+        whole = 'content' in message or not _has_more(message)
+        text, within = _parts(message['content'] if whole else None)
         return Reply(
             text,
             _word(choice.get('finish_reason')),
             _word(completion.get('model')),
             _word(completion.get('system_fingerprint')),
-            next(filter(None, (_said(message.get(name)) for name in _THOUGHTS)), within),
+            _said(message.get(_THOUGHTS[0])) or _said(message.get(_THOUGHTS[1])) or within,
             _said(message.get('refusal')),
             bool(message.get('tool_calls') or message.get('function_call')),
             usage.get('prompt_tokens'),

@@ -115,7 +115,7 @@ class Route:
         self.key = key
         self.came_back = False
         """Whether it was set aside since it was greeted first."""
-        self.url = url
+        self.url, self.address = url, str(url)
         self.window = self._concurrency = limits.concurrency
         self._interval = 1.0 / limits.rate if limits.rate else 0.0
         self._budget = TokenBudget(limits.tokens_per_minute) if limits.tokens_per_minute else None

@@ -34,6 +34,9 @@ _LONGEST_WAIT = 8.0
 # servers busy that fail often, few enough not to throw everything at servers that fail always.
 _OPEN_SHARE = 4
 
+_AT_ONCE = 32
+"""Requests that are started before those begun are looked after."""
+
 REFUSALS = 3
 """Refused requests (HTTP 400, 413, 422) without a single reply that show that the settings are wrong."""
 
@@ -146,8 +149,12 @@ class Traffic:
 
     async def _dispatch(self, session: aiohttp.ClientSession, jobs: Iterator[Job]) -> None:
         while self._open or not self._drawn:
+            started = 0
             while taken := self._take(jobs):
                 self._spawn(self._work(session, jobs, taken))
+                started += 1
+                if started % _AT_ONCE == 0:  # else the first is sent when the last has begun to connect
+                    await asyncio.sleep(0)
             if self._open or not self._drawn:
                 await self._change()
 
@@ -233,7 +240,7 @@ class Traffic:
 
     async def _serve(self, session: aiohttp.ClientSession, route: Route, job: Job, spent: Spent) -> None:
         self._counts['requests'] += 1
-        job.url = str(route.url)
+        job.url = route.address
         start = time.perf_counter()
         try:
             reply = await self._exchange(session, route, job.body)

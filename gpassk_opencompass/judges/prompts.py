@@ -8,7 +8,6 @@ import re
 import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import Formatter
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ..answers import normal_form
 from ..errors import InputError, MissingExtraError
+from .filling import Asked, template_of
 from .protocol import Judgement, Pair, Verdict
 
 SLOTS = frozenset({'question', 'gold_answer', 'answer'})
@@ -73,18 +73,7 @@ _CHINESE = """同一道数学题，有一份参考结果和一份学生给出的
 """
 
 _PROTOCOL_FILE = Path('datasets', 'livemathbench', 'prompts.py')
-_LONGEST_MARK, _SHORTEST_MARK = 80, 40
 _LINE_END = re.compile(r'\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]')
-
-
-class Asked(NamedTuple):
-    """What a server was asked."""
-
-    prompt: str
-    marks: tuple[str, ...]
-    """Stretches of the instructions, without blanks, that no reply has reason to repeat to the letter."""
-    slots: str
-    """Question, reference and answer, which a reply may well quote."""
 
 
 @dataclass(frozen=True)
@@ -127,34 +116,16 @@ class Prompts:
 
         'cn' and 'zh…' are asked in Chinese, everything else in English.
         """
-        prompt = self._template(language)
-        slot = _quotation if self.quoted else str
-        return prompt.format(question=slot(question), gold_answer=slot(reference), answer=slot(candidate))
+        return self.asked(language, question=question, reference=reference, candidate=candidate).prompt
 
     def asked(self, language: str, *, question: str, reference: str, candidate: str) -> Asked:
-        """Return the filled prompt with what it takes to recognise it in a reply."""
-        prompt = self.fill(language, question=question, reference=reference, candidate=candidate)
-        slots = '\n'.join((question, reference, candidate))
-        return Asked(prompt, _marks(self._template(language)), slots)
-
-    def _template(self, language: str) -> str:
-        return self.chinese if is_chinese(language) else self.english
-
-
-def squeezed(text: str) -> str:
-    """Return the text without blanks, which servers and models change at will."""
-    return ''.join(text.split())
-
-
-@cache
-def _marks(template: str) -> tuple[str, ...]:
-    """Return beginning and end of the instructions before the slots, and the end of those behind them."""
-    texts = [squeezed(text) for text, *_ in Formatter().parse(template)]
-    named = [field is not None for _, field, *_ in Formatter().parse(template)]
-    head = ''.join(texts[: named.index(True) + 1])
-    foot = ''.join(texts[len(named) - named[::-1].index(True) :])
-    marks = (head[:_LONGEST_MARK], head[-_LONGEST_MARK:], foot[-_LONGEST_MARK:])
-    return tuple(dict.fromkeys(mark for mark in marks if len(mark) >= _SHORTEST_MARK))
+        """Return the prompt as `fill` does, with what it takes to recognise it in a reply."""
+        template = template_of(self.chinese if is_chinese(language) else self.english)
+        said = {'question': question, 'gold_answer': reference, 'answer': candidate}
+        texts = [said[name] for name in template.names]
+        if self.quoted:
+            texts = [_quotation(text) for text in texts]
+        return Asked(template, texts, f'{question}\n{reference}\n{candidate}')
 
 
 def is_chinese(language: str) -> bool:
@@ -315,6 +286,8 @@ def _shortened(answer: str, longest: int) -> str:
 
 def _encodable(text: str) -> str:
     """Return the text with U+FFFD for halves of characters, which no server takes."""
+    if text.isascii():  # most are
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ SELF_TESTS_VARIABLE = 'GPASSK_SELF_TESTS'
 """Environment variable with the folder where self-tests of the rule judge are kept."""
 
 _WHAT = 'verdicts'
-_sorted = json.JSONEncoder(sort_keys=True).encode  # json.dumps would make an encoder a key
+_sorted = json.JSONEncoder(sort_keys=True).encode
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
 _NOTE = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "note": ')
@@ -56,7 +57,20 @@ def verdict_key(judge: Mapping[str, Any], *content: str) -> str:
     >>> verdict_key({'model': 'm'}, 'ab', 'c') == verdict_key({'model': 'm'}, 'a', 'bc')
     False
     """
-    return hashlib.sha256(_sorted([judge, *content]).encode()).hexdigest()[:32]
+    return VerdictKeys(judge).key(*content)
+
+
+class VerdictKeys:
+    """The keys of one judge's verdicts, see `verdict_key`."""
+
+    def __init__(self, judge: Mapping[str, Any]) -> None:
+        self._judge = hashlib.sha256(_sorted([judge])[:-1].encode())
+
+    def key(self, *content: str) -> str:
+        """Return the key of a verdict on these texts."""
+        digest = self._judge.copy()
+        digest.update(''.join([f', {encode_basestring_ascii(text)}' for text in content] + [']']).encode())
+        return digest.hexdigest()[:32]
 
 
 class VerdictStore:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...answers.thoughts import part
-from ...chat.completion import ENDS, Reply, completion_request
+from ...chat.completion import ENDS, Reply, around_prompt
 from ...chat.jobs import Job, job_for
-from ..prompts import Asked, Prompts, squeezed
+from ..filling import Asked, squeezed
+from ..prompts import Prompts
 from ..protocol import Pair, Verdict
 
 _CONTEXT = 24
@@ -38,7 +40,7 @@ class Copies:
 
     @cached_property
     def _prompt(self) -> str:
-        return squeezed(self._asked.prompt)
+        return self._asked.squeezed
 
     def echoed_by(self, reply: str) -> bool:
         """Whether `reply` holds the whole prompt or a stretch of its instructions, or is a part of it."""
@@ -193,7 +195,8 @@ def _meaning(box: re.Match[str]) -> Verdict:
     return _MEANING[box['said'].casefold()]  # casefold: in any case, ſ is an s
 
 
-class Asking(NamedTuple):
+@dataclass(frozen=True)
+class Asking:
     """What all requests of a judge have in common.
 
     Args:
@@ -216,7 +219,12 @@ class Asking(NamedTuple):
 
     def request(self, asked: Asked) -> bytes:
         """Return the body of the request."""
-        return completion_request(self.model, asked.prompt, self.sampling)
+        head, tail = self._around
+        return f'{head}{asked.as_json}{tail}'.encode()
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        return around_prompt(self.model, self.sampling)
 
     def job(self, item: Any, asked: Asked) -> Job:
         """Return the request as a job that the caller recognises by `item`."""

@@ -6,7 +6,7 @@ A judge that gets an easy pair wrong twice, or accepts one wrong answer because 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
@@ -74,6 +74,33 @@ CANARIES = EASY + INJECTED
 
 DIGEST = verdict_key({}, *(text for canary in CANARIES for text in canary.pair))
 """Changes with every character of them."""
+
+
+class EasyFirst:
+    """Passes on what is said of injected answers only when all easy pairs are settled.
+
+    So all can be asked at once, and which failure is told does not hang on which reply is the first.
+
+    Args:
+        received: takes a reply, see `chat.traffic.Received`.
+        jobs: all that are asked.
+    """
+
+    def __init__(self, received: Callable[[Job, Reply], bool], jobs: Iterable[Job]) -> None:
+        self._received = received
+        self._easy = sum(not job.item.injected for job in jobs)
+        self._held: list[tuple[Job, Reply]] = []
+
+    def received(self, job: Job, reply: Reply) -> bool:
+        """Whether the reply settles it; False asks once more."""
+        if job.item.injected and self._easy:
+            self._held.append((job, reply))
+            return True
+        settled = self._received(job, reply)
+        self._easy -= settled and not job.item.injected
+        while self._held and not self._easy:
+            self._received(*self._held.pop(0))  # an injected answer is asked once
+        return settled
 
 
 class Examination:

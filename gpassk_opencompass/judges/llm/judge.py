@@ -23,9 +23,11 @@ from ...chat.limits import Limits
 from ...chat.served import Served
 from ...chat.traffic import Traffic
 from ...chat.waiting import Clock
-from ..prompts import Asked, Candidate, Prompts, find_prompts, settle
+from ...line_files import Encoded
+from ..filling import Asked
+from ..prompts import Candidate, Prompts, find_prompts, settle
 from ..protocol import Judgement, Pair, Verdict
-from ..store import STORE_VARIABLE, VerdictStore, verdict_key
+from ..store import STORE_VARIABLE, VerdictKeys, VerdictStore
 from .asking import Asking, Heard
 from .canaries import UnfitJudge
 from .hearing import Hearing, progress_bar
@@ -217,8 +219,8 @@ class LLMJudge:
         """Return what the judge says of each: stored, or asked for now."""
         self._store.refresh()
         served = self._meet(list(candidates.values()))
-        judge = self._judge_of(served)
-        keys = {pair: _key(judge, ask) for pair, ask in candidates.items()}
+        known = VerdictKeys(self._judge_of(served))
+        keys = {pair: _key(known, ask) for pair, ask in candidates.items()}
         asks: dict[str, Candidate] = {}
         for pair, ask in candidates.items():
             asks.setdefault(keys[pair], ask)
@@ -253,12 +255,12 @@ class LLMJudge:
         whole = [
             served
             for served in self._reception.known_before()
-            if self._knows_all(self._judge_of(served), asks)
+            if self._knows_all(VerdictKeys(self._judge_of(served)), asks)
         ]
         return whole[0] if len(whole) == 1 else None
 
-    def _knows_all(self, judge: Mapping[str, Any], asks: Sequence[Candidate]) -> bool:
-        return all(self._store.get(_key(judge, ask)) is not None for ask in asks)
+    def _knows_all(self, known: VerdictKeys, asks: Sequence[Candidate]) -> bool:
+        return all(self._store.get(_key(known, ask)) is not None for ask in asks)
 
     def _judge_of(self, served: Served) -> dict[str, Any]:
         """Return what a verdict is kept under besides its texts."""
@@ -282,7 +284,7 @@ class LLMJudge:
         key = api_key(self._api_key_env)
         with closing(progress_bar(len(missing), hits, not self._progress)) as bar:
             examination = self._reception.examination
-            judge = self._judge_of(self._served or Served())
+            judge = Encoded.of(self._judge_of(self._served or Served()))
             opened: dict[str, Asked] = {}  # so that no prompt is filled in twice
             hear, keep = partial(self._hear, missing, opened), partial(self._keep, missing, judge)
             hearing = Hearing(hear, keep, examination, self._counts, bar)
@@ -329,7 +331,7 @@ class LLMJudge:
     def _keep(
         self,
         missing: Mapping[str, Candidate],
-        judge: Mapping[str, Any],
+        judge: Encoded,
         key: str,
         verdict: Verdict,
         reply: Reply,
@@ -347,6 +349,6 @@ class LLMJudge:
         self._store.put(key, verdict, about)
 
 
-def _key(judge: Mapping[str, Any], ask: Candidate) -> str:
-    """Return the key of a verdict; `judge` is what it is kept under besides its texts."""
-    return verdict_key(judge, ask.language, ask.question, ask.reference, ask.known_by)
+def _key(known: VerdictKeys, ask: Candidate) -> str:
+    """Return the key of a verdict of a judge."""
+    return known.key(ask.language, ask.question, ask.reference, ask.known_by)

@@ -21,7 +21,7 @@ from ...chat.waiting import Clock, WallClock, backoff
 from ...errors import IncompleteError
 from ..store import VerdictStore, verdict_key
 from .asking import Asking
-from .canaries import DIGEST, EASY, INJECTED, Examination, UnfitJudge
+from .canaries import DIGEST, EASY, INJECTED, EasyFirst, Examination, UnfitJudge
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 8.0
 _GRACE = 1.0
@@ -167,8 +167,7 @@ class Reception:
             await self._introduce(url, key)
         passed = self._passed(url)
         if self._canaries and (came_back or passed not in self._store.notes):
-            for canaries in (EASY[1:], INJECTED):
-                await self._ask(url, key, list(self.examination.jobs(canaries)))
+            await self._ask(url, key, list(self.examination.jobs(EASY[1:] + INJECTED)))
         self._greeted.add(url)
         self._note(passed)
 
@@ -200,10 +199,11 @@ class Reception:
         self._met.add(url)
 
     async def _ask(self, url: URL, key: str, jobs: Sequence[Job]) -> None:
+        heard = EasyFirst(self._received, jobs)
         traffic = Traffic(
             [url],
             self._limits,
-            lambda job, reply: self._received(job, reply.hiding(key, in_answers=True)),
+            lambda job, reply: heard.received(job, reply.hiding(key, in_answers=True)),
             self.examination.abandoned,
             access=Access((key,)),
             counts=self._counts,
