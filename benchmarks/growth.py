@@ -21,8 +21,8 @@ from typing import NamedTuple
 from .eval_stage import prepared
 from .expansion import TEMPLATE, run_command, written_again
 from .measuring import Cost, command_cost, cost, progress
+from .report_of_many_runs import LIVE, make_results
 from .report_of_many_runs import PARSE as PARSE_RECORDS
-from .report_of_many_runs import make_results
 from .score_counts import PARSE, write_counts
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
@@ -80,7 +80,7 @@ def count_work(folder: Path, questions: int) -> Work:
 def report_work(folder: Path, runs: int, only: Sequence[str] = ()) -> Work:
     """Return `gpassk report` on that many runs of 40 questions × 16 samples, and parsing their files."""
     outputs = folder / 'outputs'
-    cost(partial(make_results, outputs, runs, 40, 16))
+    cost(partial(make_results, outputs, runs, {LIVE: 40}, 16))
     report = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', outputs, '-o', folder / 'report']
     floor = [sys.executable, '-c', PARSE_RECORDS, outputs]
     return Work(partial(command_cost, [*report, *only]), partial(command_cost, floor))

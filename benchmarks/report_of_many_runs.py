@@ -1,11 +1,12 @@
 """Time and memory of `gpassk report` on many runs: made results, then the real command.
 
-    python -m benchmarks.report_of_many_runs            # 50, 100 and 200 runs × 238 questions × 48 samples
-    python -m benchmarks.report_of_many_runs --quick    # 25, 50 and 100 runs, the page and figures of 25 only
+    python -m benchmarks.report_of_many_runs            # up to 200 runs on one benchmark and on three
+    python -m benchmarks.report_of_many_runs --quick    # fewer, the page and figures of the fewest only
 
 The results are those of the evaluator, answers and all, of models of different strength on questions of
-different hardness, each in Chinese and English. Each part of the report is a process of its own. The floor
-is a process that only parses the same result files.
+different hardness, each in Chinese and English. Each part of the report is a command of its own, "all" is the
+one without `--only`. The floor is a process that only parses the same result files. The memory is that
+of all processes of the whole command together.
 """
 
 from __future__ import annotations
@@ -25,17 +26,34 @@ from gpassk_opencompass import FunctionJudge, Judgement, Samples, Verdict
 from gpassk_opencompass.scoring import score_judged
 
 from .made import LANGUAGES, QUESTIONS, SEED, SPLITS
-from .measuring import Cost, command_cost, cost, progress
-from .sections import Section, Size, duration, headline, main, megabytes, times
+from .measuring import Cost, command_cost, cost, most_together, progress
+from .sections import Section, Size, duration, headline, main, megabytes
 
 N, K = 48, 16
 PARTS = ('tables', 'page', 'figures')
-CASES: Mapping[Size, tuple[tuple[int, tuple[str, ...]], ...]] = {
-    'tiny': ((4, PARTS[:1]),),
-    'quick': ((25, PARTS), (50, PARTS[:1]), (100, PARTS[:1])),
-    'full': ((50, PARTS), (100, PARTS), (200, PARTS)),
+ALL = 'all'
+"""The part that is the whole command."""
+
+LIVE = 'LiveMathBench-v202412'
+ONE = {LIVE: QUESTIONS}
+THREE = {**ONE, 'AIME2024': 30, 'MATH500-L5': 134}
+LARGE = dict.fromkeys((*ONE, 'OlymMATH-hard', 'MATH500-L5'), QUESTIONS)
+"""Benchmarks that all have as many questions as the largest."""
+
+
+class Case(NamedTuple):
+    """How many runs on which benchmarks, with their questions; and what is reported of them."""
+
+    runs: int
+    benchmarks: Mapping[str, int] = ONE
+    parts: tuple[str, ...] = (*PARTS, ALL)
+
+
+CASES: Mapping[Size, tuple[Case, ...]] = {
+    'tiny': (Case(4, {LIVE: 4}, PARTS[:1]), Case(2, {LIVE: 4, 'AIME2024': 2}, PARTS[:1])),
+    'quick': (Case(25), Case(50, parts=PARTS[:1]), Case(100, parts=PARTS[:1]), Case(25, THREE)),
+    'full': (Case(50), Case(100), Case(200), Case(200, THREE), Case(200, LARGE)),
 }
-"""(runs, parts of the report)"""
 
 PARSE = """
 import json, pathlib, sys
@@ -45,40 +63,55 @@ for path in pathlib.Path(sys.argv[1]).rglob('*.json'):
 
 
 class Row(NamedTuple):
-    """One number of runs."""
+    """What one case cost."""
 
-    runs: int
+    case: Case
     size: float
     """Of the results, in MB."""
     floor: Cost
     parts: Mapping[str, Cost]
+    together: float | None
+    """The most memory of all processes of the whole command at once, in MiB."""
 
 
 def measure(size: Size) -> Section:
     """Every case of this size."""
-    questions, n = (4, K) if size == 'tiny' else (QUESTIONS, N)
+    n = K if size == 'tiny' else N
     with TemporaryDirectory() as folder:
-        rows = [_row(Path(folder, str(runs)), runs, questions, n, parts) for runs, parts in CASES[size]]
-    return _section(rows, f'{questions} questions × {n} samples')
+        rows = [_row(Path(folder, str(place)), case, n) for place, case in enumerate(CASES[size])]
+    return _section(rows, n)
 
 
-def _row(folder: Path, runs: int, questions: int, n: int, parts: tuple[str, ...]) -> Row:
+def _row(folder: Path, case: Case, n: int) -> Row:
     outputs, report = folder / 'outputs', folder / 'report'
-    progress(f'report: {runs} runs')
+    told = f'report: {case.runs} runs × {_questions(case)} questions'
+    progress(told)
     # In a process of its own: what it leaves in memory would count as the report's.
-    made = cost(partial(make_results, outputs, runs, questions, n))
+    made = cost(partial(make_results, outputs, case.runs, case.benchmarks, n))
     floor = command_cost([sys.executable, '-c', PARSE, outputs])
-    command = [sys.executable, '-m', 'gpassk_opencompass.cli']
+    command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', outputs, '-o', report]
     found = {}
-    for part in parts:
-        progress(f'report: {runs} runs, {part}')
-        found[part] = command_cost([*command, 'report', outputs, '-o', report, '--only', part])
-    return Row(runs, made.value / 1e6, floor, found)
+    for part in case.parts:
+        progress(f'{told}, {part}')
+        found[part] = command_cost([*command, *([] if part == ALL else ['--only', part])])
+    together = most_together(command) if ALL in case.parts else None
+    return Row(case, made.value / 1e6, floor, found, together)
 
 
-def make_results(outputs: Path, runs: int, questions: int, n: int) -> int:
-    """Write the result files of sampled runs, four settings a model; the bytes written."""
-    generator = np.random.default_rng(SEED)
+def make_results(outputs: Path, runs: int, benchmarks: Mapping[str, int], n: int) -> int:
+    """Write the result files of sampled runs, four settings a model; the bytes written.
+
+    Args:
+        benchmarks: names with their numbers of questions.
+    """
+    return sum(
+        _make_benchmark(outputs, runs, name, questions, n, SEED + place)
+        for place, (name, questions) in enumerate(benchmarks.items())
+    )
+
+
+def _make_benchmark(outputs: Path, runs: int, name: str, questions: int, n: int, seed: int) -> int:
+    generator = np.random.default_rng(seed)
     hardness = np.repeat(generator.normal(size=(questions + 1) // 2), 2)[:questions]
     columns = question_columns(questions, n)
     size = 0
@@ -88,8 +121,8 @@ def make_results(outputs: Path, runs: int, questions: int, n: int) -> int:
         right = generator.random((questions, n)) < chances[:, None]
         abbr = f'model-{run // 4}_t{("0-3", "0-5", "0-7", "1-0")[run % 4]}_p0-8_k50_rp1-0_rs42_l8192'
         path = outputs / f'run-{run}' / f'20261121_{run:06d}' / 'results' / abbr
-        path.mkdir(parents=True)
-        file = path / f'LiveMathBench-v202412-k{K}-n{n}.json'
+        path.mkdir(parents=True, exist_ok=True)
+        file = path / f'{name}-k{K}-n{n}.json'
         size += file.write_text(json.dumps(record(columns, right, n, generator)))
     return size
 
@@ -125,31 +158,44 @@ def record(
     return score_judged(samples, judgements, answers, judge, n=n, k=K).record
 
 
-def _section(rows: list[Row], each: str) -> Section:
-    heads = ['runs', 'results', 'parsing them', *PARTS, 'tables / parsing']
+def _section(rows: list[Row], n: int) -> Section:
+    heads = ['runs', 'questions', 'results', 'parsing them', *PARTS, ALL, 'by the clock', 'together']
     last = rows[-1]
     return Section(
         'Report',
-        f'`gpassk report` on result files of runs with {each} each, every part by itself, start and imports '
-        'included, with the most memory. Parsing: a process that only reads the same files. Neither '
-        'OpenCompass nor Lighteval has such a report.',
+        f'`gpassk report` on result files of runs with {n} samples a question, every part by itself and all '
+        'of them in one command, start and imports included, with the most memory of one process. By the '
+        'clock: the whole command, whose processes all together had so much memory. Parsing: a process that '
+        'only reads the same files. Neither OpenCompass nor Lighteval has such a report.',
         heads,
         [_cells(row) for row in rows],
         headlines=[
-            headline(f'Report of {last.runs} runs, {part}', 'parsing the files', found, last.floor)
+            headline(
+                f'Report of {last.case.runs} runs on {len(last.case.benchmarks)} benchmarks, {part}',
+                'parsing the files',
+                found,
+                last.floor,
+            )
             for part, found in last.parts.items()
         ],
     )
 
 
 def _cells(row: Row) -> list[str]:
+    whole = row.parts.get(ALL)
     return [
-        f'{row.runs}',
+        f'{row.case.runs}',
+        _questions(row.case),
         f'{row.size:,.0f} MB',
         _cell(row.floor),
-        *(_cell(row.parts[part]) if part in row.parts else '–' for part in PARTS),
-        times(row.parts['tables'].cpu / row.floor.cpu),
+        *(_cell(row.parts[part]) if part in row.parts else '–' for part in (*PARTS, ALL)),
+        duration(whole.seconds) if whole else '–',
+        '–' if row.together is None else f'{row.together * 1.048576:,.0f} MB',
     ]
+
+
+def _questions(case: Case) -> str:
+    return ' + '.join(map(str, case.benchmarks.values()))
 
 
 def _cell(found: Cost) -> str:

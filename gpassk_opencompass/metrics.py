@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .arguments import LARGEST_N, as_counts, as_list, as_sizes, as_threshold, as_whole
 from .errors import InputError
-from .tails import Floats, mean_tail, tail
+from .tails import LARGEST_EXACT_N, Floats, frozen, mean_tail, tail
 
 DEFAULT_THRESHOLDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The thresholds τ that are computed unless others are asked for."""
@@ -341,18 +341,25 @@ def metric_names(
 
 
 def value_table(metric: Metric, n: int) -> Floats:
-    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n.
+    """Return the expected score of k answers drawn from n of which c are correct, for c = 0 … n; read-only.
 
     These are the values that a metric averages over the questions.
 
     >>> value_table(Metric.parse('G-Pass@2_1.0'), 4).round(3)
     array([0.   , 0.   , 0.167, 0.5  , 1.   ])
     """
-    n, k = as_sizes(n, metric.k)
+    n, _ = as_sizes(n, metric.k)
+    return _kept_values(metric, n) if n <= LARGEST_EXACT_N else _values(metric, n)
+
+
+def _values(metric: Metric, n: int) -> Floats:
     table = np.full(n + 1, metric.base)
     for step, change in zip(metric.steps, metric.changes, strict=True):
-        table += change * tail(n, k, step)
-    return np.clip(table, 0.0, 1.0)  # the rises of k = 18 or 22 add up to a little more
+        table += change * tail(n, metric.k, step)
+    return frozen(np.clip(table, 0.0, 1.0))  # the rises of k = 18 or 22 add up to a little more
+
+
+_kept_values = lru_cache(maxsize=1024)(_values)  # 8 KiB each at most
 
 
 def metric_table(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_LARGEST_EXACT_N = 1_024
+LARGEST_EXACT_N = 1_024
 
 # P[X ≥ m] for X ~ Hypergeometric(n, c, k) as an array over c. Put the answers in a row, the c correct
 # ones first. The m-th of the k drawn stands at place r in C(r − 1, m − 1)·C(n − r, k − m) of the C(n, k)
@@ -21,7 +21,7 @@ _LARGEST_EXACT_N = 1_024
 def tail(n: int, k: int, m: int) -> Floats:
     """Return P[at least m of k drawn are correct] for c = 0 … n correct of n; read-only."""
     # Only small tables are kept: at most 512 × 8 KiB.
-    return _exact_tail(n, k, m) if n <= _LARGEST_EXACT_N else _float_tail(n, k, m)
+    return _exact_tail(n, k, m) if n <= LARGEST_EXACT_N else _float_tail(n, k, m)
 
 
 @lru_cache(maxsize=512)
@@ -33,13 +33,13 @@ def mean_tail(n: int, k: int, with_half: bool) -> Floats:
     """Return (2/k)·Σ P[X ≥ i] over i > ⌈k/2⌉, with_half P[X ≥ (k+1)/2]/k more, for odd k; read-only."""
     # (2/k)·Σ_{i>h} P[X ≥ i] = (2/k)·E[max(X − h, 0)], and answer r ≤ c adds one to X − h where it is drawn
     # (k/n) and h before it are: the sum over i is a sum over r in the table of n − 1 answers and k − 1 draws.
-    if n <= _LARGEST_EXACT_N:
+    if n <= LARGEST_EXACT_N:
         return _exact_mean_tail(n, k, with_half)
     half = (k + 1) // 2
     values = np.concatenate(([0.0], np.cumsum(_float_tail(n - 1, k - 1, half)))) * (2 / n)
     if with_half:
         values += _float_tail(n, k, half) / k
-    return _frozen(np.minimum(values, 1.0))
+    return frozen(np.minimum(values, 1.0))
 
 
 @lru_cache(maxsize=512)
@@ -65,7 +65,7 @@ def _tail_numerators(n: int, k: int, m: int) -> list[int]:
 def _float_tail(n: int, k: int, m: int) -> Floats:
     table = np.zeros(n + 1)
     if m > k:
-        return _frozen(table)
+        return frozen(table)
     last = n - k + m
     r = np.arange(m, last, dtype=np.float64)
     ratio = r / (r - m + 1) * ((last - r) / (n - r))
@@ -76,14 +76,15 @@ def _float_tail(n: int, k: int, m: int) -> Floats:
     sums = np.cumsum(np.concatenate((rise, [1.0], fall)))
     table[m : last + 1] = sums / sums[-1]
     table[last + 1 :] = 1.0
-    return _frozen(table)
+    return frozen(table)
 
 
 def _divided(numerators: list[int], denominator: int) -> Floats:
     # Python rounds a quotient of integers correctly, whatever their size.
-    return _frozen(np.array([numerator / denominator for numerator in numerators]))
+    return frozen(np.array([numerator / denominator for numerator in numerators]))
 
 
-def _frozen(table: Floats) -> Floats:
+def frozen(table: Floats) -> Floats:
+    """Return a table that nobody can change, as all have it that ask for it."""
     table.setflags(write=False)
     return table

@@ -212,7 +212,7 @@ def test_answers_beyond_the_budget_are_thinned_out_rarest_first(
 def test_a_long_answer_is_cut_and_says_how_long_it_was() -> None:
     """A response of a million characters does not fill the page."""
     result = made_up_result('m', 1.0, [('q', 'x' * 1000)])
-    [told] = packing.question_samples(result) or []
+    [told] = json.loads(packing.question_samples(result) or '[]')
     texts = [text for text, *_ in told['answers']]
     assert max(map(len, texts)) < 450
     assert any(text.endswith('… (1000 characters)') for text in texts)

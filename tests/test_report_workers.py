@@ -130,6 +130,20 @@ def test_a_system_without_processes_makes_it_slower_only(monkeypatch: pytest.Mon
         assert set(pool.each(where, range(3))) == {os.getpid()}
 
 
+@pytest.mark.parametrize('count', [1, 2])
+def test_work_may_be_begun_before_somebody_asks_for_it(count: int) -> None:
+    """Several kinds of it, asked for in any order, and once."""
+    with Workers(count) as pool:
+        pool.expect(['json', 'there_is_no_such_module'])
+        pool.begin('squares', square, range(9))
+        pool.begin('pids', where, range(9))
+        assert list(pool.each(refuse, [1, 2])) == [1, 2]
+        assert pool.has_begun('squares')
+        assert len(set(pool.begun('pids') or ())) <= count
+        assert list(pool.begun('squares') or ()) == [number * number for number in range(9)]
+        assert pool.begun('squares') is None
+
+
 def test_an_error_is_the_same_as_without_processes(two: Workers) -> None:
     """Behind what was found before; who catches it may go on."""
     found = two.each(refuse, range(20))
@@ -266,7 +280,7 @@ def test_numbers_of_processes_are_those_of_one_process(two: Workers) -> None:
         tables, _ = boards(results)
         compute_ranks(tables, pool or Workers(1))
         compute_stability(tables, pool)
-        scores = [scores_of(board, pool) for board in tables]
+        scores = [scores_of(board) for board in tables]
         rows = [stability_rows(board, entry) for board in tables for entry in board.entries]
         pages.append((page_of(tables, workers=pool), repr(scores), repr(rows)))
     assert two.running

@@ -25,7 +25,8 @@ from gpassk_opencompass.uncertainty import (
     rerun_level_of_errors,
     value_table,
 )
-from gpassk_opencompass.uncertainty.intervals import clusters_of, quantile, strata_of_clusters
+from gpassk_opencompass.uncertainty.design import clusters_of, strata_of_clusters
+from gpassk_opencompass.uncertainty.intervals import quantile
 from gpassk_opencompass.uncertainty.looks import (
     canonical_correlation,
     correlation_of,

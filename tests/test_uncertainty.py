@@ -28,6 +28,8 @@ from gpassk_opencompass.uncertainty import (
     value_table,
 )
 from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
+from gpassk_opencompass.uncertainty.design import design_of
+from gpassk_opencompass.uncertainty.intervals import mean_intervals
 from gpassk_opencompass.uncertainty.rerun import beta_moments, expected_variances, pair_table
 
 NAMES = ('accuracy', 'pass@3', 'G-Pass@3_0.5', 'G-Pass@3_1.0', 'G-Pass@2_0.0', 'mG-Pass@3', 'mG-Pass@4')
@@ -513,3 +515,17 @@ def test_strata_that_are_none_are_refused(strata: list[str], message: str) -> No
     ):
         with pytest.raises(InputError, match=message):
             call()
+
+
+@pytest.mark.parametrize('strata', [None, ['easy', 'hard'] * 60])
+def test_intervals_of_many_rows_are_those_of_each_row_to_the_last_digit(strata: list[str] | None) -> None:
+    """Also of rows that are refused or have no strata, each at its level."""
+    generator = np.random.default_rng(5)
+    rows = generator.random((30, 120)) ** np.linspace(0.05, 40, 30)[:, None]
+    rows[3], rows[4] = 0.0, 1.0
+    problems = [number // 4 * 2 + number % 2 for number in range(120)]
+    levels = np.linspace(0.5, 0.99, 30).tolist()
+    found = mean_intervals(rows, design_of(problems, strata), levels)
+    alone = [mean_interval(row, problems, level, strata) for row, level in zip(rows, levels, strict=True)]
+    assert repr(found) == repr(alone)
+    assert len({bool(one.refused) for one in found}) == 2

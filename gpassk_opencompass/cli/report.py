@@ -15,6 +15,7 @@ from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
 from .options import WITH_LIMITED, Several, add_several, add_strata, leaderboard, listed, path, requested
+from .report_ahead import begin
 from .report_sources import RECORDS
 from .report_summary import Written, summary_of
 from .shown import add_table_options, show
@@ -149,9 +150,10 @@ def run(arguments: Namespace) -> int:
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
-    from ..report.workers import Workers
+    from ..report.workers import Workers, collect_garbage_seldom
     from .progress import shown_progress
 
+    collect_garbage_seldom()
     with shown_progress('report'), Workers() as workers:
         with stage('looking for results', 1):  # so that a terminal shows it before all imports are done
             request = _request(arguments)
@@ -161,10 +163,10 @@ def run(arguments: Namespace) -> int:
 def _report(request: ReportRequest, workers: Workers) -> int:
     from ..report.leaderboard import boards, compute_ranks
     from ..report.light import light
-    from ..report.scores import scores_of
+    from ..report.scores import compute_intervals, scores_of
     from ..results.read import full_runs
 
-    found, records = _found(request)
+    found, records = _found(request, workers)
     chosen, limited = full_runs(found.results, request.with_limited)
     if 'page' in request.parts:  # which shows answers
         chosen = [light(result) for result in chosen]
@@ -175,8 +177,11 @@ def _report(request: ReportRequest, workers: Workers) -> int:
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not tables and request.published is None:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
+    with stage('handing out work', 1):
+        begin(request.parts, tables, workers, request.figures, request.runs, request.responses)
+    compute_intervals(tables)
     compute_ranks(tables, workers)
-    scored = [(board, scores_of(board, workers)) for board in counted('computing scores', tables)]
+    scored = [(board, scores_of(board)) for board in counted('computing scores', tables)]
     _print(scored)
     written, lacking = _write(request, scored, [*missing, *meant], records, workers)
     print(*summary_of(request.output, written), sep='\n')
@@ -233,19 +238,26 @@ def _request(arguments: Namespace) -> ReportRequest:
     )
 
 
-def _found(request: ReportRequest) -> tuple[Collected, list[Path]]:
+def _found(request: ReportRequest, workers: Workers) -> tuple[Collected, list[Path]]:
     """Return all results, and the records that were written of runs of other programs.
 
     A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
     that is none, as what another program wrote.
     """
+    from ..report.workers import FEWEST
     from ..results.read import Collected, collect
     from .report_sources import holds_result, write_records
 
     files = [path for path in request.paths if not path.is_dir()]
     results = [path for path in files if not request.source and holds_result(path)]
     folders = [path for path in request.paths if path not in files and not request.source]
-    found = collect(folders, [*request.files, *results], request.configs, details=False)
+
+    def expected(count: int) -> None:
+        if count >= FEWEST:
+            drawing = ['matplotlib.figure', 'matplotlib.backends.backend_svg'] * ('figures' in request.parts)
+            workers.expect(['gpassk_opencompass.report.stability', 'scipy.optimize', *drawing])
+
+    found = collect(folders, [*request.files, *results], request.configs, False, expected)
     homes = {parent for result in found.results for parent in result.path.resolve().parents}
     others = [path for path in request.paths if path not in results and path.resolve() not in homes]
     taken = write_records(others, request.source, request.output, request.k)
@@ -329,8 +341,9 @@ def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], worker
     from .question_types import question_types
 
     compute_stability([board for board, _ in scored], workers)
-    paths = write_scored(scored, request.output, notes, request.average) if scored else []
-    paths += write_stability([board for board, _ in scored], request.output) if scored else []
+    with stage('writing tables', 1):  # once more: another stage has taken the place of that one
+        paths = write_scored(scored, request.output, notes, request.average) if scored else []
+        paths += write_stability([board for board, _ in scored], request.output) if scored else []
     if request.published:
         paths += write_published(request.published, request.output)
     if request.paper:

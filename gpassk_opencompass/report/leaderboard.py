@@ -18,8 +18,9 @@ from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
 from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
 from ..results.read import full_runs
 from ..results.result import Result
-from ..uncertainty import AllPairs, Interval, all_pairs, rerun_interval
+from ..uncertainty import AllPairs, Interval, all_pairs
 from ..uncertainty.intervals import check_level
+from ..uncertainty.rerun import rerun_of
 from .greedy_runs import greedy_of, length_of, why_not
 from .run_names import called, told_apart
 from .several_hosts import across_hosts, notes_on_hosts
@@ -111,19 +112,32 @@ class Entry:
 
     def interval(self, metric: Metric) -> Interval:
         """Return a score with its interval for new questions of the same kind."""
-        return self.result.interval(metric, self.level, strata=self.strata)
+        [found] = self.intervals([metric])
+        return found
+
+    def intervals(self, metrics: Sequence[Metric]) -> list[Interval]:
+        """Return `interval` of each metric; those that are not known yet are computed together."""
+        keys = [('interval', metric) for metric in metrics]
+        if new := [metric for key, metric in zip(keys, metrics, strict=True) if key not in self.known]:
+            found = self.result.intervals(new, self.level, strata=self.strata)
+            self.known.update({('interval', metric): one for metric, one in zip(new, found, strict=True)})
+        return [self.known[key] for key in keys]
 
     def rerun(self, metric: Metric) -> Interval:
         """Return a score with its interval for new samples of the same questions."""
-        return rerun_interval(self.result.counts, self.result.n, metric, self.level)
+        key = 'rerun', metric
+        if key not in self.known:
+            self.known[key] = rerun_of(self.result.histogram, metric, self.level)
+        found: Interval = self.known[key]
+        return found
 
-    def greedy_group_interval(self, group: str) -> Interval | None:
-        """Return the accuracy of the greedy run on the questions of one contest and language."""
-        return self.greedy.group_interval(group, ACCURACY, self.level) if self.greedy else None
-
-    def group_interval(self, group: str, metric: Metric) -> Interval | None:
-        """Return a score on one contest and language, for new questions; None where it has none."""
-        return self.result.group_interval(group, metric, self.level)
+    def intervals_by_group(self, metrics: Sequence[Metric]) -> dict[str, list[Interval]]:
+        """Return the intervals of metrics on the questions of each contest and language."""
+        key = 'by group', tuple(metrics)
+        if key not in self.known:
+            self.known[key] = self.result.intervals_by_group(metrics, self.level)
+        found: dict[str, list[Interval]] = self.known[key]
+        return found
 
 
 @dataclass(frozen=True)
@@ -254,17 +268,22 @@ def _all_compared(asked: _ToCompare) -> AllPairs:
     return all_pairs(asked.values, asked.problems, asked.level, strata=asked.strata)
 
 
+def begin_ranks(boards: Sequence[Board], workers: Workers) -> None:
+    """Begin `compute_ranks`, if workers do it."""
+    if sum(len(board.entries) for board in boards) >= FEWEST:
+        workers.begin('ranks', _all_compared, [board._to_compare(board.ranked_by) for board in boards])
+
+
 def compute_ranks(boards: Sequence[Board], workers: Workers) -> None:
     """Compare all entries of each board by its ranking metric, once for all that shows it.
 
     Args:
         workers: compare where entries are many.
     """
-    if sum(len(board.entries) for board in boards) < FEWEST:
-        workers = Workers(1)
-    items = [board._to_compare(board.ranked_by) for board in boards]
+    begin_ranks(boards, workers)
+    items = (board._to_compare(board.ranked_by) for board in boards)
     with stage('computing ranks', len(boards)):
-        for board, found in zip(boards, workers.each(_all_compared, items), strict=True):
+        for board, found in zip(boards, workers.begun('ranks') or map(_all_compared, items), strict=True):
             board._compared[board.ranked_by] = found
             step()
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..files import mapping
-from ..results.read import read
+from ..results.read import read_again
 from ..results.result import Result
 
 
@@ -18,17 +15,15 @@ class Record(Mapping[str, Any]):
     """A record that holds its counts alone and has the rest in its file.
 
     Args:
-        block: the entry `gpassk`.
-        path: of the file.
+        counted: its result, which needs the entry `gpassk` alone.
     """
 
-    def __init__(self, block: Mapping[str, Any], path: Path) -> None:
-        self._block = block
-        self._path = path
+    def __init__(self, counted: Result) -> None:
+        self._counted = counted
 
     def __getitem__(self, name: str) -> Any:
         if name == 'gpassk':
-            return self._block
+            return self._counted.block
         return self._whole()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -38,23 +33,21 @@ class Record(Mapping[str, Any]):
         return len(self._whole())
 
     def _whole(self) -> Mapping[str, Any]:
-        record = _read(self._path)
-        if mapping(record.get('gpassk')).get('counts') != self._block.get('counts'):
-            raise InputError(
-                f'{self._path} was changed while it was read for a report; write the report again'
-            )
-        return record
+        path = self._counted.path
+        if path not in _last:
+            _last.clear()
+            _last[path] = read_again(self._counted)
+        return _last[path]
 
 
-@lru_cache(maxsize=1)
-def _read(path: Path) -> Mapping[str, Any]:
-    """Read a file once for all that is asked of it in a row."""
-    return read(path).record
+_last: dict[Path, Mapping[str, Any]] = {}
+"""The record that was read last: once for all that is asked of it in a row."""
 
 
 def light(result: Result) -> Result:
     """Return a result that holds its counts, and reads the answers from its file each time they are used."""
-    return replace(result, record=Record(result.block, result.path))
+    counted = Result('', '', {'gpassk': result.block}, result.path, seal=result.seal)
+    return replace(result, record=Record(counted))
 
 
 def for_one_use(result: Result) -> Result:

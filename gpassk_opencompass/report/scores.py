@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
+from ..counting import stage, step
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
 from ..naming.names import Settings
@@ -17,7 +19,6 @@ from ..results.result import Result
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
 from .leaderboard import Board, Entry, judge_line
-from .workers import FEWEST, Workers
 
 GREEDY: Final = 'Greedy'
 """The published name of the accuracy of the greedy run."""
@@ -101,23 +102,30 @@ Scored = Sequence[tuple[Board, Sequence[Scores]]]
 """Boards with the scores of each of their entries."""
 
 
-def scores_of(board: Board, workers: Workers | None = None) -> list[Scores]:
-    """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics.
+def compute_intervals(boards: Sequence[Board]) -> None:
+    """Compute the intervals of all scores, which takes most of the time of `scores_of` and needs no ranks."""
+    with stage('computing intervals', sum(len(board.entries) for board in boards)):
+        for board in boards:
+            metrics = _metrics_of(board)
+            for entry in board.entries:
+                entry.intervals(metrics)
+                entry.intervals_by_group(metrics)
+                for metric in metrics:
+                    entry.rerun(metric)
+                step()
 
-    Args:
-        workers: compute them where entries are many; None: this process does.
-    """
-    # Of the other entries nobody needs to know, but of the first in which order the questions stand.
-    shell = replace(board, entries=board.entries[:1])
-    items = [(shell, entry, ranks) for entry, ranks in zip(board.entries, board.ranks, strict=True)]
-    chosen = workers if workers and len(items) >= FEWEST else Workers(1)
-    return list(chosen.each(_entry_scores, items))
+
+def scores_of(board: Board) -> list[Scores]:
+    """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics."""
+    pairs = zip(board.entries, board.ranks.tolist(), strict=True)
+    groups = board.groups
+    return [_entry_scores(board, entry, groups, ranks) for entry, ranks in pairs]
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
     """Return scores as CSV: all digits, and an empty cell where there is nothing."""
     names = [field.name for field in fields(Score)]
-    return csv_text(chain([names], ([getattr(score, name) for name in names] for score in scores)))
+    return csv_text(chain([names], map(attrgetter(*names), scores)))
 
 
 def read_scores(path: Path) -> list[Score]:
@@ -156,45 +164,56 @@ def measures_of(board: Board) -> list[Measure]:
     return [GREEDY, *board.metrics]
 
 
-def _entry_scores(item: tuple[Board, Entry, Any]) -> Scores:
-    board, entry, ranks = item
-    result = entry.result
+def _metrics_of(board: Board) -> tuple[Metric, ...]:
+    """Return the metrics of which there are scores."""
+    return ACCURACY, Metric.pass_at(board.k), *board.metrics
+
+
+def _entry_scores(board: Board, entry: Entry, groups: Sequence[str], ranks: Sequence[int]) -> Scores:
+    metrics = _metrics_of(board)
+    of_run = _Run(board, entry, entry.result, _identity(board, entry, entry.result))
+    overall, of_groups = entry.intervals(metrics), entry.intervals_by_group(metrics)
+    by_group = {group: of_groups[group] for group in groups if group in of_groups}
     found: dict[tuple[str, Measure], Score] = {}
-    for metric in (ACCURACY, Metric.pass_at(board.k), *board.metrics):
-        place = (int(ranks[0]), int(ranks[1])) if metric == board.ranked_by else (None, None)
+    for number, metric in enumerate(metrics):
+        place = (ranks[0], ranks[1]) if metric == board.ranked_by else (None, None)
         rerun = 100 * entry.rerun(metric).error
-        overall = entry.interval(metric)
-        found[ALL, metric] = _score(board, entry, result, metric, ALL, overall, rerun, place)
-        for group, interval in _by_group(board, entry, metric):
-            found[group, metric] = _score(board, entry, result, metric, group, interval)
+        found[ALL, metric] = _score(of_run, metric, ALL, overall[number], rerun, place)
+        for group, intervals in by_group.items():
+            found[group, metric] = _score(of_run, metric, group, intervals[number])
     if entry.greedy and (accuracy := entry.greedy_accuracy()):
-        found[ALL, GREEDY] = _score(board, entry, entry.greedy, GREEDY, ALL, accuracy)
-        for group in board.groups:
-            if of_group := entry.greedy_group_interval(group):
-                found[group, GREEDY] = _score(board, entry, entry.greedy, GREEDY, group, of_group)
+        of_greedy = _Run(board, entry, entry.greedy, _identity(board, entry, entry.greedy))
+        found[ALL, GREEDY] = _score(of_greedy, GREEDY, ALL, accuracy)
+        of_groups = entry.greedy.intervals_by_group([ACCURACY], entry.level)
+        for group in groups:
+            if group in of_groups:
+                found[group, GREEDY] = _score(of_greedy, GREEDY, group, of_groups[group][0])
     return found
 
 
-def _by_group(board: Board, entry: Entry, metric: Metric) -> Iterator[tuple[str, Interval]]:
-    for group in board.groups:
-        if interval := entry.group_interval(group, metric):
-            yield group, interval
+class _Run(NamedTuple):
+    """A run of which there are scores: the sampled one of an entry, or its greedy one."""
+
+    board: Board
+    entry: Entry
+    result: Result
+    identity: Mapping[str, Any]
+    """See `_identity`."""
 
 
 def _score(
-    board: Board,
-    entry: Entry,
-    result: Result,
+    run: _Run,
     metric: Measure,
     group: str,
     interval: Interval,
     rerun_error: float | None = None,
     ranks: tuple[int | None, int | None] = (None, None),
 ) -> Score:
-    """Return one score; `result` is the entry's sampled run, or its greedy one."""
+    """Return one score."""
+    result, entry = run.result, run.entry
     bounds = None if group else result.bounds(metric if isinstance(metric, Metric) else ACCURACY)
     return Score(
-        **_identity(board, entry, result),
+        **run.identity,
         group=group,
         metric=metric,
         value=100 * interval.estimate,
@@ -209,7 +228,7 @@ def _score(
         bound_high=100 * bounds[1] if bounds else None,
         best_rank=ranks[0],
         worst_rank=ranks[1],
-        questions=result.groups.count(group) if group else len(result.uids),
+        questions=result.sizes_of_groups[group] if group else len(result.uids),
         problems=interval.problems,
         strata=interval.strata,
     )

@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..counting import stage, step
 from ..tables import Cell, Column, Table, csv_text, markdown_line
 from ..uncertainty import Interval, Stability, TailProfile, tail_profile
 from ..uncertainty.profile import LARGEST_K
-from ..uncertainty.stability import stability_of
+from ..uncertainty.stability import metrics_asked_for, stability_of
 from .leaderboard import Board, Entry
 from .workers import FEWEST, Workers
 from .written import write_texts
+
+_NAME = 'stability'
 
 STABILITY_FILE, PROFILE_FILE = 'stability.csv', 'profile.csv'
 
@@ -52,13 +52,28 @@ def compute_stability(boards: Sequence[Board], workers: Workers | None = None) -
     Args:
         workers: compute it where entries are many; None: this process does.
     """
-    pairs = [(board, entry) for board in boards for entry in board.entries]
-    chosen = workers if workers and len(pairs) >= FEWEST else Workers(1)
-    items = [(replace(board, entries=()), entry) for board, entry in pairs]
-    with stage('computing stability', len(pairs)):
-        for (_, entry), known in zip(pairs, chosen.each(_computed, items), strict=True):
+    chosen = workers or Workers(1)
+    found = chosen.begun(_NAME) or _computed_by(boards, chosen)
+    entries = [entry for board in boards for entry in board.entries]
+    with stage('computing stability', len(entries)):
+        for entry, known in zip(entries, found, strict=True):
             entry.known.update(known)
             step()
+
+
+def begin_stability(boards: Sequence[Board], workers: Workers) -> None:
+    """Begin `compute_stability`, if workers do it."""
+    if sum(len(board.entries) for board in boards) >= FEWEST:
+        workers.begin(_NAME, _computed, _items(boards))
+
+
+def _computed_by(boards: Sequence[Board], workers: Workers) -> Iterator[dict[Any, Any]]:
+    items = _items(boards)
+    return workers.each(_computed, items) if len(items) >= FEWEST else map(_computed, items)
+
+
+def _items(boards: Sequence[Board]) -> list[tuple[Board, Entry]]:
+    return [(replace(board, entries=()), entry) for board in boards for entry in board.entries]
 
 
 def _computed(item: tuple[Board, Entry]) -> dict[Any, Any]:
@@ -75,8 +90,8 @@ def stability_rows(board: Board, entry: Entry) -> list[Stability]:
     thresholds = tuple(threshold for threshold in board.thresholds if threshold > 0)
     key = ('stability', thresholds, board.level)
     if key not in known:
-        questions = np.bincount(result.counts, minlength=result.n + 1).astype(np.float64)
-        known[key] = stability_of(questions, entry.interval, thresholds, board.level)
+        entry.intervals(metrics_asked_for(result.n, thresholds))  # all of them at once
+        known[key] = stability_of(result.histogram, entry.interval, thresholds, board.level)
     rows: list[Stability] = known[key]
     return rows
 

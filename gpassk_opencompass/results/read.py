@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..counting import counted
 from ..errors import ForeignFileError, InputError
-from ..files import SAMPLES, UNCERTAIN, mapping, read_json
+from ..files import SAMPLES, UNCERTAIN, digest, mapping, parse_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import as_called, clean, in_file_name, last_part
@@ -66,7 +66,29 @@ def read(path: Path) -> Result:
         InputError: it cannot be read, is no result of G-Pass@k or the round of some of a run's questions, or
             is damaged; in one line.
     """
-    return result_of(path, _record_of(path))
+    record, seal = _record_of(path)
+    return replace(result_of(path, record), seal=seal)
+
+
+def read_again(result: Result) -> Mapping[str, Any]:
+    """Return the whole record of a result that holds its counts alone.
+
+    A file that is as it was when it was read is not checked once more.
+
+    Raises:
+        InputError: as `read`, or another program has written other counts meanwhile.
+    """
+    path = result.path
+    try:
+        content = path.read_bytes() if result.seal else b''
+    except OSError as error:
+        raise InputError(f'{path} cannot be read: {error}') from error
+    if result.seal and digest(content) == result.seal:
+        return _as_now(parse_json(content))
+    record = read(path).record
+    if mapping(record.get('gpassk')).get('counts') != result.block.get('counts'):
+        raise InputError(f'{path} was changed while it was read for a report; write the report again')
+    return record
 
 
 def result_of(path: Path, record: Any) -> Result:
@@ -95,7 +117,7 @@ def read_round(path: Path, record: Any = None) -> Result:
     """
     from .check import check  # pydantic: who only looks for results needs none
 
-    record = _record_of(path) if record is None else record
+    record = _record_of(path)[0] if record is None else record
     check(str(path), record)
     record = _as_now(record)
     block = record['gpassk']
@@ -125,6 +147,7 @@ def collect(
     files: Iterable[Path] = (),
     configs: Iterable[Path] = (),
     details: bool = True,
+    expected: Callable[[int], None] | None = None,
 ) -> Collected:
     """Read all results of G-Pass@k below the folders and of the files.
 
@@ -140,6 +163,7 @@ def collect(
         files: more results, whatever they are called.
         configs: folders with a sweep's manifest, beside those below `folders`.
         details: keep the answers and verdicts of each question, which are most of a file.
+        expected: is told how many files there are, before the first is read.
 
     Returns:
         Results, sorted by benchmark and model, each with its model's entry of the manifests.
@@ -152,6 +176,8 @@ def collect(
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder, unreadable))
     summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
     paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
+    if expected is not None:
+        expected(len(paths))
     results, unread = [], []
     for path in counted('reading results', paths):
         try:
@@ -202,13 +228,14 @@ def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, 'details': left, 'gpassk': {**record['gpassk'], 'schema': SCHEMA}}
 
 
-def _record_of(path: Path) -> Any:
+def _record_of(path: Path) -> tuple[Any, str]:
+    """Return the content of a file, and `Result.seal`."""
     if path.name.endswith(SAMPLES):
         raise InputError(f'{path} has the samples of a result; give the .json beside it')
-    return lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
+    return (lighteval.read_details(path), '') if path.suffix == '.parquet' else _read_json(path)
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path) -> tuple[Any, str]:
     if lighteval.is_summary(path):
         raise InputError(
             f'{path} has the means of a run of Lighteval and no counts; give its details_….parquet, which '
@@ -217,7 +244,8 @@ def _read_json(path: Path) -> Any:
     if path.is_dir():
         raise InputError(f'{path} is a folder; give one result file: …/results/<model>/<dataset>.json')
     try:
-        return read_json(path)
+        content = path.read_bytes()
+        return parse_json(content), digest(content)
     except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
 

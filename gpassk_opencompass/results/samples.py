@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,7 @@ from ..errors import InputError
 from ..files import SAMPLES, digest, keep_mode
 from ..judges.protocol import Judgement, Verdict
 from ..unseen import with_whole_characters
-from .health import UNKNOWN, Generation
+from .health import Generation
 from .record import SYMBOLS
 
 if TYPE_CHECKING:
@@ -154,34 +153,6 @@ class SampleTable:
         size = len(self.column('verdict') or ())
         pairs = zip(origins or [None] * size, reasons or [None] * size, strict=True)
         return [reason or origin or '' for origin, reason in pairs]
-
-
-def table_of_details(n: int, details: Mapping[str, Any], undecided: Mapping[str, int]) -> SampleTable | None:
-    """Return what the JSON of a result tells of its samples; None if answers or verdicts are not there.
-
-    Args:
-        details: of a record; those of schema 1 and of Lighteval have tokens or finish reasons too.
-        undecided: the reasons for which samples are undecided.
-    """
-    if not details.get('answers') or not details.get('verdicts'):
-        return None
-    columns: dict[str, list[Any]] = {
-        'answer': _flat(details['answers']),
-        'verdict': [WORDS[symbol] for symbol in chain.from_iterable(details['verdicts'])],
-    }
-    if names := _explained(details, 'judged_by', 'judges'):
-        why = [
-            verdict == Verdict.UNJUDGED or (verdict == Verdict.INCORRECT and name in undecided)
-            for name, verdict in zip(names, columns['verdict'], strict=True)
-        ]
-        columns['reason'] = [name if is_why else None for name, is_why in zip(names, why, strict=True)]
-        columns['decided_by'] = [None if is_why else name for name, is_why in zip(names, why, strict=True)]
-    if ends := _explained(details, 'finish_reasons', 'finishes'):
-        columns['finish_reason'] = [None if name == UNKNOWN else name for name in ends]
-    for name in TOLD:
-        if details.get(name):
-            columns[name] = _flat(details[name])
-    return SampleTable(n, columns.get)
 
 
 def sample_file_of(result: Path) -> Path:
@@ -382,13 +353,3 @@ def _array(values: Sequence[Any], field: pyarrow.Field) -> pyarrow.Array:
     except UnicodeEncodeError:  # a half of a character
         array = pyarrow.array(with_whole_characters(list(values)), plain)
     return array.dictionary_encode() if plain != field.type else array
-
-
-def _explained(details: Mapping[str, Any], letters: str, legend: str) -> list[str]:
-    """Return a column of letters as the words that they stand for, an entry a sample."""
-    words = details.get(legend) or {}
-    return [words[letter] for letter in chain.from_iterable(details.get(letters) or ())]
-
-
-def _flat(column: Sequence[Sequence[Any]]) -> list[Any]:
-    return list(chain.from_iterable(column))

@@ -10,8 +10,9 @@ from ..metrics import Metric
 from ..results.result import Result
 from ..results.stopped import AT_CAP, GOES_ON, OUT_OF_REACH, REACHED
 from ..uncertainty import Comparison, Goal, GoalKind, Interval, compare
+from ..uncertainty.design import cluster_numbers
 from ..uncertainty.goals import half_width_without
-from ..uncertainty.intervals import cluster_numbers, problems_refusal
+from ..uncertainty.intervals import problems_refusal
 from .seen import Seen
 
 

@@ -19,7 +19,8 @@ from ..metrics import ACCURACY
 from ..report.labels import varying, written
 from ..report.leaderboard import Board, Entry
 from ..uncertainty import Interval, bootstrap_means
-from ..uncertainty.intervals import cluster_numbers, problems_refusal, quantile
+from ..uncertainty.design import cluster_numbers
+from ..uncertainty.intervals import problems_refusal, quantile
 
 Floats = NDArray[np.float64]
 

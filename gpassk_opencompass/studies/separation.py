@@ -15,13 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..uncertainty import Interval
-from ..uncertainty.intervals import (
-    FEWEST_EFFECTIVE,
-    check_level,
-    cluster_numbers,
-    effective_number,
-    problems_refusal,
-)
+from ..uncertainty.design import cluster_numbers
+from ..uncertainty.intervals import FEWEST_EFFECTIVE, check_level, effective_number, problems_refusal
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.intp]

@@ -21,7 +21,14 @@ class _Lines(list[str]):
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as CSV in which a spreadsheet finds no formula."""
-    return csv_lines(map(csv_cell, row) for row in rows)
+    known: dict[str, str] = {}  # of a column most texts are those of the row above
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return known[value] if value in known else known.setdefault(value, csv_cell(value))
+
+    return csv_lines([cell(value) for value in row] for row in rows)
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
@@ -29,7 +36,7 @@ def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
     lines = _Lines()
     # With this end of a line csv.writer quotes cells with either of its characters.
     csv.writer(lines, lineterminator='\r\n').writerows(rows)
-    return ''.join(f'{line[:-2]}\n' for line in lines)
+    return ''.join([f'{line[:-2]}\n' for line in lines])
 
 
 def csv_cell(value: Any) -> Any:

@@ -11,6 +11,7 @@ from scipy.special import betaln
 Floats = NDArray[np.float64]
 
 _BOUNDS = (1e-3, 1e3)
+_STEP = 1e-8
 
 
 def fitted_beta(questions: Floats | NDArray[np.intp]) -> tuple[float, float]:
@@ -34,11 +35,22 @@ def _fitted(questions: tuple[float, ...]) -> tuple[float, float]:
     c = np.flatnonzero(every)
     weights, n = every[c] / every.sum(), every.size - 1
 
-    def loss(logs: Floats) -> float:
-        a, b = np.exp(logs)
-        return -float(weights @ (betaln(c + a, n - c + b) - betaln(a, b)))
+    low, high = np.log(_BOUNDS)
 
-    limits = [tuple(np.log(_BOUNDS))] * 2
-    found = optimize.minimize(loss, np.zeros(2), bounds=limits, method='L-BFGS-B', options={'ftol': 1e-12})
+    def loss(logs: Floats) -> tuple[float, Floats]:
+        # The gradient as scipy would find it, by one step forwards of each, or backwards at the upper limit:
+        # here all three places are computed together, which takes a tenth of the time.
+        steps = np.where(logs + _STEP > high, -_STEP, _STEP)
+        places = logs + np.vstack([np.zeros(2), np.diag(steps)])
+        a, b = np.exp(places).T[:, :, None]
+        chances = betaln(c + a, n - c + b) - betaln(a, b)
+        here, *near = (-float(weights @ row) for row in chances)
+        return here, (np.array(near) - here) / (places[1:].diagonal() - logs)
+
+    limits = [(low, high)] * 2
+    start = np.zeros(2)
+    found = optimize.minimize(
+        loss, start, jac=True, bounds=limits, method='L-BFGS-B', options={'ftol': 1e-12}
+    )
     a, b = np.exp(found.x)
     return float(a), float(b)

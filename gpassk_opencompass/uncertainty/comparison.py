@@ -15,17 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..distributions import student_tail
 from ..errors import InputError
-from .intervals import (
-    as_scores,
-    check_level,
-    cluster_sums,
-    problems_refusal,
-    quantile,
-    ratio_error,
-    residuals_within,
-    squares_within,
-    strata_of_clusters,
-)
+from .design import cluster_sums, residuals_within, squares_within, strata_of_clusters
+from .intervals import as_scores, check_level, problems_refusal, quantile, ratio_error
 
 Floats = NDArray[np.float64]
 

@@ -15,6 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..distributions import student_quantile
 from ..errors import InputError
+from .design import (
+    Design,
+    cluster_sums,
+    clusters_of,
+    dots,
+    residuals_within,
+    squares_of_rows,
+    strata_of_clusters,
+)
 
 Floats = NDArray[np.float64]
 
@@ -105,8 +114,14 @@ def mean_interval(
     """
     array, cluster = as_scores(values, problems)
     check_level(level)
-    sums = cluster_sums(np.clip(array, 0.0, 1.0), cluster)
-    return interval_of_sums(sums, np.bincount(cluster), level, strata_of_clusters(strata, cluster))
+    design = Design(cluster, np.bincount(cluster), strata_of_clusters(strata, cluster))
+    [found] = mean_intervals(np.clip(array, 0.0, 1.0)[None], design, [level])
+    return found
+
+
+def mean_intervals(values: Floats, design: Design, levels: Sequence[float]) -> list[Interval]:
+    """Return `mean_interval` of each row of values from 0 to 1, shape (M, Q), with a level each."""
+    return intervals_of_sums(cluster_sums(values, design.cluster), design.sizes, levels, design.stratum)
 
 
 def interval_of_sums(
@@ -122,97 +137,49 @@ def interval_of_sums(
     >>> interval_of_sums(np.array([0.0, 1.0] * 50), np.ones(100, dtype=np.intp)) == mean_interval([0, 1] * 50)
     True
     """
-    estimate, error = ratio_error(sums, sizes)
-    refused = problems_refusal(sizes) or _solved_refusal(sums / sizes) or spread_refusal(error)
-    if refused:
-        return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
+    [found] = intervals_of_sums(sums[None], sizes, [level], stratum)
+    return found
+
+
+def intervals_of_sums(
+    sums: Floats, sizes: NDArray[np.intp], levels: Sequence[float], stratum: NDArray[np.intp] | None = None
+) -> list[Interval]:
+    """Return `interval_of_sums` of each row of sums, shape (M, J), with a level each."""
+    estimates, errors = ratio_errors(sums, sizes)
+    refusals = _refusals(sums, sizes, errors)
     strata = strata_used(sums, sizes, stratum)
-    if stratum is not None and strata:
-        within = residuals_within(sums - estimate * sizes, stratum)
-        error = math.sqrt(float(squares_within(within, stratum))) / int(sizes.sum())
+    if stratum is not None and any(strata):
+        within = residuals_within(sums - np.array(estimates)[:, None] * sizes, stratum)
+        squares, total = squares_of_rows(within, stratum).tolist(), int(sizes.sum())
+        stratified = [math.sqrt(square) / total for square in squares]
+        # A refused one says how far off its problems are from each other, whatever their strata.
+        choices = zip(errors, stratified, refusals, strata, strict=True)
+        errors = [inside if used and not why else whole for whole, inside, why, used in choices]
+    rows = zip(estimates, errors, levels, refusals, strata, strict=True)
+    return [_interval(*row, sizes.size) for row in rows]
+
+
+def _interval(
+    estimate: float, error: float, level: float, refused: str, strata: int, problems: int
+) -> Interval:
+    if refused:
+        return Interval(estimate, error, np.nan, np.nan, level, problems, refused)
     trials = estimate * (1 - estimate) / error**2
-    low, high = wilson(estimate, trials, quantile(level, sizes.size - max(strata, 1)))
-    return Interval(estimate, error, low, high, level, sizes.size, '', strata)
+    low, high = wilson(estimate, trials, quantile(level, problems - max(strata, 1)))
+    return Interval(estimate, error, low, high, level, problems, '', strata)
 
 
-def strata_used(sums: Floats, sizes: NDArray[np.intp], stratum: NDArray[np.intp] | None) -> int:
+def strata_used(sums: Floats, sizes: NDArray[np.intp], stratum: NDArray[np.intp] | None) -> list[int]:
     """Return how many strata an interval has; 0 where there is one, or too little differs within them.
 
-    Arguments are those of `interval_of_sums`; see `FEWEST_WITHIN`.
+    Arguments are those of `intervals_of_sums`; see `FEWEST_WITHIN`.
     """
     count = 0 if stratum is None else int(stratum.max()) + 1
     if stratum is None or count < 2:
-        return 0
-    residuals = sums - float(sums.sum()) / int(sizes.sum()) * sizes
-    enough = effective_number(np.abs(residuals_within(residuals, stratum))) >= FEWEST_WITHIN
-    return count if enough else 0
-
-
-def strata_of_clusters(strata: Sequence[Hashable] | None, cluster: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return 0, 1, … for the stratum of each problem; all 0 without strata.
-
-    A stratum of one problem says nothing of how problems differ. All such strata are one together; where
-    that, too, has one problem, it goes to the smallest of the others (of equal ones to the first).
-
-    Args:
-        strata: of each question; None: all are of one.
-        cluster: the number of the source problem of each question.
-
-    Raises:
-        InputError: there is not one stratum a question, or a problem has questions of two.
-
-    >>> strata_of_clusters(['CNMO', 'CNMO', 'WLPMC', 'AMC', 'AMC', 'AMC'], np.arange(6)).tolist()
-    [0, 0, 0, 1, 1, 1]
-    """
-    if strata is None:
-        return np.zeros(int(cluster.max()) + 1, dtype=np.intp)
-    if len(strata) != cluster.size:
-        raise InputError(f'{len(strata)} strata for {cluster.size} questions: give one a question')
-    named = cluster_numbers(strata)
-    found = np.empty(int(cluster.max()) + 1, dtype=np.intp)
-    found[cluster] = named
-    if (wrong := np.flatnonzero(found[cluster] != named)).size:
-        place = int(wrong[0])
-        other = next(i for i in np.flatnonzero(cluster == cluster[place]) if strata[i] != strata[place])
-        raise InputError(
-            f'one problem has questions in two strata, {strata[place]!r} and {strata[other]!r}: give all '
-            'translations of a problem one stratum, e.g. the set of the contests in which it stands'
-        )
-    return _merged(found)
-
-
-def _merged(stratum: NDArray[np.intp]) -> NDArray[np.intp]:
-    sizes = np.bincount(stratum)
-    alone = np.flatnonzero(sizes == 1)
-    target = alone
-    if alone.size == 1 and sizes.size > 1:
-        target = np.array([min(np.flatnonzero(sizes > 1), key=lambda one: (sizes[one], one))])
-    merged = np.where(np.isin(stratum, alone), target[:1] if alone.size else 0, stratum)
-    return cluster_numbers(merged.tolist())
-
-
-def residuals_within(residuals: Floats, stratum: NDArray[np.intp]) -> Floats:
-    """Return how far the residual of each problem is from the mean of its stratum, shape (…, J)."""
-    means = _sums_within(residuals, stratum) / np.bincount(stratum)
-    return np.asarray(residuals - means[..., stratum])
-
-
-def squares_within(within: Floats, stratum: NDArray[np.intp]) -> Floats:
-    """Return Σ over strata of J/(J − 1)·Σr², r the residuals of its J problems; NaN where a stratum has one.
-
-    Args:
-        within: what `residuals_within` returns, shape (…, J); the result has shape (…).
-    """
-    sizes = np.bincount(stratum).astype(np.float64)
-    factors = np.divide(sizes, sizes - 1, out=np.full_like(sizes, np.nan), where=sizes > 1)
-    return np.asarray(_sums_within(within**2, stratum) @ factors)
-
-
-def _sums_within(values: Floats, stratum: NDArray[np.intp]) -> Floats:
-    """Return the sum of each stratum, shape (…, strata)."""
-    order = np.argsort(stratum, kind='stable')
-    starts = np.searchsorted(stratum[order], np.arange(int(stratum.max()) + 1))
-    return np.asarray(np.add.reduceat(values[..., order], starts, axis=-1))
+        return [0] * len(sums)
+    residuals = sums - sums.sum(1, keepdims=True) / int(sizes.sum()) * sizes
+    effective = effective_numbers(np.abs(residuals_within(residuals, stratum)))
+    return [count if one >= FEWEST_WITHIN else 0 for one in effective]
 
 
 def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
@@ -220,12 +187,19 @@ def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
 
     The error is that of a ratio of sums, with the factor J/(J − 1) for J clusters; NaN for one cluster.
     """
+    [mean], [error] = ratio_errors(sums[None], sizes)
+    return mean, error
+
+
+def ratio_errors(sums: Floats, sizes: NDArray[np.intp]) -> tuple[list[float], list[float]]:
+    """Return means and errors of `ratio_error` of each row of sums, shape (M, J)."""
     count, total = sizes.size, int(sizes.sum())
-    mean = float(sums.sum()) / total
+    means = sums.sum(1) / total
     if count < 2:
-        return mean, float('nan')
-    residuals = sums - mean * sizes
-    return mean, float(np.sqrt(count / (count - 1) * (residuals @ residuals))) / total
+        return means.tolist(), [math.nan] * len(means)
+    residuals = sums - means[:, None] * sizes
+    errors = np.sqrt(count / (count - 1) * dots(residuals, residuals)) / total
+    return means.tolist(), errors.tolist()
 
 
 def effective_number(parts: Floats) -> float:
@@ -236,8 +210,14 @@ def effective_number(parts: Floats) -> float:
     >>> effective_number(np.array([0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.0]))
     6.0
     """
-    squares = float(parts @ parts)
-    return round(float(parts.sum()) ** 2 / squares, 9) if squares else 0.0
+    [found] = effective_numbers(parts[None])
+    return found
+
+
+def effective_numbers(parts: Floats) -> list[float]:
+    """Return `effective_number` of each row, shape (M, J)."""
+    pairs = zip(parts.sum(1).tolist(), dots(parts, parts).tolist(), strict=True)
+    return [round(total**2 / squares, 9) if squares else 0.0 for total, squares in pairs]
 
 
 def problems_refusal(sizes: NDArray[np.intp]) -> str:
@@ -291,30 +271,6 @@ def as_scores(values: ArrayLike, problems: Sequence[Hashable] | None) -> tuple[F
     return array, cluster
 
 
-def clusters_of(problems: Sequence[Hashable] | None, questions: int) -> NDArray[np.intp]:
-    """Return the number of each question's source problem; without problems each question is its own.
-
-    Raises:
-        InputError: there is not one problem a question.
-    """
-    if problems is None:
-        return np.arange(questions)
-    if len(problems) != questions:
-        raise InputError(f'{len(problems)} problems for {questions} questions: give one a question')
-    return cluster_numbers(problems)
-
-
-def cluster_numbers(problems: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return 0, 1, … for the different problems in the order of their first question."""
-    numbers = {problem: number for number, problem in enumerate(dict.fromkeys(problems))}
-    return np.array([numbers[problem] for problem in problems], dtype=np.intp)
-
-
-def cluster_sums(values: Floats, cluster: NDArray[np.intp]) -> Floats:
-    """Return the sum of the values of each cluster."""
-    return np.bincount(cluster, weights=values).astype(np.float64)
-
-
 def check_level(level: float) -> None:
     """Refuse a level that is not between 0 and 1."""
     if not 0 < level < 1:
@@ -327,10 +283,16 @@ def quantile(level: float, freedom: int) -> float:
     return student_quantile((1 + level) / 2, freedom)
 
 
-def _solved_refusal(solved: Floats) -> str:
-    return solved_refusal('solved', effective_number(solved), float(solved.sum())) or solved_refusal(
-        'unsolved', effective_number(1 - solved), float((1 - solved).sum())
-    )
+def _refusals(sums: Floats, sizes: NDArray[np.intp], errors: Sequence[float]) -> list[str]:
+    """Return for each row of sums why it has no interval, or ''."""
+    if refused := problems_refusal(sizes):
+        return [refused] * len(sums)
+    solved = sums / sizes
+    refusals = [''] * len(sums)
+    for what, shares in (('solved', solved), ('unsolved', 1 - solved)):
+        told = zip(refusals, effective_numbers(shares), shares.sum(1).tolist(), strict=True)
+        refusals = [why or solved_refusal(what, effective, in_all) for why, effective, in_all in told]
+    return [why or spread_refusal(error) for why, error in zip(refusals, errors, strict=True)]
 
 
 def wilson(share: float, trials: float, quantile: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,8 @@ from numpy.typing import NDArray
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
 from ..metrics import Metric, value_table
-from .intervals import (
-    Interval,
-    check_level,
-    cluster_sums,
-    clusters_of,
-    interval_of_sums,
-    quantile,
-    wilson,
-)
+from .design import cluster_sums, clusters_of
+from .intervals import Interval, check_level, intervals_of_sums, quantile, wilson
 
 Floats = NDArray[np.float64]
 
@@ -115,8 +109,8 @@ def profile_of(
         level, draws, seed: as for `tail_profile`.
     """
     sizes = np.bincount(cluster)
-    sums = np.stack([cluster_sums(row, cluster) for row in curves])
-    intervals = tuple(interval_of_sums(row, sizes, level) for row in sums)
+    sums = cluster_sums(curves, cluster)
+    intervals = tuple(intervals_of_sums(sums, sizes, [level] * len(sums)))
     low, high = np.full((2, len(curves)), np.nan)
     printed = np.array([not interval.refused for interval in intervals])
     critical = np.nan
@@ -135,11 +129,18 @@ def profile_of(
 
 def _critical(residuals: Floats, level: float, draws: int, seed: int) -> float:
     """Return what the largest |t| of the rows exceeds in a share 1 − level of draws; shape (points, J)."""
-    generator = np.random.default_rng(seed)
     scaled = residuals / np.sqrt((residuals**2).sum(1))[:, None]
-    points, problems = residuals.shape
+    numbers, spread = _drawn(draws, *residuals.shape, seed)
     # Sums of the residuals times normal numbers are normal with their correlations: k numbers are enough.
     variances, directions = np.linalg.eigh(scaled @ scaled.T)
-    normal = generator.standard_normal((draws, points)) @ (directions * np.sqrt(np.maximum(variances, 0.0))).T
-    spread = np.sqrt(generator.chisquare(problems - 1, size=draws) / (problems - 1))
-    return float(np.quantile(np.abs(normal).max(1) / spread, level, method='higher'))
+    normal = np.abs(numbers @ (directions * np.sqrt(np.maximum(variances, 0.0))).T)
+    largest = reduce(np.maximum, normal.T)  # numpy's own `max` takes longer over such short rows
+    return float(np.quantile(largest / spread, level, method='higher'))
+
+
+@lru_cache(maxsize=4)
+def _drawn(draws: int, points: int, problems: int, seed: int) -> tuple[Floats, Floats]:
+    """Return normal numbers, shape (draws, points), and roots of χ²/(J − 1), the same ones for all runs."""
+    generator = np.random.default_rng(seed)
+    normal = generator.standard_normal((draws, points))
+    return normal, np.sqrt(generator.chisquare(problems - 1, size=draws) / (problems - 1))

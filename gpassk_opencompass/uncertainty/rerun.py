@@ -19,7 +19,7 @@ from .intervals import Interval, check_level
 Floats = NDArray[np.float64]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def pair_table(metric: Metric, n: int) -> Floats:
     """Return the expected product of the scores of two disjoint draws of k from n ≥ 2k, for c = 0 … n.
 
@@ -123,22 +123,51 @@ def _fitted_variances(metric: Metric, n: int, questions: Floats | NDArray[np.int
     if n == 1:
         share = float(questions[1] / questions.sum())
         return np.full(2, share * (1 - share))
-    c, (a, b) = np.arange(n + 1), fitted_beta(questions)
-    return _variances(metric, n if m is None else m, a + c, b + n - c)
+    return _variances(metric, n if m is None else m, _posteriors(*fitted_beta(questions), n))
 
 
 @lru_cache(maxsize=256)
 def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
     """Return E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), c = 0 … n; without m, of n."""
     alphas = np.arange(n + 1) + 0.5
-    return _variances(metric, n if m is None else m, alphas, n + 1 - alphas)
+    return _variances(metric, n if m is None else m, _Betas(alphas, n + 1 - alphas))
 
 
-def _variances(metric: Metric, m: int, alphas: Floats, betas: Floats) -> Floats:
-    """Return E[Var(value of m samples | p)] for each p ~ Beta(alpha, beta)."""
-    means, variances = beta_moments(metric, alphas, betas)
-    again = beta_binomial(m, alphas, betas)
-    return np.asarray(np.maximum(again @ value_table(metric, m) ** 2 - variances - means**2, 0.0))
+class _Betas:
+    """Beta distributions of p, with what the metrics of one k have in common: logarithms take the time."""
+
+    def __init__(self, alphas: Floats, betas: Floats) -> None:
+        self._alphas, self._betas = np.atleast_1d(alphas)[:, None], np.atleast_1d(betas)[:, None]
+        self._logs: dict[int, Floats] = {}
+        self._counts: dict[int, Floats] = {}
+
+    def expectation(self, log_ways: Floats) -> Floats:
+        """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] of each."""
+        if log_ways.size not in self._logs:
+            s = np.arange(log_ways.size)
+            self._logs[log_ways.size] = betaln(self._alphas + s, self._betas + log_ways.size - 1 - s)
+            self._logs.setdefault(0, betaln(self._alphas, self._betas))
+        return np.asarray(np.exp(log_ways + self._logs[log_ways.size] - self._logs[0]).sum(1))
+
+    def counts(self, m: int) -> Floats:
+        """Return P[c = 0 … m of m samples are right] of each."""
+        if m not in self._counts:
+            self._counts[m] = beta_binomial(m, self._alphas[:, 0], self._betas[:, 0])
+        return self._counts[m]
+
+
+@lru_cache(maxsize=2)
+def _posteriors(a: float, b: float, n: int) -> _Betas:
+    """Return Beta(a + c, b + n − c), c = 0 … n; the metrics of a run ask for them one after the other."""
+    c = np.arange(n + 1)
+    return _Betas(a + c, b + n - c)
+
+
+def _variances(metric: Metric, m: int, chances: _Betas) -> Floats:
+    """Return E[Var(value of m samples | p)] for each p."""
+    means, variances = _moments(metric, chances)
+    squares = chances.counts(m) @ value_table(metric, m) ** 2
+    return np.asarray(np.maximum(squares - variances - means**2, 0.0))
 
 
 def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
@@ -146,23 +175,18 @@ def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, F
 
     The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
     """
-    ways = _log_ways(metric)
-    mean = beta_mean(metric, alpha, beta)
-    square = _beta_expectation(_log_convolve(ways, ways), alpha, beta)
+    return _moments(metric, _Betas(alpha, beta))
+
+
+def _moments(metric: Metric, chances: _Betas) -> tuple[Floats, Floats]:
+    mean = chances.expectation(_log_ways(metric))
+    square = chances.expectation(_log_squared_ways(metric))
     return mean, np.maximum(square - mean**2, 0.0)
 
 
 def beta_mean(metric: Metric, alpha: Floats, beta: Floats) -> Floats:
     """Return the mean of `beta_moments` alone, which takes much less time than the variance."""
-    return _beta_expectation(_log_ways(metric), alpha, beta)
-
-
-def _beta_expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p ~ Beta(alpha, beta)."""
-    s = np.arange(log_ways.size)
-    alpha, beta = np.atleast_1d(alpha)[:, None], np.atleast_1d(beta)[:, None]
-    terms = log_ways + betaln(alpha + s, beta + log_ways.size - 1 - s) - betaln(alpha, beta)
-    return np.asarray(np.exp(terms).sum(1))
+    return _Betas(alpha, beta).expectation(_log_ways(metric))
 
 
 @lru_cache(maxsize=256)
@@ -171,6 +195,11 @@ def _log_ways(metric: Metric) -> Floats:
     k, a = metric.k, np.arange(metric.k + 1)
     with np.errstate(divide='ignore'):
         return np.asarray(np.log(metric.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
+
+
+@lru_cache(maxsize=256)
+def _log_squared_ways(metric: Metric) -> Floats:
+    return _log_convolve(_log_ways(metric), _log_ways(metric))
 
 
 def _log_convolve(first: Floats, second: Floats) -> Floats:

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..metrics import Metric
-from .intervals import FEWEST_PROBLEMS, cluster_sums, clusters_of
+from .design import cluster_sums, clusters_of
+from .intervals import FEWEST_PROBLEMS
 from .planning import Population
 
 Floats = NDArray[np.float64]

@@ -18,18 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..distributions import student_tail
 from ..errors import InputError
 from .comparison import Comparison, added_squares
-from .intervals import (
-    as_scores,
-    check_level,
-    cluster_sums,
-    clusters_of,
-    problems_refusal,
-    quantile,
-    ratio_error,
-    residuals_within,
-    squares_within,
-    strata_of_clusters,
-)
+from .design import cluster_sums, clusters_of, residuals_within, squares_within, strata_of_clusters
+from .intervals import as_scores, check_level, problems_refusal, quantile, ratio_error
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -42,6 +32,9 @@ LEAST_BEYOND = 20
 
 _CHUNK = 32_768
 """Numbers at a time, of signs and of pairs in draws: they stay in the cache of a processor."""
+
+_BLOCK = 32
+"""Runs that are compared with all behind them at a time."""
 
 _ROUNDING = 1e-9
 """A t statistic that exceeds another one by a smaller share is equal to it."""
@@ -331,9 +324,9 @@ def _largest(signs: Floats, table: _Table, law: _Law) -> Floats:
     # So that a product of two is −(v_i − v_j)'K(v_i − v_j).
     left, right = np.concatenate([2 * half, -own, -one], -1), np.concatenate([vectors, one, own], -1)
     largest = np.zeros(len(signs))
-    runs, draws = max(1, _CHUNK // count), max(1, _CHUNK // count**2)  # what stays in a processor's cache
-    for start in range(0, count, runs):
-        rows, least = slice(start, start + runs), law.base[0, 0]
+    for start in range(0, count, _BLOCK):  # a pair is looked at once, but for those within a block
+        rows, least = slice(start, start + _BLOCK), law.base[0, 0]
+        draws = max(1, _CHUNK // (_BLOCK * (count - start)))  # what stays in a processor's cache
         for first in range(0, len(signs), draws):
             some = slice(first, first + draws)
             squares = left[some, rows] @ right[some, start:].swapaxes(1, 2)

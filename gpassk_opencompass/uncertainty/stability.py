@@ -189,25 +189,43 @@ def _cover(run: _Run, threshold: float) -> Stability:
     is E[c ≥ m]/P_τ[X ≥ m] at most, and (E[c ≥ m] − f)/(1 − f) at least, with f = P_τ[X ≥ m].
     """
     tau = as_threshold(threshold)
-    if tau == 0:
-        raise InputError('Cover@0 is 1 for every model: give a threshold above 0')
-    plugged = Metric.g_pass_at(run.n, tau)
+    plugged, *_ = _of_cover(tau, run.n)
     estimate = run.interval(plugged)
     name = f'Cover@{round(tau, 9):g}'
     new, again = (_between(of, run.n, tau) for of in (run.interval, run.again))
     return Stability(name, estimate.estimate, new, again, _share_from(run.population, tau))
 
 
+@lru_cache(maxsize=256)
+def _of_cover(tau: float, n: int) -> tuple[Metric, ...]:
+    """Return the metrics that Cover@τ takes: the plug-in, and those that bracket it if n is enough."""
+    if tau == 0:
+        raise InputError('Cover@0 is 1 for every model: give a threshold above 0')
+    (may, _), sure = cover_bounds(tau, n)
+    needed = [may, sure[0]] if sure else []
+    return Metric.g_pass_at(n, tau), *(Metric.g_pass_at(n, least / n) for least in needed)
+
+
+def metrics_asked_for(n: int, thresholds: Sequence[float]) -> list[Metric]:
+    """Return the metrics of which `stability_of` asks for the interval, each once.
+
+    >>> list(map(str, metrics_asked_for(8, [0.5])))
+    ['G-Pass@8_0.5', 'G-Pass@8_0.25', 'G-Pass@8_0.875', 'accuracy', 'consistency@2']
+    """
+    covers = [metric for threshold in thresholds for metric in _of_cover(as_threshold(threshold), n)]
+    return list(dict.fromkeys([*covers, ACCURACY, *([_AGREE] if n > 1 else [])]))
+
+
 def _between(interval: Callable[[Metric], Interval], n: int, tau: float) -> Interval:
     """Return the interval of Cover@τ, or why n samples give none."""
-    plugged = interval(Metric.g_pass_at(n, tau))
-    (may, power), sure = cover_bounds(tau, n)
+    metrics = _of_cover(tau, n)
+    plugged = interval(metrics[0])
+    (_, power), sure = cover_bounds(tau, n)
     if sure is None:
         needed = samples_for_cover(tau)
         more = f'{needed} samples can' if needed else 'no number of samples can'
         return _refused(plugged, f'n = {n} cannot place a question above τ = {tau:g}; {more}')
-    above = interval(Metric.g_pass_at(n, may / n))
-    below = interval(Metric.g_pass_at(n, sure[0] / n))
+    above, below = map(interval, metrics[1:])
     if above.refused and below.refused:
         return _refused(plugged, below.refused)
     low = 0.0 if below.refused else max(0.0, (below.low - sure[1]) / (1 - sure[1]))

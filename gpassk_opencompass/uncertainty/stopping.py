@@ -16,17 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..distributions import normal_tail, student_tail
 from ..errors import InputError
 from ..metrics import Metric
-from .intervals import (
-    LEAST_ERROR,
-    check_level,
-    cluster_sums,
-    clusters_of,
-    interval_of_sums,
-    residuals_within,
-    strata_of_clusters,
-    strata_used,
-    wilson,
-)
+from .design import cluster_sums, clusters_of, residuals_within, strata_of_clusters
+from .intervals import LEAST_ERROR, check_level, interval_of_sums, strata_used, wilson
 from .looks import (
     canonical_correlation,
     correlation_of,
@@ -209,7 +200,8 @@ def _strata_of_looks(
     if half_width is None:
         return [stratum] * len(table)
     sizes, none = np.bincount(cluster), np.zeros_like(stratum)
-    return [stratum if strata_used(cluster_sums(row, cluster), sizes, stratum) else none for row in table]
+    used = strata_used(cluster_sums(table, cluster), sizes, stratum)
+    return [stratum if one else none for one in used]
 
 
 def _residuals(row: Floats, cluster: NDArray[np.intp], stratum: NDArray[np.intp]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,8 @@ __all__ = [
     'Figure',
     'LeftOut',
     'Sheet',
+    'begin_figures',
+    'begin_formula_figures',
     'board_names',
     'drawings',
     'write_figures',
@@ -124,7 +126,7 @@ def write_figures(
     prefixes = board_names(boards)
     with house_style():
         target.mkdir(parents=True, exist_ok=True)
-        for place, one in _pictures(_Drawn(boards, dpi), names, workers):
+        for place, one in _pictures(_Drawn(boards, dpi), names, workers or Workers(1)):
             about = {'board': boards[place].title, 'figure': one.name}
             if isinstance(one, LeftOut):
                 index['left_out'].append({**about, 'reason': one.reason})
@@ -137,20 +139,46 @@ def write_figures(
     return paths
 
 
+def begin_figures(
+    boards: Sequence[Board],
+    names: Sequence[str] | None,
+    runs: Sequence[str],
+    workers: Workers,
+    dpi: int = DPI,
+) -> None:
+    """Begin `write_figures`, if workers draw; what is wrong with the arguments that one says."""
+    with suppress(InputError):
+        drawn = _Drawn(with_picked(boards, runs), dpi)
+        tasks = _tasks(drawn, _chosen(names))
+        if len(tasks) >= FEWEST:
+            workers.begin('figures', _drawn_there, tasks, partial(_begin, drawn))
+
+
+_Chosen = list[tuple[str, Figure | InputError]]
+"""Names of figures, and what draws them or why they cannot be drawn."""
+
+
+def _chosen(names: Sequence[str] | None) -> _Chosen:
+    return list(FIGURES.each()) if names is None else [(name, FIGURES[name]) for name in names]
+
+
+def _tasks(drawn: _Drawn, chosen: _Chosen) -> list[_Task]:
+    able = [name for name, one in chosen if not isinstance(one, InputError)]
+    return [(place, name) for place in range(len(drawn.boards)) for name in able]
+
+
 def _pictures(
-    drawn: _Drawn, names: Sequence[str] | None, workers: Workers | None
+    drawn: _Drawn, names: Sequence[str] | None, workers: Workers
 ) -> Iterator[tuple[int, _Picture | LeftOut]]:
     """Yield the place of a board with each of its pictures, in the order of boards and names."""
-    chosen = list(FIGURES.each()) if names is None else [(name, FIGURES[name]) for name in names]
-    able = [name for name, one in chosen if not isinstance(one, InputError)]
-    places = range(len(drawn.boards))
-    tasks = [(place, name) for place in places for name in able]
-    found: Iterator[list[_Picture | LeftOut]]
-    if workers is None or len(tasks) < FEWEST:
-        found = map(partial(_drawn_here, drawn), tasks)
-    else:
+    chosen = _chosen(names)
+    tasks = _tasks(drawn, chosen)
+    found: Iterator[list[_Picture | LeftOut]] | None = workers.begun('figures')
+    if found is None and len(tasks) >= FEWEST:
         found = workers.each(_drawn_there, tasks, partial(_begin, drawn))
-    for place in places:
+    elif found is None:
+        found = map(partial(_drawn_here, drawn), tasks)
+    for place in range(len(drawn.boards)):
         for name, one in chosen:
             pictures = [LeftOut(name, str(one))] if isinstance(one, InputError) else next(found)
             step()
@@ -189,18 +217,25 @@ def write_formula_figures(folder: Path, dpi: int = DPI, workers: Workers | None 
         MissingExtraError: matplotlib is not installed.
     """
     places, paths = range(len(FORMULAS)), []
-    with house_style():
+    with house_style():  # refuses where there is no matplotlib, before a folder is made
         folder.mkdir(parents=True, exist_ok=True)
-        work = partial(_formula, dpi)
-        running = workers is not None and workers.running
-        found = workers.each(work, places) if workers and running else map(work, places)
-        for one in found:
-            paths += write_forms(one.forms, folder / one.name)
+    begun = workers.begun('formulas') if workers else None
+    if workers and begun is None and workers.running:
+        begin_formula_figures(workers, dpi)
+        begun = workers.begun('formulas')
+    for one in begun or map(partial(_formula, dpi), places):
+        paths += write_forms(one.forms, folder / one.name)
     return paths
 
 
+def begin_formula_figures(workers: Workers, dpi: int = DPI) -> None:
+    """Begin `write_formula_figures`."""
+    workers.begin('formulas', partial(_formula, dpi), range(len(FORMULAS)))
+
+
 def _formula(dpi: int, place: int) -> _Picture:
-    return _picture(FORMULAS[place](), dpi)
+    with house_style():  # a process that drew no board has another
+        return _picture(FORMULAS[place](), dpi)
 
 
 def drawings(board: Board, names: Sequence[str] | None = None) -> Iterator[Drawing | LeftOut]:

@@ -53,11 +53,12 @@ def thresholds(board: Board) -> Iterator[Drawing]:
     found = chosen(board, rest='the others are grey')
     sheet, bare, handles = Sheet(1, f'G-Pass@{board.k}_τ over the threshold τ', measured(board)), [], []
     [axes] = sheet.axes
-    for run in found.others:
-        means = [100 * run.entry.result.values(metric).mean() for metric in _over_taus(board.k)]
-        axes.plot(_taus(board.k), means, **BEHIND)
+    if found.others:
+        metrics = _over_taus(board.k)
+        means = np.stack([run.entry.result.table(metrics).mean(1) for run in found.others], axis=1)
+        axes.plot(_taus(board.k), 100 * means, **BEHIND)
     for run, look in zip(found.runs, LOOKS, strict=False):
-        intervals = [run.entry.interval(metric) for metric in _over_taus(board.k)]
+        intervals = run.entry.intervals(_over_taus(board.k))
         whole = draw_line(axes, _taus(board.k), intervals, look, run.label, 0.4 / (2 + len(found.runs)))
         bare += [] if whole else [run.label]
         handles.append(handle(look, run.label))
@@ -121,7 +122,7 @@ def _draw_draws(axes: Axes, run: Labelled, k: int) -> list[str]:
     sizes = sizes_of_draws(run.entry.result.n, k)
     complete = True
     for name, look, tau in STRICTER:
-        intervals = [run.entry.interval(_g_pass(size, required_correct(size, tau))) for size in sizes]
+        intervals = run.entry.intervals([_g_pass(size, required_correct(size, tau)) for size in sizes])
         complete &= draw_line(axes, sizes, intervals, look, name)
     return [] if complete else [run.label]
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import MissingExtraError
 from ..written import write_file
@@ -92,6 +92,7 @@ _SETTINGS = {
     'axes.titlesize': 8.0,
     'axes.titlelocation': 'left',
     'axes.titlepad': 4.0,
+    'axes.titley': 1.0,  # else each panel is laid out once more to see whether something is in the way
     'axes.labelsize': 8.0,
     'axes.edgecolor': FAINT,
     'axes.linewidth': 0.6,
@@ -115,6 +116,10 @@ _SETTINGS = {
     'svg.fonttype': 'path',
     'svg.hashsalt': 'gpassk_opencompass',
 }
+
+
+_PNG = {'compress_level': 3}
+"""Of zlib: the same pixels in a twentieth more bytes than at the usual 6, and in two thirds of the time."""
 
 
 @contextmanager
@@ -161,7 +166,8 @@ def forms_of(drawing: Drawing, dpi: int = DPI) -> dict[str, bytes]:
     contents = {}
     for form, metadata in forms.items():
         drawn = io.BytesIO()
-        drawing.figure.savefig(drawn, format=form, dpi=dpi, metadata=metadata)
+        more: dict[str, Any] = {'pil_kwargs': _PNG} if form == 'png' else {}
+        drawing.figure.savefig(drawn, format=form, dpi=dpi, metadata=metadata, **more)
         contents[form] = drawn.getvalue()
     return contents
 

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, NamedTuple
+from json.encoder import encode_basestring_ascii as _quoted
+from typing import NamedTuple
 
 from ...counting import stage, step
 from ...results.health import CUT_OFF
@@ -26,11 +27,13 @@ LONGEST = 400
 STEPS = (None, 16, 8, 4, 2, 1)
 """Different answers a question: all of them, or the largest of these that keeps within the budget."""
 
-_TRIED = 6
-"""Runs that are packed to see which step will do for all."""
-
 Answer = tuple[str, str, str]
 """Text, verdict (1, 0 or ?) and who judged, or why nobody did."""
+
+_NAME = 'answers'
+
+_TRIED = 6
+"""Runs that are packed to see which step will do for all."""
 
 
 class Packed(NamedTuple):
@@ -60,14 +63,24 @@ def pack_answers(results: Sequence[Result], workers: Workers | None = None) -> P
     """
     packing = workers if workers and len(results) >= FEWEST else Workers(1)
     for shown in STEPS:
-        if _fits_likely(results, shown) and (runs := _all_packed(results, shown, packing)) is not None:
+        likely = (shown is None and packing.has_begun(_NAME)) or _fits_likely(results, shown)
+        if likely and (runs := _all_packed(results, shown, packing)) is not None:
             return Packed([run.chunk for run in runs], shown, [run.cut_off for run in runs])
     return Packed([None] * len(results), 0, [*packing.each(_cut_off, results)])
 
 
+def begin_packing(results: Sequence[Result], workers: Workers) -> None:
+    """Begin `pack_answers`, if workers do it and all answers are likely to fit."""
+    if len(results) >= FEWEST and _fits_likely(results, None):
+        workers.begin(_NAME, partial(_packed, None), results)
+
+
 def pack(content: object) -> str:
     """Return JSON, deflated, in base 64; the page inflates it with the browser's DecompressionStream."""
-    text = json.dumps(content, separators=(',', ':'))
+    return _deflated(json.dumps(content, separators=(',', ':')))
+
+
+def _deflated(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode('ascii'))).decode('ascii')
 
 
@@ -78,8 +91,8 @@ def cut_off_of_each(result: Result) -> list[int]:
     return [sum(one == CUT_OFF for one in ends) for ends in questions or ()]
 
 
-def question_samples(result: Result, shown: int | None = None) -> list[dict[str, Any]] | None:
-    """Return `QuestionSamples` of content.ts for each question; None where the answers are not known.
+def question_samples(result: Result, shown: int | None = None) -> str | None:
+    """Return `QuestionSamples` of content.ts for each question, as JSON; None where answers are not known.
 
     Args:
         shown: different answers of a question that are kept, the most frequent ones; None: all.
@@ -88,31 +101,42 @@ def question_samples(result: Result, shown: int | None = None) -> list[dict[str,
     if samples is None:
         return None
     answers, n = samples.column('answer') or (), samples.n
-    given = list(zip(map(_shortened, answers), ''.join(samples.verdicts()), samples.deciders(), strict=True))
+    if max(map(len, answers), default=0) > LONGEST:
+        answers = list(map(_shortened, answers))
+    verdicts = ''.join(samples.verdicts())
+    given = list(zip(answers, verdicts, samples.deciders(), strict=True))
     ends = _ends(result, len(given))
-    return [
-        _of_question(given[start : start + n], ends[start : start + n], shown)
-        for start in range(0, len(given), n)
-    ]
+    spans = [slice(start, start + n) for start in range(0, len(given), n)]
+    return f'[{",".join(_of_question(given[one], verdicts[one], ends[one], shown) for one in spans)}]'
 
 
-def _of_question(given: Sequence[Answer], ends: str, shown: int | None) -> dict[str, Any]:
+class _Places(dict[Answer, str]):
+    """Where answers stand among those that are shown."""
+
+    def __missing__(self, answer: Answer) -> str:
+        return '-1'
+
+
+def _of_question(given: Sequence[Answer], verdicts: str, ends: str, shown: int | None) -> str:
+    # `json` would take longer for the numbers of a question than all else here does.
     known = Counter(given).most_common(shown)
-    place = {answer: position for position, (answer, _) in enumerate(known)}
-    return {
-        'answers': [[*answer, times] for answer, times in known],
-        'of': [place.get(answer, -1) for answer in given],
-        'verdicts': ''.join(verdict for _, verdict, _ in given),
-        'ends': ends,
-    }
+    place = _Places((answer, str(position)) for position, (answer, _) in enumerate(known))
+    rows = ','.join(
+        f'[{_quoted(text)},"{verdict}",{_quoted(decider)},{times}]'
+        for (text, verdict, decider), times in known
+    )
+    of = ','.join(map(place.__getitem__, given))
+    return f'{{"answers":[{rows}],"of":[{of}],"verdicts":"{verdicts}","ends":"{ends}"}}'
 
 
 def _ends(result: Result, size: int) -> str:
     """Return a letter a sample: c for one that was cut off, s for another unusual one, else a point."""
     finishes, states = (
-        (result.samples.column(name) if result.samples else None) or [None] * size
-        for name in ('finish_reason', 'state')
+        result.samples.column(name) if result.samples else None for name in ('finish_reason', 'state')
     )
+    if not finishes and not states:
+        return '.' * size
+    finishes, states = finishes or [None] * size, states or [None] * size
     return ''.join(
         'c' if finish == CUT_OFF else 's' if state else '.'
         for finish, state in zip(finishes, states, strict=True)
@@ -131,7 +155,8 @@ def _fits_likely(results: Sequence[Result], shown: int | None) -> bool:
 def _all_packed(results: Sequence[Result], shown: int | None, workers: Workers) -> list[_Run] | None:
     runs: list[_Run] = []
     room = BUDGET
-    work = workers.each(partial(_packed, shown), results)
+    begun = workers.begun(_NAME) if shown is None else None
+    work = begun or workers.each(partial(_packed, shown), results)
     with stage('packing answers', len(results)), closing(work) as found:
         for run in found:
             runs.append(run)
@@ -146,7 +171,7 @@ def _packed(shown: int | None, result: Result) -> _Run:
     # Of a copy: what is known of each sample is let go of before the next run.
     one = for_one_use(result)
     questions = question_samples(one, shown)
-    return _Run(None if questions is None else pack(questions), cut_off_of_each(one))
+    return _Run(None if questions is None else _deflated(questions), cut_off_of_each(one))
 
 
 def _cut_off(result: Result) -> list[int]:

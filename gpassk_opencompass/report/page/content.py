@@ -15,15 +15,14 @@ from ...results.health import WORDS, Health, copies_warnings, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.comparison import ADDED_PROBLEMS
+from ...uncertainty.design import cluster_numbers, strata_of_clusters
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
     FEWEST_IN_ALL,
     FEWEST_PROBLEMS,
     FEWEST_WITHIN,
     LEAST_ERROR,
-    cluster_numbers,
     quantile,
-    strata_of_clusters,
 )
 from ...unseen import escaped
 from ...version import __version__

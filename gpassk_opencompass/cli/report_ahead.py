@@ -1,0 +1,50 @@
+"""What processes do of a report while the command itself does something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..report.leaderboard import Board
+    from ..report.workers import Workers
+
+
+def begin(
+    parts: Sequence[str],
+    tables: Sequence[Board],
+    workers: Workers,
+    figures: Sequence[str] | None,
+    runs: Sequence[str],
+    responses: bool,
+) -> None:
+    """Have processes begin what they can do before all else is done, if it is worth to have some.
+
+    What takes longest comes before what is in many small pieces, so that all end at once.
+
+    Args:
+        parts: of the report.
+        tables: its boards.
+        figures: names of figures; None: all.
+        runs: parts of names of runs that figures show.
+        responses: whether responses lie beside the page, which then holds no answers of these runs.
+    """
+    from ..report.leaderboard import begin_ranks
+    from ..report.workers import FEWEST
+
+    if not tables or sum(len(board.entries) for board in tables) < FEWEST:
+        return
+    begin_ranks(tables, workers)
+    if 'tables' in parts:
+        from ..report.stability import begin_stability
+
+        begin_stability(tables, workers)
+    if 'figures' in parts:
+        from ..report.figures import begin_figures, begin_formula_figures
+
+        begin_figures(tables, figures, runs, workers)
+        begin_formula_figures(workers)
+    if 'page' in parts and not responses:
+        from ..report.page.answers import begin_packing
+
+        begin_packing([entry.result for board in tables for entry in board.entries], workers)
