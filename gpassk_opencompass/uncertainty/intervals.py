@@ -123,7 +123,8 @@ def interval_of_sums(
     True
     """
     estimate, error = ratio_error(sums, sizes)
-    refused = problems_refusal(sizes) or _solved_refusal(sums / sizes) or spread_refusal(error)
+    solved = sums if _alone(sizes) else sums / sizes
+    refused = problems_refusal(sizes) or _solved_refusal(solved) or spread_refusal(error)
     if refused:
         return Interval(estimate, error, np.nan, np.nan, level, sizes.size, refused)
     strata = strata_used(sums, sizes, stratum)
@@ -224,8 +225,13 @@ def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
     mean = float(sums.sum()) / total
     if count < 2:
         return mean, float('nan')
-    residuals = sums - mean * sizes
+    residuals = sums - (mean if _alone(sizes) else mean * sizes)
     return mean, float(np.sqrt(count / (count - 1) * (residuals @ residuals))) / total
+
+
+def _alone(sizes: NDArray[np.intp]) -> bool:
+    """Whether each problem has one question, so that nothing need be done a million times with ones."""
+    return bool((sizes == 1).all())
 
 
 def effective_number(parts: Floats) -> float:
@@ -251,7 +257,7 @@ def problems_refusal(sizes: NDArray[np.intp]) -> str:
     """
     if sizes.size < FEWEST_PROBLEMS:
         return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
-    if (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
+    if not _alone(sizes) and (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
         return (
             f'{sizes.sum()} questions of {sizes.size} problems, in effect {count:.1f}, '
             f'fewer than {FEWEST_PROBLEMS}'
@@ -328,8 +334,12 @@ def quantile(level: float, freedom: int) -> float:
 
 
 def _solved_refusal(solved: Floats) -> str:
+    # Of shares the effective number is no less than their sum, so that many need no further look.
+    if 2 * FEWEST_EFFECTIVE < float(solved.sum()) < solved.size - 2 * FEWEST_EFFECTIVE:
+        return ''
+    unsolved = 1 - solved
     return solved_refusal('solved', effective_number(solved), float(solved.sum())) or solved_refusal(
-        'unsolved', effective_number(1 - solved), float((1 - solved).sum())
+        'unsolved', effective_number(unsolved), float(unsolved.sum())
     )
 
 
