@@ -22,7 +22,8 @@ from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results import samples as sample_files
 from gpassk_opencompass.results.health import Generation
-from gpassk_opencompass.results.read import collect, is_named_as_result, read
+from gpassk_opencompass.results.named import is_named_as_result
+from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.results.samples import COLUMNS, sample_file_of, write_samples
 from gpassk_opencompass.scoring import Scored, score_samples
 

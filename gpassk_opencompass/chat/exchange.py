@@ -7,15 +7,18 @@ import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from ssl import create_default_context
+from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 from yarl import URL
 
 from .allowance import pause_of
 from .completion import Reply, read_reply
 from .trouble import Kind, Trouble, kind_of, server_message
 from .waiting import retry_after
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _CONNECT_TIMEOUT = 15.0
 # Servers close a connection after some idle seconds (uvicorn: 5); to let go first avoids a race for it.
@@ -68,6 +71,8 @@ def open_session(timeout: float, access: Access) -> aiohttp.ClientSession:
         timeout: seconds for one request.
         access: its headers, and its first key, go with every request that brings none of its own.
     """
+    import aiohttp  # who only checks settings needs none
+
     headers = {'Content-Type': 'application/json', 'Accept-Encoding': 'identity', **access.headers}
     verify = create_default_context(cafile=access.verify) if isinstance(access.verify, str) else access.verify
     return aiohttp.ClientSession(
@@ -96,6 +101,8 @@ async def exchange(
     Raises:
         Trouble: there is no reply.
     """
+    import aiohttp
+
     try:
         async with session.post(
             url, data=body, allow_redirects=False, headers=bearer(key), proxy=proxy

@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import aiohttp
 from yarl import URL
 
 from ..keys import hidden
@@ -17,6 +16,9 @@ from .completion import Reply
 from .exchange import read_body
 from .routes import base_of
 from .trouble import Kind, Trouble, kind_of
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _LIST_TIMEOUT = 15.0
 _HOSTED = 'fp_'
@@ -140,6 +142,8 @@ async def about(session: aiohttp.ClientSession, url: URL, name: str, proxy: str 
 
 async def _json_at(session: aiohttp.ClientSession, address: URL, proxy: str | None) -> Any:
     """Return what stands at an address; None for anything but JSON."""
+    import aiohttp
+
     try:
         async with session.get(address, allow_redirects=False, proxy=proxy) as response:
             if response.status == 200:

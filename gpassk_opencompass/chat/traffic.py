@@ -12,9 +12,8 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 from loguru import logger
 from yarl import URL
 
@@ -26,6 +25,9 @@ from .limits import Limits
 from .routes import DEAD_AFTER, Route, Spent
 from .trouble import KEPT, Advice, Kind, Trouble, check_settings, hopeless, refusal
 from .waiting import Clock, WallClock, backoff
+
+if TYPE_CHECKING:
+    import aiohttp
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0

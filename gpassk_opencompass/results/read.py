@@ -131,17 +131,6 @@ def read_round(path: Path, record: Any = None) -> Result:
     return Result(_text(model), _text(dataset), record, path, _text(host), sample_file=samples)
 
 
-def is_named_as_result(path: Path) -> bool:
-    """Whether a file is a result by its name and place, whatever is in it.
-
-    >>> is_named_as_result(Path('a/results/model/data.json')), is_named_as_result(Path('rows.jsonl'))
-    (True, False)
-    """
-    if path.name.endswith('.gpassk.json') or path.suffix == '.parquet':  # a sample file is refused by `read`
-        return True
-    return path.suffix == '.json' and path.parent.parent.name == 'results'
-
-
 def collect(
     folders: Iterable[Path],
     files: Iterable[Path] = (),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import SAMPLES
+from ..results.named import is_named_as_result
 from .source import ROWS, SOURCES, TABLE, Place, Reading, Run
 
 _TABLES = ('.csv', '.tsv')
@@ -175,8 +176,6 @@ def detected(place: Place) -> str:
     Raises:
         InputError: several do.
     """
-    from ..results.read import is_named_as_result  # pydantic: who only asks for the names needs none
-
     if found := _names(place):
         return _only(place, found)
     if place.schema is not None and not place.path.name.startswith('details_'):

@@ -9,10 +9,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import listed, mapping
-from ..results import lighteval
 from ..results.health import CUT_OFF, Generation
 from ..results.parquet_files import opened_parquet
-from ..results.read import read
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of, with_thought
 from .source import Place, Reading, Run
@@ -48,13 +46,17 @@ class LightevalDetails(ResultFile):
         schema = place.schema
         if schema is not None:
             return set(schema.names) >= _TABLE
-        return (
-            lighteval.is_summary(place.path) and place.first is not None and 'config_general' in place.first
-        )
+        if place.first is None or 'config_general' not in place.first:
+            return False
+        from ..results.lighteval import is_summary  # in seldom a file there is a reason to ask
+
+        return is_summary(place.path)
 
     def read(self, place: Place, reading: Reading) -> list[Run]:
         """Return the one run of a file: a whole result where the task is of this package."""
         if place.schema is None:
+            from ..results.read import read
+
             read(place.path)  # says what is wrong with it
         if place.schema is None or is_ours(place.schema):
             return super().read(place, reading)
@@ -95,7 +97,9 @@ def _run(place: Place, reading: Reading) -> Run:
         raise InputError(f'{place.name} has no rows; expected a question a row')
     metrics = ', '.join(_fields(place.schema.field('metric').type)) or 'of no metric'
     notes.say(ANEW.replace('{metrics}', metrics))
-    name, settings = lighteval.model_of(place.path, mapping(first['doc']).get('generation_size'))
+    from ..results.lighteval import model_of
+
+    name, settings = model_of(place.path, mapping(first['doc']).get('generation_size'))
     samples = _samples(place.path, settings.get('max_out_len'), notes)
     return Run(
         ('responses',),

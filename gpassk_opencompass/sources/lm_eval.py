@@ -20,7 +20,7 @@ from ..json_lines import Row
 from ..results.health import Generation
 from .lm_eval_rows import ALWAYS, NOTHING, Plan, kept_of, left_of, responses_of
 from .lm_eval_summary import Summary, is_summary, request_of
-from .samples import Notes, Sample, filled, questions_of
+from .samples import Notes, Sample, filled, new_sample, questions_of
 from .source import About, Counted, Place, Question, Reading, Run
 
 _OWN = ('uid', 'problem', 'split', 'language')
@@ -183,7 +183,7 @@ class _Reader:
         texts = map(self._text, responses) if kept else repeat(None, len(responses))
         columns = zip(texts, verdicts, range(len(responses)), answers, map(_end, responses), strict=True)
         return [
-            Sample(*asked, text, verdict, replica, answer, end, split, language, problem, path, number)
+            new_sample((*asked, text, verdict, replica, answer, end, split, language, problem, path, number))
             for text, verdict, replica, answer, end in columns
         ]
 

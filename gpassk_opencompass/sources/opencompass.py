@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json, run_folder
-from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..results.health import Generation
-from ..runs.config_file import dicts_of
-from ..runs.work_dir import TimeDir, Wanted
+
+if TYPE_CHECKING:
+    from ..runs.work_dir import TimeDir, Wanted
 
 _DATASET_CLASS = 'LiveMathBenchDataset'
 EVALUATOR_CLASS = 'LiveMathBenchEvaluator'
@@ -59,6 +59,8 @@ class OldRun:
     @property
     def wanted(self) -> Wanted:
         """Return what `TimeDir` is asked for its files."""
+        from ..runs.work_dir import Wanted
+
         return Wanted(self.model, self.dataset, None, None)
 
     @property
@@ -100,11 +102,15 @@ class OldRun:
     @property
     def splits(self) -> list[str]:
         """Return the splits that were asked, in order."""
+        from ..question_sets import STANDARD_SPLITS
+
         return _texts('dataset_splits', self.config.get('dataset_splits', STANDARD_SPLITS))
 
     @property
     def languages(self) -> list[str]:
         """Return the languages of each split, in order."""
+        from ..question_sets import STANDARD_LANGUAGES
+
         return _texts('dataset_languages', self.config.get('dataset_languages', STANDARD_LANGUAGES))
 
     @property
@@ -179,6 +185,8 @@ def find_runs(work_dir: Path) -> Found:
 
 
 def _search(work_dir: Path, folder: Path, found: Found) -> None:
+    from ..runs.work_dir import TimeDir
+
     place = folder.parent.relative_to(work_dir)
     place = Path(folder.parent.resolve().name) if place == Path() else place
     for run in runs_in(TimeDir(folder.parent), place):
@@ -204,6 +212,8 @@ def runs_in(time_dir: TimeDir, place: Path, folder: str = FOLDER) -> Iterator[Ol
 
 def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:
     """Return abbreviation → entry of the configs that OpenCompass kept; of several the last one counts."""
+    from ..runs.config_file import dicts_of
+
     entries = [entry for config in time_dir.configs for entry in dicts_of(config, kind)]
     return {entry['abbr']: entry for entry in entries if isinstance(entry.get('abbr'), str)}
 

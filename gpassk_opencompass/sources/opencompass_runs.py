@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
 from ..files import PROVENANCE, mapping
 from ..json_entries import JsonEntries
 from ..results.health import Generation
-from ..runs.work_dir import TimeDir, times_in
 from .opencompass import FOLDER, OldRun, check_finished, prompt_text, read_questions, runs_in
 from .opencompass_details import (
     DETAILS,
@@ -29,6 +28,9 @@ from .opencompass_details import (
 from .result_files import ResultFile
 from .samples import Notes, Sample, questions_of
 from .source import Place, Question, Reading, Responded, Run
+
+if TYPE_CHECKING:
+    from ..runs.work_dir import TimeDir
 
 RESULTS = 'results'
 
@@ -127,6 +129,8 @@ def _is_of_judge(path: Path) -> bool:
 
 def _of_folder(path: Path, ours: bool = False) -> Iterator[_Files]:
     """Yield the runs in time directories: those of other packages, with `ours` also those of this one."""
+    from ..runs.work_dir import TimeDir, times_in
+
     times = [path] if _is_time_dir(path) else [path / name for name in sorted(times_in(path))]
     own = []
     for time in filter(_is_time_dir, times):
@@ -156,6 +160,8 @@ def _of_time(time_dir: TimeDir) -> Iterator[_Files]:
 
 def _of_file(path: Path) -> _Files:
     """Return the run of a file, with all that is beside it where it lies as OpenCompass puts it."""
+    from ..runs.work_dir import TimeDir
+
     for above in path.resolve().parents:
         if above.name in (FOLDER, RESULTS):
             for files in _of_time(TimeDir(above.parent)):

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..json_lines import Row
-from .source import Place
+import numpy as np
 
-_BLOCK = 2**18
+from ..json_lines import Row
+from .same_lines import Column, SameLines
+from .source import Place
+from .texts import PADDING, Texts
+
+_BLOCK = 2**20
 """Bytes that are read at once."""
 
 _WORTH_IT = 2**20
-"""Bytes of a file from which on columns are faster; one with fewer is read before pyarrow is loaded."""
+"""Bytes of a file from which on loading pyarrow is worth it, where lines are not made alike."""
 
 _TYPES = {str: 'string', int: 'int64', bool: 'bool_'}
 
 
-def plain_blocks(place: Place, first: Row) -> Iterator[Any]:
-    """Yield a `pyarrow.RecordBatch` a block of lines, a row a line, and None where a block is not plain.
+def plain_blocks(place: Place, first: Row) -> Iterator[Mapping[str, Column] | None]:
+    """Yield the fields of a block of lines, a row a line, and None where a block is not plain.
 
-    What is yielded is what `json` would make of each line by itself: texts, whole numbers of 64 bits, true
-    and false, all of the type that the field has in the first row; null where a row has null, or lacks the
-    field. After None nothing comes: what is wrong there, if anything is, shows when its lines are read one by
-    one.
+    What is yielded is what `json` would make of each line by itself: texts, and whole numbers of 64 bits, all
+    of the type that the field has in the first row; nothing of a field of which a row lacks that. After None
+    nothing comes: what is wrong there, if anything is, shows when its lines are read one by one.
 
     Args:
         place: a file, of which the first row was read already.
@@ -33,20 +36,23 @@ def plain_blocks(place: Place, first: Row) -> Iterator[Any]:
         yield None
         return
     try:
-        if place.path.stat().st_size < _WORTH_IT:
-            yield None
-            return
+        large = place.path.stat().st_size >= _WORTH_IT
         with place.path.open('rb') as file:
+            same = SameLines.of(file.readline())
+            file.seek(0)
             while block := file.read(_BLOCK):
-                yield (batch := _batch(block + file.readline(), first))
-                if batch is None:
+                whole = block + file.readline()
+                found = same and same.columns(whole if whole.endswith(b'\n') else whole + b'\n')
+                found = found or (_parsed(whole, first) if large else None)
+                yield found
+                if found is None:
                     return
     except OSError:  # whoever reads it line by line says so
         yield None
 
 
-def _batch(block: bytes, first: Row) -> Any:
-    """Return the rows of a block; None where a line may be anything but a flat object of its own.
+def _parsed(block: bytes, first: Row) -> Mapping[str, Column] | None:
+    """Return the fields of a block; None where a line may be anything but a flat object of its own.
 
     Objects hold no others, by the schema, and texts no line breaks. So where each line begins with a brace,
     each begins with an object, and there are no more objects than lines only if each line is one.
@@ -72,17 +78,21 @@ def _batch(block: bytes, first: Row) -> Any:
     except (ValueError, pyarrow.ArrowException):
         return None
     batches = table.combine_chunks().to_batches()
-    return batches[0] if len(batches) == 1 and batches[0].num_rows == lines else None
-
-
-def are_whole(column: Any) -> bool:
-    """Whether a `pyarrow.Array` has a whole number in each row."""
-    return str(column.type) == 'int64' and not column.null_count
-
-
-def texts_of(column: Any) -> list[str] | None:
-    """Return a column of texts, or of whole numbers as texts; None where a row has neither."""
-    if column.null_count or str(column.type) == 'bool':
+    if len(batches) != 1 or batches[0].num_rows != lines:
         return None
-    texts = column.cast('string') if str(column.type) == 'int64' else column
-    return list(texts.to_numpy(zero_copy_only=False))
+    return {name: _column(batches[0].column(name)) for name in first}
+
+
+def _column(array: Any) -> Column:
+    """Return what a `pyarrow.Array` holds in each row."""
+    if array.null_count:
+        return Column(None, None)
+    kind = str(array.type)
+    return Column(array.to_numpy() if kind == 'int64' else None, _texts(array) if kind == 'string' else None)
+
+
+def _texts(array: Any) -> Texts:
+    _, ends, data = array.buffers()
+    ends = np.frombuffer(ends, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    text = data.to_pybytes() if data else b''
+    return Texts(np.frombuffer(text + PADDING, np.uint8), ends[:-1], np.diff(ends))

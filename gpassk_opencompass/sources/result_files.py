@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..results.groups import parted_group
 from ..results.health import remarks_of
-from ..results.read import is_named_as_result, read, result_of
-from ..results.result import Result
+from ..results.named import is_named_as_result
 from .source import About, Counted, Place, Question, Reading, Run, Sampled
+
+if TYPE_CHECKING:
+    from ..results.result import Result
 
 RESULT = 'result'
 """The kind of a run that is a whole result."""
@@ -55,6 +58,8 @@ def read_result(place: Place) -> Result:
     Raises:
         InputError: as `results.read.read`.
     """
+    from ..results.read import read, result_of  # of those who look whose a file is, few read a result
+
     return read(place.path) if place.only is None else result_of(place.path, place.only)
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import LARGEST_N
 from ..errors import InputError
 from ..json_lines import Row
-from .plain_lines import are_whole, plain_blocks, texts_of
+from .plain_lines import plain_blocks
+from .same_lines import Column
 from .source import (
     About,
     Counted,
@@ -26,6 +28,7 @@ from .source import (
     Sampled,
     group_of,
 )
+from .texts import Texts
 
 FIELDS = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id'),
@@ -125,28 +128,40 @@ def _blocks(
     yield from islice(questions, done, None)
 
 
-def _counted_block(before: int, block: Any, names: Mapping[str, str]) -> CountedBlock | None:
-    """Return the counts of a `pyarrow.RecordBatch`; None where a row needs a look, or may be wrong."""
-    columns = {key: block.column(name) for key, name in names.items()}
-    counts = [columns[key] for key in ('n', 'c', 'unjudged') if key in columns]
-    if not all(are_whole(column) for column in counts):
+def _counted_block(before: int, block: Mapping[str, Column], names: Mapping[str, str]) -> CountedBlock | None:
+    """Return the counts of some lines; None where a row needs a look, or may be wrong."""
+    counts = [block[names[key]].numbers for key in ('n', 'c', 'unjudged') if key in names]
+    called = {
+        key: _called(block[names[key]]) for key in ('uid', 'problem', 'split', 'language') if key in names
+    }
+    known = [column for column in counts if column is not None]
+    if len(known) < len(counts) or None in called.values():
         return None
-    n, c, *more = (column.to_numpy() for column in counts)
+    n, c, *more = known
     unjudged = more[0] if more else np.zeros_like(n)
     if not ((n >= 1) & (n <= LARGEST_N) & (c >= 0) & (c <= n - unjudged) & (unjudged >= 0)).all():
         return None
-    called = {
-        key: texts_of(columns[key]) for key in ('uid', 'problem', 'split', 'language') if key in columns
-    }
-    if None in called.values():
-        return None
     numbers = range(before + 1, before + 1 + len(n))
-    empty = [''] * len(n)
-    groups = None
-    if 'split' in called or 'language' in called:
-        groups = list(map(group_of, called.get('split') or empty, called.get('language') or empty))
-    uids = called.get('uid') or list(map(str, numbers))
+    uids = called.get('uid') or Texts.of(map(str, numbers))
+    groups = _groups(called.get('split'), called.get('language'))
     return CountedBlock(numbers, uids, called.get('problem'), groups, np.stack([n, c, unjudged]))
+
+
+def _called(column: Column) -> Texts | None:
+    """Return a column of texts, or of whole numbers as texts; None where a row has neither."""
+    if column.texts is None and column.numbers is not None:
+        return Texts.of(map(str, column.numbers.tolist()))
+    return column.texts
+
+
+def _groups(splits: Texts | None, languages: Texts | None) -> tuple[Sequence[str], NDArray[np.int64]] | None:
+    """Return the groups of some questions, as `CountedBlock` has them."""
+    if splits is None and languages is None:
+        return None
+    (ones, one), (others, other) = (of.distinct() if of else ([''], 0) for of in (splits, languages))
+    pairs, places = np.unique(len(others) * one + other, return_inverse=True)
+    names = [group_of(ones[pair // len(others)], others[pair % len(others)]) for pair in pairs.tolist()]
+    return names, places.ravel()
 
 
 class Names(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import count, pairwise
 from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -48,6 +50,10 @@ class Sample(NamedTuple):
     def place(self) -> str:
         """Return where it stands, for messages."""
         return f'{self.path}:{self.row}' if self.path else f'row {self.row}'
+
+
+new_sample: Callable[[tuple[Any, ...]], Sample] = partial(tuple.__new__, Sample)
+"""Makes a sample of all its fields, in a third of the time: files have millions."""
 
 
 def as_text(value: object) -> str:
@@ -158,10 +164,11 @@ class Notes(Sequence[str]):
             texts: of their responses; None where there is none.
         """
         self._samples += len(samples)
-        for sample in samples:
-            if sample.generation.state in NOT_DRAWN:
-                self._states[str(sample.generation.state)] += 1
-            elif sample.generation.finish_reason == CUT_OFF:
+        ends = [sample.generation for sample in samples]
+        for end in ends if ends.count(_USUAL) < len(ends) else ():
+            if end.state in NOT_DRAWN:
+                self._states[str(end.state)] += 1
+            elif end.finish_reason == CUT_OFF:
                 self.say(CUT)
         looks = [text for text in texts if text is not None]
         if len(looks) > 1:  # one response of several samples is no copy of itself
@@ -242,48 +249,58 @@ def questions_of(
             or only some of them a text.
     """
     numbers = count(1)
-    begun: dict[str, list[_Seen]] = {}
+    begun: dict[str, _Begun] = {}
     for sample in samples:
-        if in_order and begun and sample.uid not in begun:
-            yield from _whole(next(numbers), begun.popitem()[1], reading, notes)
-        question = begun.setdefault(sample.uid, [])
-        if question:
-            _check_alike(question[0].sample, sample)
-        question.append(_seen(sample, reading.texts or not sample.verdict, question))
-        if len(question) == size:
+        question = begun.get(sample.uid)
+        if question is None:
+            if in_order and begun:
+                yield from _whole(next(numbers), begun.popitem()[1], reading, notes)
+            question = begun[sample.uid] = _Begun(sample)
+        elif _ALIKE(sample) != question.alike:
+            _refuse_difference(question.samples[0], sample)
+        question.add(sample, reading.texts or not sample.verdict)
+        if len(question.samples) == size:
             yield from _whole(next(numbers), begun.pop(sample.uid), reading, notes)
     for uid in list(begun):
         yield from _whole(next(numbers), begun.pop(uid), reading, notes)
 
 
-class _Seen(NamedTuple):
-    sample: Sample
-    """Without texts where nobody looks at them."""
-    text: Look | None
-    """Of the response; None where there is none."""
-
-
 _USUAL = Generation()
+_SHARED = 'reference', 'question', 'split', 'language', 'problem'
+"""What all samples of a question have in common; of several differences the first is told."""
+
+_ALIKE = itemgetter(*map(Sample._fields.index, _SHARED))
 
 
-def _seen(sample: Sample, texts: bool, before: Sequence[_Seen]) -> _Seen:
-    text = None if sample.response is None else Look.of(sample.response)
-    if texts:
-        return _Seen(sample, text)
-    told = sample.generation
-    rare = told.state or told.finish_reason == CUT_OFF
-    end = Generation(told.finish_reason, state=told.state) if rare else _USUAL
-    first = before[0].sample if before else sample
-    # Texts of the first one for all, so that those of the others are forgotten.
-    (uid, question, reference), group = first[:3], first[8:11]
-    shared = uid, question, reference, None, sample.verdict, sample.replica, None, end
-    return _Seen(Sample(*shared, *group, sample.path, sample.row), text)
+class _Begun:
+    """The samples of a question that were seen, and of each response what tells whether it is a copy."""
+
+    __slots__ = ('alike', 'asked', 'group', 'looks', 'samples')
+
+    def __init__(self, first: Sample) -> None:
+        self.alike = _ALIKE(first)
+        self.asked, self.group = first[:3], first[8:11]
+        self.samples: list[Sample] = []
+        self.looks: list[Look | None] = []
+        """None where there is no response."""
+
+    def add(self, sample: Sample, texts: bool) -> None:
+        """Add a sample; without its texts where nobody looks at them."""
+        response = sample.response
+        self.looks.append(None if response is None else Look.of(response))
+        if not texts:
+            told = sample.generation
+            if told is not _USUAL:
+                rare = told.state or told.finish_reason == CUT_OFF
+                told = Generation(told.finish_reason, state=told.state) if rare else _USUAL
+            # Texts of the first one for all, so that those of the others are forgotten.
+            known = None, sample.verdict, sample.replica, None, told
+            sample = new_sample((*self.asked, *known, *self.group, sample.path, sample.row))
+        self.samples.append(sample)
 
 
-def _check_alike(first: Sample, other: Sample) -> None:
-    if first[1:3] == other[1:3] and first[8:11] == other[8:11]:
-        return
-    for name in ('reference', 'question', 'split', 'language', 'problem'):
+def _refuse_difference(first: Sample, other: Sample) -> None:
+    for name in _SHARED:
         one, two = getattr(first, name), getattr(other, name)
         if one != two:
             raise InputError(
@@ -292,14 +309,13 @@ def _check_alike(first: Sample, other: Sample) -> None:
             )
 
 
-def _whole(number: int, seen: list[_Seen], reading: Reading, notes: Notes) -> Iterator[Responded | Sampled]:
-    first = seen[0].sample
+def _whole(number: int, seen: _Begun, reading: Reading, notes: Notes) -> Iterator[Responded | Sampled]:
+    first = seen.samples[0]
     about = About(number, first.uid, first.problem, first.split, first.language)
     if not reading.takes(about):
         return
-    ordered = _in_order(seen)
-    notes.took([one.sample for one in ordered], [one.text for one in ordered])
-    samples = [one.sample for one in ordered]
+    samples, looks = _in_order(seen)
+    notes.took(samples, looks)
     verdicts = _verdicts(samples, notes)
     if verdicts and not reading.texts:
         yield Sampled(about, verdicts, None, first.question, first.reference)
@@ -307,24 +323,28 @@ def _whole(number: int, seen: list[_Seen], reading: Reading, notes: Notes) -> It
         yield _with_texts(about, samples, verdicts)
 
 
-def _in_order(seen: list[_Seen]) -> list[_Seen]:
+def _in_order(seen: _Begun) -> tuple[Sequence[Sample], Sequence[Look | None]]:
     """Sort by number, where all have one; refuse one number twice."""
-    if any(one.sample.replica is None for one in seen):
-        return seen
-    ordered = sorted(seen, key=lambda one: one.sample.replica or 0)
-    for one, other in pairwise(ordered):
-        if one.sample.replica == other.sample.replica:
+    if any(sample.replica is None for sample in seen.samples):
+        return seen.samples, seen.looks
+    both = sorted(zip(seen.samples, seen.looks, strict=True), key=lambda one: one[0].replica or 0)
+    samples, looks = zip(*both, strict=True)
+    for one, other in pairwise(samples):
+        if one.replica == other.replica:
             raise InputError(
-                f'{other.sample.place}: sample {other.sample.replica} of {other.sample.uid!r:.60} is there '
-                f'twice, first at {one.sample.place}: were the logs of two runs put together?'
+                f'{other.place}: sample {other.replica} of {other.uid!r:.60} is there twice, first at '
+                f'{one.place}: were the logs of two runs put together?'
             )
-    return ordered
+    return samples, looks
 
 
 def _verdicts(samples: Sequence[Sample], notes: Notes) -> str:
     """Return a symbol a sample, '?' where there is no response; '' where nobody judged any."""
-    if not any(sample.verdict for sample in samples):
+    told = [sample.verdict for sample in samples]
+    if not any(told):
         return ''
+    if all(told) and [sample.generation for sample in samples].count(_USUAL) == len(told):
+        return ''.join(told)
     symbols = ''
     for sample in samples:
         drawn = sample.generation.state not in NOT_DRAWN

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .texts import Texts
+
 
 class About(NamedTuple):
     """Names a question."""
@@ -61,11 +63,12 @@ class CountedBlock(NamedTuple):
 
     numbers: range
     """See `About`."""
-    uids: Sequence[str]
-    problems: Sequence[str] | None
+    uids: Texts
+    problems: Texts | None
     """None: each question is a problem of its own."""
-    groups: Sequence[str] | None
-    """None: all are of the group of a question without split and language."""
+    groups: tuple[Sequence[str], NDArray[np.int64]] | None
+    """Some groups, and the place among them of each question's; None: all are of the group of a question
+    without split and language."""
     counts: NDArray[np.int64]
     """Shape (3, Q): n, c and unjudged, as `Counted` has them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isnan
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ from ..results.health import Generation
 from ..results.parquet_files import opened_parquet
 from ..tables import read_csv_cell
 from .rows import FIELDS as ROW_FIELDS
-from .samples import Notes, Sample, questions_of
+from .samples import Notes, Sample, new_sample, questions_of
 from .source import Place, Reading, Responded, Run, Sampled
 
 FIELDS = {
@@ -49,6 +49,7 @@ _LONGEST_CELL = 2**30
 _BATCH = 4096
 _JUDGED, _TO_JUDGE = 'correct', ('question', 'reference', 'response')
 _UNTOLD = Generation()
+_ALL = '', '', None
 _TOLD = ('finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens', 'seconds', 'state')
 
 _WEAK = ('label', 'score')
@@ -178,45 +179,54 @@ def _noted(
 def _samples(
     place: Place, names: Mapping[str, str], of_run: Mapping[str, str], notes: Notes
 ) -> Iterator[Sample]:
-    columns: set[str] = set()
+    columns: tuple[str, ...] = ()
+    sample = _reader(place, names, notes)
     for number, row in _rows(place, list(dict.fromkeys(names.values())), again=bool(of_run)):
-        columns = columns or set(row)
-        if late := _LATE.intersection(row.keys() - columns):
+        columns = columns or tuple(row)
+        if tuple(row) != columns and (late := _LATE.intersection(row.keys() - set(columns))):
             raise InputError(
                 f'{_where(place, number)} has {sorted(late)[0]!r}, which the first row does not have; write '
                 'it in all rows, null where it is not known'
             )
         if of_run and any(_text(row.get(names[key])) != value for key, value in of_run.items()):
             continue
-        cells = {key: row.get(name) for key, name in names.items()}
         try:
-            yield _sample(place, number, cells, notes)
+            yield sample(number, row)
         except InputError as error:
             raise InputError(f'{_where(place, number)}: {error}') from error
 
 
-def _sample(place: Place, number: int, cells: Cells, notes: Notes) -> Sample:
-    """Return what a row says; `cells` has an entry for each key of `FIELDS` that the table has."""
-    response, answer = cells.get('response'), cells.get('answer')
-    told = [key for key in _TOLD if key in cells]
-    uid = _text(cells['uid'])
-    if not uid:
-        raise InputError('nothing tells the question of this row: its key is empty')
-    return Sample(
-        uid,
-        _text(cells.get('question')),
-        _text(cells.get('reference')),
-        None if response is None else _text(response),
-        notes.verdict(_value(cells[_JUDGED])) if _JUDGED in cells else '',
-        _replica(cells['replica']) if 'replica' in cells else None,
-        None if answer is None else _text(answer),
-        Generation.from_json({key: _value(cells[key]) for key in told}) if told else _UNTOLD,
-        _text(cells['split']) if 'split' in cells else '',
-        _text(cells['language']) if 'language' in cells else '',
-        (_text(cells['problem']) or None) if 'problem' in cells else None,
-        place.path,
-        number,
+def _reader(place: Place, names: Mapping[str, str], notes: Notes) -> Callable[[int, Cells], Sample]:
+    """Return what makes a sample of a row and its number; which columns there are is looked up once."""
+    uid, question, reference, response, correct, answer, replica, split, language, problem = map(
+        names.get, ('uid', *_TO_JUDGE, _JUDGED, 'answer', 'replica', 'split', 'language', 'problem')
     )
+    told = {key: names[key] for key in _TOLD if key in names}
+    grouped = any((split, language, problem))
+    path = place.path
+
+    def sample(number: int, row: Cells) -> Sample:
+        cell = row.get  # None of a column that is not there
+        key = _text(cell(uid))
+        if not key:
+            raise InputError('nothing tells the question of this row: its key is empty')
+        asked, expected, said, final = _text(cell(question)), _text(cell(reference)), cell(response), None
+        said = None if said is None else _text(said)
+        verdict = _symbol(cell(correct), notes) if correct else ''
+        place_of = _replica(cell(replica)) if replica else None
+        if (found := cell(answer)) is not None:
+            final = _text(found)
+        end = Generation.from_json({of: _value(cell(name)) for of, name in told.items()}) if told else _UNTOLD
+        group = (_text(cell(split)), _text(cell(language)), _text(cell(problem)) or None) if grouped else _ALL
+        return new_sample((key, asked, expected, said, verdict, place_of, final, end, *group, path, number))
+
+    return sample
+
+
+def _symbol(told: object, notes: Notes) -> str:
+    if told is True or told is False:
+        return '1' if told else '0'
+    return notes.verdict(_value(told))
 
 
 def _text(value: object) -> str:

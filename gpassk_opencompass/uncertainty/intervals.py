@@ -197,9 +197,14 @@ def ratio_errors(sums: Floats, sizes: NDArray[np.intp]) -> tuple[list[float], li
     means = sums.sum(1) / total
     if count < 2:
         return means.tolist(), [math.nan] * len(means)
-    residuals = sums - means[:, None] * sizes
+    residuals = sums - (means[:, None] if _alone(sizes) else means[:, None] * sizes)
     errors = np.sqrt(count / (count - 1) * dots(residuals, residuals)) / total
     return means.tolist(), errors.tolist()
+
+
+def _alone(sizes: NDArray[np.intp]) -> bool:
+    """Whether each problem has one question, so that nothing need be done a million times with ones."""
+    return bool((sizes == 1).all())
 
 
 def effective_number(parts: Floats) -> float:
@@ -231,7 +236,7 @@ def problems_refusal(sizes: NDArray[np.intp]) -> str:
     """
     if sizes.size < FEWEST_PROBLEMS:
         return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
-    if (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
+    if not _alone(sizes) and (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
         return (
             f'{sizes.sum()} questions of {sizes.size} problems, in effect {count:.1f}, '
             f'fewer than {FEWEST_PROBLEMS}'
@@ -287,8 +292,12 @@ def _refusals(sums: Floats, sizes: NDArray[np.intp], errors: Sequence[float]) ->
     """Return for each row of sums why it has no interval, or ''."""
     if refused := problems_refusal(sizes):
         return [refused] * len(sums)
-    solved = sums / sizes
+    solved = sums if _alone(sizes) else sums / sizes
     refusals = [''] * len(sums)
+    # Of shares the effective number is no less than their sum, so that many need no further look.
+    many = 2 * FEWEST_EFFECTIVE
+    if many < solved.sum(1).min() and solved.sum(1).max() < sizes.size - many:
+        return [spread_refusal(error) for error in errors]
     for what, shares in (('solved', solved), ('unsolved', 1 - solved)):
         told = zip(refusals, effective_numbers(shares), shares.sum(1).tolist(), strict=True)
         refusals = [why or solved_refusal(what, effective, in_all) for why, effective, in_all in told]
