@@ -198,7 +198,9 @@ class _Text:
         self.next()
 
     def _read_on(self) -> bool:
-        left, self._before = self._text[self._at :], self.place
+        left = self._text[self._at :]
         more = self._file.read(max(self._chunk, len(left)))  # as much again: a long value is decoded seldom
-        self._text, self._at = left + more, 0
+        if more:  # else who asks may go on where it was
+            self._before = self.place
+            self._text, self._at = left + more, 0
         return bool(more)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Timer
+from types import ModuleType
 from typing import Any, cast
 
 import pytest
@@ -746,19 +747,21 @@ def test_a_launcher_of_one_process_is_that_process(tmp_path: Path) -> None:
     assert script_of([*line[:4], '2', *line[5:]], '/', {}) is None
 
 
-def test_evaluations_are_done_by_the_task_that_holds_no_copy_of_all_responses(tmp_path: Path) -> None:
-    """OpenCompass's script of evaluations is ours; somebody's of that name, and that of sampling, are not."""
-    folder = tmp_path / 'opencompass' / 'tasks'
-    folder.mkdir(parents=True)
-    scripts = [folder / 'openicl_eval.py', folder / 'openicl_infer.py', tmp_path / 'openicl_eval.py']
+def test_evaluations_are_done_by_the_task_that_holds_no_copy_of_all_responses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is the script of the OpenCompass that is imported; not another one, nor that of sampling."""
+    folder, other = tmp_path / 'opencompass' / 'tasks', tmp_path / 'other' / 'opencompass' / 'tasks'
+    scripts = [folder / 'openicl_eval.py', folder / 'openicl_infer.py', other / 'openicl_eval.py']
     for script in scripts:
+        script.parent.mkdir(parents=True, exist_ok=True)
         script.touch()
-    words = [(script_of([str(script), 'cfg'], '/', {}) or ([], {}))[0] for script in scripts]
-    assert [Path(script).name for script, _ in words] == [
-        'gpassk_eval.py',
-        'openicl_infer.py',
-        'openicl_eval.py',
-    ]
+    imported = ModuleType('opencompass.tasks.openicl_eval')
+    imported.__file__ = str(scripts[0])
+    monkeypatch.setitem(sys.modules, imported.__name__, imported)
+    around = folder / '..' / 'tasks' / 'openicl_eval.py'
+    words = [(script_of([str(one), 'cfg'], '/', {}) or ([], {}))[0] for one in [*scripts, around]]
+    assert [Path(script).parent.name for script, _ in words] == ['scripts', 'tasks', 'tasks', 'scripts']
     assert all(Path(script).is_file() and config == 'cfg' for script, config in words)
 
 

@@ -10,7 +10,7 @@ from opencompass.tasks import OpenICLEvalTask, openicl_eval
 from opencompass.utils import get_infer_output_path
 
 from .evaluator import GPassKEvaluator
-from .predictions import prediction_files
+from .predictions import UNREAD, holds_texts, predictions_for
 
 _SCRIPT = Path(__file__).with_name('scripts') / 'gpassk_eval.py'
 
@@ -23,9 +23,9 @@ class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
     the memory of their file; responses of 30,000 tokens make files of gigabytes. Here the evaluator, which
     reads the files anyhow, takes each response apart and lets it go. The result is the same to the byte.
 
-    Where anything else wants the texts (another evaluator, a postprocessor, `pred_role`), it is OpenCompass's
-    task in every respect. `gpassk run` takes it for every evaluation; elsewhere a config names it as the
-    `type` of `eval.runner.task`.
+    Where anything else wants the texts (another evaluator, a postprocessor, `pred_role`), or the predictions
+    are no texts, it does what OpenCompass's task does. `gpassk run` takes it for the evaluations that its
+    warm process does; elsewhere a config names it as the `type` of `eval.runner.task`.
     """
 
     def get_command(self, cfg_path: str, template: str) -> str:
@@ -38,24 +38,25 @@ class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
             super()._score()
             return
         rows = self._load_and_preprocess_test_data()
-        self._save_results(self._evaluate_predictions(None, rows, [{}]))
+        self._save_results(self._evaluate_predictions(UNREAD, rows, [{}]))
 
     def _evaluator_reads(self) -> bool:
-        """Whether nobody but the evaluator of this package wants the responses, and there are some."""
+        """Whether nobody but the evaluator of this package wants the responses, and they are texts."""
         evaluator = self.eval_cfg.get('evaluator', {})
         kind: Any = evaluator.get('type')
         kind = ICL_EVALUATORS.get(kind) if isinstance(kind, str) else kind
         wanted = (
             'pred_postprocessor' in self.model_cfg,
             'pred_postprocessor' in self.eval_cfg,
-            evaluator.get('pred_postprocessor'),
-            evaluator.get('evaluator'),
+            evaluator.get('pred_postprocessor') is not None,
+            evaluator.get('evaluator') is not None,
             'pred_role' in self.eval_cfg
             and 'meta_template' in self.model_cfg
             and not MODELS.get(self.model_cfg['type']).is_api,
         )
-        return kind is GPassKEvaluator and not any(wanted) and any(prediction_files(self._predictions()))
+        return kind is GPassKEvaluator and not any(wanted) and holds_texts(predictions_for(self._out()))
 
-    def _predictions(self) -> Path:
-        folder = Path(self.work_dir, 'predictions')
-        return Path(get_infer_output_path(self.model_cfg, self.dataset_cfg, str(folder)))
+    def _out(self) -> Path:
+        """Return where the result goes, without its suffix, as the evaluator is told."""
+        folder = Path(self.work_dir, 'results')
+        return Path(get_infer_output_path(self.model_cfg, self.dataset_cfg, str(folder))).with_suffix('')

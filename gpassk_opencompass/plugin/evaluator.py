@@ -26,11 +26,21 @@ from ..scoring import Scored, score_judged, score_samples
 from ..serving import JudgeServer, read_judge_server
 from ..unseen import with_whole_characters
 from .limits import limits_of
-from .predictions import Predictions, read_predictions, told_in
+from .predictions import (
+    UNREAD,
+    Predictions,
+    predictions_for,
+    read_predictions,
+    results_above,
+    told_in,
+)
 from .provenance import check_provenance
 from .rows import CHANGES, any_samples, samples_of, uids_of
 from .weights import files_of
 from .wrapped import WrappedEvaluator
+
+_FROZEN = gc.get_freeze_count()
+"""Some versions of Python begin with a few."""
 
 HOST_PACKAGES = ('opencompass', 'numpy', 'datasets', 'transformers', 'torch')
 
@@ -109,8 +119,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """Score the predictions, as OpenCompass asks for with everything that `score` names.
 
         Args:
-            score_kwargs: `predictions` may be None: then they are read from the files of the run, one after
-                the other (`EvalTask`), unless somebody wants all texts: a postprocessor, another evaluator.
+            score_kwargs: `predictions` may be `UNREAD`: then they are read from the files of the run, one
+                after the other (`GPassKEvalTask`).
 
         Returns:
             A record that any file can hold. Its sample file is written where OpenCompass has said where
@@ -126,11 +136,11 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
     ) -> Scored:
-        may_read = self._wrapped is None and self.pred_postprocessor is None
-        found = self._found(responses=may_read and score_kwargs['predictions'] is None)
+        unread = score_kwargs['predictions'] is UNREAD
+        found = self._found(responses=unread)
         provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
-        if found is not None and found.responses:
-            score_kwargs['predictions'] = found.responses
+        if unread:
+            score_kwargs['predictions'] = [] if found is None else found.responses
         predictions = score_kwargs['predictions']
         _check_count(predictions, original_dataset)
         if all(isinstance(prediction, str) for prediction in predictions):
@@ -178,7 +188,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             yield self._judge
             return
         out = self._out()
-        outputs = Path.cwd() if out is None else run_folder(_results_above(out).parents[1]).parent
+        outputs = Path.cwd() if out is None else run_folder(results_above(out).parents[1]).parent
         with self._server.started(outputs / '.gpassk', get_logger().info) as url:
             # Not before: the server may have brought the weights here, so that they can be told from others.
             weights = files_of({'path': self._server.path}).get('path') or self._server.path
@@ -204,9 +214,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """Read the files that the predictions are from; None for another caller than OpenCompass."""
         if (out := self._out()) is None:
             return None
-        results = _results_above(out)
-        folder = results.with_name('predictions') / out.parent.relative_to(results)
-        return read_predictions(folder / f'{out.name}.json', responses=responses)
+        return read_predictions(predictions_for(out), responses=responses)
 
     def _provenance(
         self, found: Predictions | None, rows: Any, references: Sequence[Any] | None
@@ -221,7 +229,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         """Return the config with a store for LLM verdicts, in `<work_dir>/<time>/verdicts` by default."""
         if (out := self._out()) is None:
             return dict(config)
-        folder = _results_above(out).with_name('verdicts')
+        folder = results_above(out).with_name('verdicts')
         stored = with_store(config, str(folder))
         run = run_folder(folder.parents[1])
         if stored != dict(config) and has_rounds(run.name):
@@ -236,7 +244,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
 @contextmanager
 def _imports_uncollected() -> Iterator[None]:
     """Keep what is imported by now, a million objects, from being searched for garbage again and again."""
-    if gc.get_freeze_count():  # whoever did it, as the process of `gpassk run`, wants it to last
+    if gc.get_freeze_count() > _FROZEN:  # whoever did it, as the process of `gpassk run`, wants it to last
         yield
         return
     gc.freeze()
@@ -244,11 +252,6 @@ def _imports_uncollected() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _results_above(out: Path) -> Path:
-    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
-    return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
 
 
 def _share(folder: Path, common: Path) -> None:

@@ -22,6 +22,9 @@ from ..unseen import json_text
 
 _BLOCK = 1 << 20
 
+UNREAD: tuple[Any, ...] = ('the evaluator reads them',)
+"""In the place of the responses that an evaluator is given: it shall read them, one after the other."""
+
 _OF_ONE_SAMPLE = frozenset({'sample', 'fingerprint'})
 """Fields that are no other row's."""
 
@@ -144,6 +147,7 @@ def _rows(path: Path, responses: bool) -> list[_Row]:
     try:
         for (number,), row in JsonEntries(path):
             if number != str(len(rows)):  # somebody else wrote it
+                rows.clear()
                 held = {number: _row(row, known, responses) for (number,), row in JsonEntries(path)}
                 return [held[str(number)] for number in range(len(held))]
             rows.append(_row(row, known, responses))
@@ -187,6 +191,31 @@ def _message(path: Path, what: str) -> str:
         f'{path} {what} (see {seal_of(path).name} beside it): put the right file back, or move both away and '
         'run the same command again to draw its samples anew; to score it as it is, remove the .seal alone'
     )
+
+
+def predictions_for(out: Path) -> Path:
+    """Return where the predictions of a result lie, `…/predictions/<model>/<dataset>.json`.
+
+    Args:
+        out: `<work_dir>/<time>/results/<model>/<dataset>`, the result without its suffix.
+    """
+    results = results_above(out)
+    folder = results.with_name('predictions') / out.parent.relative_to(results)
+    return folder / f'{out.name}.json'
+
+
+def results_above(out: Path) -> Path:
+    """Return `<work_dir>/<time>/results`; a model with a `/` in its name has a folder in a folder there."""
+    return next((above for above in out.parents[1:] if above.name == 'results'), out.parents[1])
+
+
+def holds_texts(predictions: Path) -> bool:
+    """Return whether there are predictions, of which the first row has a text."""
+    try:
+        rows = iter(JsonEntries(next(prediction_files(predictions))))
+        return isinstance(mapping(next(rows)[1]).get('prediction'), str)
+    except (StopIteration, InputError):
+        return False
 
 
 def prediction_files(predictions: Path) -> Iterator[Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import GPassKError
@@ -17,7 +19,7 @@ KEPT = frozenset({'SeededHuggingFace', 'SeededVLLM', 'SeededTurboMind'})
 """Models that keep what they load, see `kept`; and all whose entry has `serve`."""
 
 _INFER = 'openicl_infer.py'
-_EVAL = ('opencompass', 'tasks', 'openicl_eval.py')
+_EVAL = 'opencompass.tasks.openicl_eval'
 _OUR_EVAL = Path(__file__).parents[1] / 'plugin' / 'scripts' / 'gpassk_eval.py'
 """Does the same, and does not hold all responses in memory (`plugin.eval_task`)."""
 
@@ -70,9 +72,15 @@ def script_of(
         variables |= {'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': port, 'TORCHELASTIC_RUN_ID': 'none'}
     if not words or words[0].startswith('-') or not Path(folder, words[0]).is_file():
         return None
-    if Path(words[0]).parts[-len(_EVAL) :] == _EVAL:
+    if _is_script_of(sys.modules.get(_EVAL), Path(folder, words[0])):
         words[0] = str(_OUR_EVAL)
     return words, variables
+
+
+def _is_script_of(module: ModuleType | None, script: Path) -> bool:
+    """Return whether a script is the file of a module that this process, and so its copies, has imported."""
+    file = getattr(module, '__file__', None)
+    return file is not None and os.path.samefile(script, file)
 
 
 def _launched(words: Sequence[str]) -> tuple[str, list[str]]:

@@ -39,7 +39,9 @@ RESPONSES = [
 ]
 
 
-def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: Any) -> Path:
+def prepare(
+    folder: Path, evaluator: Mapping[str, Any] | None = None, model_abbr: str = MODEL, **more: Any
+) -> Path:
     """Write questions and the config of a run whose samples are drawn; where its predictions go."""
     data = folder / 'data' / 'v'
     data.mkdir(parents=True)
@@ -70,7 +72,7 @@ def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: An
             **more,
         },
     }
-    model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': MODEL, 'path': 'made'}
+    model = {'type': 'opencompass.models.HuggingFacewithChatTemplate', 'abbr': model_abbr, 'path': 'made'}
     runner = {
         'type': 'opencompass.runners.LocalRunner',
         'task': {'type': 'gpassk_opencompass.GPassKEvalTask'},
@@ -79,7 +81,7 @@ def prepare(folder: Path, evaluator: Mapping[str, Any] | None = None, **more: An
     evaluation = {'partitioner': partitioner, 'runner': runner}
     text = f'models = [{model!r}]\ndatasets = [{dataset!r}]\neval = {evaluation!r}\n'
     (folder / 'config.py').write_text(text, encoding='utf-8')
-    predictions = folder / 'out' / TIME / 'predictions' / MODEL
+    predictions = folder / 'out' / TIME / 'predictions' / model_abbr
     predictions.mkdir(parents=True)
     return predictions
 
@@ -101,12 +103,12 @@ def write(path: Path, rows: Sequence[Any]) -> None:
     path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding='utf-8')
 
 
-def evaluate(folder: Path, task: Any) -> tuple[bytes, bytes]:
+def evaluate(folder: Path, task: Any, model_abbr: str = MODEL) -> tuple[bytes, bytes]:
     """Do the task anew; result and sample file."""
     config = Config.fromfile(folder / 'config.py')
     config['datasets'], config['work_dir'] = [config['datasets']], str(folder / 'out' / TIME)
     config['eval']['runner']['task']['dump_details'] = True
-    result = folder / 'out' / TIME / 'results' / MODEL / f'{DATA}.json'
+    result = folder / 'out' / TIME / 'results' / model_abbr / f'{DATA}.json'
     result.unlink(missing_ok=True)
     task(config).run()
     return result.read_bytes(), sample_file_of(result).read_bytes()
@@ -161,6 +163,25 @@ def test_who_wants_the_texts_has_them(
         assert json.loads(ours[0])['accuracy'] == 100.0
 
 
+@pytest.mark.parametrize('model_abbr', ['org/m', 'results/m', 'a.b'])
+def test_predictions_are_found_whatever_the_model_is_called(tmp_path: Path, model_abbr: str) -> None:
+    """Also by a name that looks like a folder of results."""
+    write(prepare(tmp_path, model_abbr=model_abbr) / f'{DATA}.json', rows_of(RESPONSES))
+    theirs = evaluate(tmp_path, OpenICLEvalTask, model_abbr)
+    assert evaluate(tmp_path, plugin.GPassKEvalTask, model_abbr) == theirs
+
+
+def test_predictions_that_are_no_texts_are_left_to_opencompass(tmp_path: Path) -> None:
+    """Which sums up rollouts itself."""
+    told = {'sum_neg_logprob': 1.0, 'num_tokens': 2, 'finish_reason': 'stop'}
+    path = prepare(tmp_path) / f'{DATA}.json'
+    write(path, rows_of([{'rollout': told}] * len(RESPONSES), told=False))
+    with pytest.raises(FileNotFoundError):  # it has no sample file
+        evaluate(tmp_path, plugin.GPassKEvalTask)
+    [result] = tmp_path.rglob('results/*/*.json')
+    assert json.loads(result.read_text())['total rollout results']['total_tokens'] == 24
+
+
 def test_a_response_is_let_go_when_it_is_taken_apart(tmp_path: Path) -> None:
     """Of 48 MB of responses there are never more than some in memory."""
     size = 4_000_000
@@ -179,7 +200,7 @@ def test_a_response_is_let_go_when_it_is_taken_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('rows', 'told'),
     [
-        (['no row'] * 12, 'stands where an object of a row was expected'),
+        ([*rows_of(RESPONSES)[:11], 'no row'], 'stands where an object of a row was expected'),
         (rows_of(RESPONSES)[:11], '11 predictions for 12 rows'),
         (
             rows_of([*RESPONSES[:-1], None]),
