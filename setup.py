@@ -138,6 +138,7 @@ setup(
             'kubernetes-validate>=1.33',
             'mkdocs-material',
             'mypy',
+            'orjson',  # benchmarks/score_counts.py alone
             'ray==2.60.0',
             'ruff',
             'selenium',

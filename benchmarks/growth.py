@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from .eval_stage import prepared
 from .expansion import TEMPLATE, run_command, written_again
-from .measuring import Cost, command_cost, cost, progress
+from .measuring import COMPILED, Cost, command_cost, cost, progress
 from .report_of_many_runs import LIVE, make_results
 from .report_of_many_runs import PARSE as PARSE_RECORDS
-from .score_counts import PARSE, write_counts
+from .score_counts import FLOOR, write_counts
 from .sections import Section, Size, added, duration, headline, main, megabytes, times
 
 STEPS: Mapping[Size, tuple[int, ...]] = {'tiny': (1, 2), 'quick': (1, 4, 16), 'full': (1, 10, 100)}
@@ -70,11 +70,12 @@ def _of_samples(folder: Path, n: int) -> Work:
 
 
 def count_work(folder: Path, questions: int) -> Work:
-    """Return `gpassk score` on that many lines of counts, and parsing them."""
+    """Return `gpassk score` on that many lines of counts, and parsing them with orjson."""
     path = folder / 'counts.jsonl'
     write_counts(path, questions, False)
     score = [sys.executable, '-m', 'gpassk_opencompass.cli', 'score', path]
-    return Work(partial(command_cost, score), partial(command_cost, [sys.executable, '-c', PARSE, path]))
+    lines = score, [sys.executable, '-c', FLOOR, path]
+    return Work(*(partial(command_cost, line, environment=COMPILED) for line in lines))
 
 
 def report_work(folder: Path, runs: int, only: Sequence[str] = ()) -> Work:

@@ -21,6 +21,10 @@ RUSAGE_UNIT = 1 << 20 if sys.platform == 'darwin' else 1 << 10
 """ru_maxrss to MiB: macOS counts bytes, Linux KiB."""
 
 
+COMPILED = {'PYTHONDONTWRITEBYTECODE': ''}
+"""As packages are installed: what is imported a second time is not compiled again."""
+
+
 class Cost(NamedTuple):
     """Of some work; seconds are those of one call."""
 

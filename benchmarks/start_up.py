@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from . import ROOT
 from .growth import Work
-from .measuring import Cost, command_cost, progress
+from .measuring import COMPILED, Cost, command_cost, progress
 from .score_counts import write_counts
 from .sections import Headline, Section, Size, duration, main, megabytes, times
 
@@ -36,9 +36,6 @@ GPASSK = (
     'import sys; from gpassk_opencompass.cli import main; sys.exit(main() not in (0, 1))',
 )
 """`gpassk`, of which 1 is an answer too: a run that is missing."""
-
-COMPILED = {'PYTHONDONTWRITEBYTECODE': ''}
-"""As packages are installed: what is imported a second time is not compiled again."""
 
 PLUGIN = 'import gpassk_opencompass'
 

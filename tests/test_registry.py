@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import PathDistribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -44,6 +46,31 @@ def test_another_package_adds_a_name_without_being_imported(folder: Path) -> Non
     assert list(functions()) == [*OWN, 'cube']
     assert 'cubes' not in sys.modules
     assert functions()['cube'](3) == 27  # type: ignore[operator]
+
+
+def test_a_package_in_an_archive_adds_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose files are not looked into."""
+    install(tmp_path, 'cubes', 'cube = cubes:cube')
+    archive = tmp_path / 'cubes.zip'
+    with ZipFile(archive, 'w') as file:
+        for part in (tmp_path / 'cubes-1.0.dist-info').iterdir():
+            file.write(part, f'cubes-1.0.dist-info/{part.name}')
+    monkeypatch.syspath_prepend(archive)
+    assert list(functions()) == [*OWN, 'cube']
+
+
+def test_a_finder_of_another_kind_adds_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As some tools have that keep packages elsewhere than on the path."""
+    install(tmp_path, 'cubes', 'cube = cubes:cube')
+
+    class Elsewhere:
+        find_spec = staticmethod(lambda *_: None)
+        find_distributions = staticmethod(
+            lambda *_: [PathDistribution(tmp_path / 'cubes-1.0.dist-info')]
+        )
+
+    monkeypatch.setattr(sys, 'meta_path', [*sys.meta_path, Elsewhere])
+    assert list(functions()) == [*OWN, 'cube']
 
 
 @pytest.mark.parametrize(
