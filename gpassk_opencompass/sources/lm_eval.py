@@ -183,9 +183,7 @@ class _Reader:
         texts = map(self._text, responses) if kept else repeat(None, len(responses))
         columns = zip(texts, verdicts, range(len(responses)), answers, map(_end, responses), strict=True)
         return [
-            new_sample(
-                (*asked, text, verdict, replica, answer, end, split, language, problem, path, number)
-            )
+            new_sample((*asked, text, verdict, replica, answer, end, split, language, problem, path, number))
             for text, verdict, replica, answer, end in columns
         ]
 

@@ -88,9 +88,7 @@ def _column(array: Any) -> Column:
     if array.null_count:
         return Column(None, None)
     kind = str(array.type)
-    return Column(
-        array.to_numpy() if kind == 'int64' else None, _texts(array) if kind == 'string' else None
-    )
+    return Column(array.to_numpy() if kind == 'int64' else None, _texts(array) if kind == 'string' else None)
 
 
 def _texts(array: Any) -> Texts:

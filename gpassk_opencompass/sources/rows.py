@@ -128,9 +128,7 @@ def _blocks(
     yield from islice(questions, done, None)
 
 
-def _counted_block(
-    before: int, block: Mapping[str, Column], names: Mapping[str, str]
-) -> CountedBlock | None:
+def _counted_block(before: int, block: Mapping[str, Column], names: Mapping[str, str]) -> CountedBlock | None:
     """Return the counts of some lines; None where a row needs a look, or may be wrong."""
     counts = [block[names[key]].numbers for key in ('n', 'c', 'unjudged') if key in names]
     called = {
@@ -156,9 +154,7 @@ def _called(column: Column) -> Texts | None:
     return column.texts
 
 
-def _groups(
-    splits: Texts | None, languages: Texts | None
-) -> tuple[Sequence[str], NDArray[np.int64]] | None:
+def _groups(splits: Texts | None, languages: Texts | None) -> tuple[Sequence[str], NDArray[np.int64]] | None:
     """Return the groups of some questions, as `CountedBlock` has them."""
     if splits is None and languages is None:
         return None

@@ -97,9 +97,7 @@ class SameLines(NamedTuple):
             return None
         return self._columns(data, ends, quotes.reshape(len(ends), self.quotes))
 
-    def _columns(
-        self, data: NDArray[np.uint8], ends: Places, quotes: Places
-    ) -> Mapping[str, Column] | None:
+    def _columns(self, data: NDArray[np.uint8], ends: Places, quotes: Places) -> Mapping[str, Column] | None:
         found = {}
         at = np.concatenate([[0], ends[:-1] + 1])
         for name, is_text, before, quote, behind in self.values:
@@ -125,7 +123,7 @@ def _is_utf8(block: bytes) -> bool:
 
 def _stands(piece: bytes, data: NDArray[np.uint8], at: Places) -> bool:
     """Whether a piece, which holds no zero byte, begins at all these places."""
-    pieces = np.ndarray((data.size - len(piece) + 1,), f'S{len(piece)}', data, 0, (1,))
+    pieces: NDArray[np.bytes_] = np.ndarray((data.size - len(piece) + 1,), f'S{len(piece)}', data, 0, (1,))
     return int(at.max()) < pieces.size and bool((pieces[at] == piece).all())
 
 
