@@ -62,7 +62,9 @@ def _row(path: Path, questions: int, clustered: bool) -> Row:
         *([sys.executable, '-c', parse, path] for parse in (FLOOR, PLAIN)),
     ]
     turns = [[command_cost(line, environment=COMPILED) for line in lines] for _ in range(REPEATS)]
-    return Row(questions, clustered, *(min(costs, key=lambda cost: cost.cpu) for costs in zip(*turns, strict=True)))
+    return Row(
+        questions, clustered, *(min(costs, key=lambda cost: cost.cpu) for costs in zip(*turns, strict=True))
+    )
 
 
 def write_counts(path: Path, questions: int, problems: bool) -> None:
@@ -101,7 +103,10 @@ def _section(rows: list[Row]) -> Section:
         ],
         headlines=[
             headline(
-                f'Scoring {last.questions:,} lines of counts', 'parsing the lines with orjson', last.ours, last.floor
+                f'Scoring {last.questions:,} lines of counts',
+                'parsing the lines with orjson',
+                last.ours,
+                last.floor,
             )
         ],
     )

@@ -65,9 +65,7 @@ def test_a_finder_of_another_kind_adds_a_name(monkeypatch: pytest.MonkeyPatch, t
 
     class Elsewhere:
         find_spec = staticmethod(lambda *_: None)
-        find_distributions = staticmethod(
-            lambda *_: [PathDistribution(tmp_path / 'cubes-1.0.dist-info')]
-        )
+        find_distributions = staticmethod(lambda *_: [PathDistribution(tmp_path / 'cubes-1.0.dist-info')])
 
     monkeypatch.setattr(sys, 'meta_path', [*sys.meta_path, Elsewhere])
     assert list(functions()) == [*OWN, 'cube']

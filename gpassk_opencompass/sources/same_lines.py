@@ -123,7 +123,7 @@ def _is_utf8(block: bytes) -> bool:
 
 def _stands(piece: bytes, data: NDArray[np.uint8], at: Places) -> bool:
     """Whether a piece, which holds no zero byte, begins at all these places."""
-    pieces = np.ndarray((data.size - len(piece) + 1,), f'S{len(piece)}', data, 0, (1,))
+    pieces: NDArray[np.bytes_] = np.ndarray((data.size - len(piece) + 1,), f'S{len(piece)}', data, 0, (1,))
     return int(at.max()) < pieces.size and bool((pieces[at] == piece).all())
 
 

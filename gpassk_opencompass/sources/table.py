@@ -205,7 +205,7 @@ def _reader(place: Place, names: Mapping[str, str], notes: Notes) -> Callable[[i
     grouped = any((split, language, problem))
     path = place.path
 
-    def sample(number: int, row: Cells) -> Sample:
+    def sample(number: int, row: Mapping[Any, Any]) -> Sample:
         cell = row.get  # None of a column that is not there
         key = _text(cell(uid))
         if not key:

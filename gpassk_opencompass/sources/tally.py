@@ -76,12 +76,15 @@ class Counts:
         """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
-        _, first, numbers, sizes = np.unique(
-            self.problems, return_index=True, return_inverse=True, return_counts=True
-        )
-        # In order of appearance, not of the hashes, which another process has others of: sums round alike.
-        order = np.argsort(first)
-        return np.argsort(order)[numbers.ravel()], sizes[order]
+        begins = np.flatnonzero(np.diff(self.problems, prepend=~self.problems[:1]))
+        runs = self.problems[begins]  # the questions of a problem mostly come one after the other
+        numbers = np.arange(runs.size)
+        if _any_repeated(runs):
+            _, first, numbers = np.unique(runs, return_index=True, return_inverse=True)
+            # In order of appearance, not of the keys.
+            numbers = np.argsort(np.argsort(first))[numbers.ravel()]
+        clusters = np.repeat(numbers, np.diff(begins, append=len(self)))
+        return clusters, np.bincount(clusters)
 
     @cached_property
     def sizes(self) -> Counter[int]:
@@ -295,9 +298,9 @@ def _own_problems(uids: Keys) -> Keys:
 
 def _any_repeated(keys: Keys) -> bool:
     """Whether two keys are equal, in a third of the time of sorting them."""
-    numbers = np.arange(keys.size)
+    numbers = np.arange(keys.size, dtype=np.int32)
     buckets = keys & (2 ** (2 * keys.size).bit_length() - 1)
-    last = np.empty(buckets.max(initial=0) + 1, dtype=np.int64)
+    last = np.empty(buckets.max(initial=0) + 1, dtype=np.int32)
     last[buckets] = numbers
     others = last[buckets]
     # Of two equal keys one at least is not the last one of their bucket: it equals that, or another such one.

@@ -42,7 +42,7 @@ class Texts(NamedTuple):
         >>> one == three, one == two
         (True, False)
         """
-        words = np.ndarray((self.data.size - _WORD + 1,), '<u8', self.data, 0, (1,))
+        words: NDArray[np.uint64] = np.ndarray((self.data.size - _WORD + 1,), '<u8', self.data, 0, (1,))
         keys = mixed(self.lengths.astype(np.uint64))
         rows: slice | NDArray[np.intp] = slice(None)
         for at in range(0, int(self.lengths.max(initial=0)), _WORD):

@@ -47,7 +47,6 @@ LEAST_ERROR = 1e-12
 """Nor with a standard error up to this, which is rounding: all problems score alike."""
 
 _ROUNDING = 1e-12
-
 _CHUNK = 4_000_000
 """Problems drawn at a time by the bootstrap, which bounds the memory."""
 
@@ -234,13 +233,11 @@ def problems_refusal(sizes: NDArray[np.intp]) -> str:
     >>> problems_refusal(np.array([200] + [1] * 40))
     '240 questions of 41 problems, in effect 1.4, fewer than 20'
     """
+    few = f'fewer than {FEWEST_PROBLEMS}'
     if sizes.size < FEWEST_PROBLEMS:
-        return f'{sizes.size} problems, fewer than {FEWEST_PROBLEMS}'
+        return f'{sizes.size} problems, {few}'
     if not _alone(sizes) and (count := effective_number(sizes.astype(np.float64))) < FEWEST_PROBLEMS:
-        return (
-            f'{sizes.sum()} questions of {sizes.size} problems, in effect {count:.1f}, '
-            f'fewer than {FEWEST_PROBLEMS}'
-        )
+        return f'{sizes.sum()} questions of {sizes.size} problems, in effect {count:.1f}, {few}'
     return ''
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
@@ -14,6 +16,7 @@ from gpassk_opencompass.sources import plain_lines
 from gpassk_opencompass.sources.rows import Rows
 from gpassk_opencompass.sources.source import CountedBlock, Place, Reading
 from gpassk_opencompass.sources.tally import Tally
+from gpassk_opencompass.sources.texts import Texts
 
 USUAL = [json.dumps({'uid': f'q{row}', 'n': 8, 'c': row % 9}) for row in range(40)]
 ODD = [
@@ -36,6 +39,25 @@ ODD = [
     '{"uid": "x", "n": 8, "c": true}',
     '{"uid": "x", "n": 8, "c": -1}',
     '{"uid": "x", "n": 8, "c": 1}\r{"uid": "y", "n": 8, "c": 1}',
+    '{"uid": "x", "n": 8, "c": 01}',
+    '{"uid": "x", "n": 8, "c": }',
+    '{"uid": "x", "n": , "c": 1}',
+    '{"uid": "x", "n": +8, "c": 1}',
+    '{"uid": x, "n": 8, "c": 1}',
+    '{"uid": "x", "n": 8, "c": 1} ',
+    '{"uid": "x", "n": 8, "c": 1},',
+    ' {"uid": "x", "n": 8, "c": 1}',
+    '{"uid": "x\t", "n": 8, "c": 1}',
+    '{"uid": "x\x00", "n": 8, "c": 1}',
+    '{"uid": "a\\"b", "n": 8, "c": 1}',
+    '{"uid": "x", "n": 8, "c": "1}',
+    '{"uid": "x", "m": 8, "c": 1}',
+    '{"uid": "x", "c": 1, "n": 8}',
+    '{"uid":"x","n":8,"c":1}',
+    '{"uid": "x\u2028y", "n": 8, "c": 1}',
+    '{"uid": "", "n": 8, "c": 1}',
+    '{"uid": 7, "n": 8, "c": 1}',
+    '{"uid": "x", "n": 8, "c": 0000000000000000001}',
 ]
 
 
@@ -82,6 +104,42 @@ def test_plain_lines_are_read_at_once(tmp_path: Path) -> None:
     assert all(isinstance(block, CountedBlock) for block in blocks)
     assert len(blocks) > 3
     assert told(path, at_once=True) == told(path, at_once=False)
+
+
+def test_lines_made_alike_need_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever characters their texts have."""
+    lines = [json.dumps({'uid': f'é {row}', 'n': 8, 'c': row % 9}, ensure_ascii=False) for row in range(60)]
+    (path := tmp_path / 'counts.jsonl').write_text('\n'.join(lines), encoding='utf-8')
+    expected = told(path, at_once=False)
+    monkeypatch.setattr(plain_lines, '_parsed', lambda *_: pytest.fail('parsed'))
+    assert told(path, at_once=True) == expected
+
+
+def test_questions_with_and_without_a_problem_may_be_mixed(tmp_path: Path) -> None:
+    """Also where blocks of plain lines end; a question without one is its own, whatever others are called."""
+    rows = [{'uid': f'q{row}', 'n': 8, 'c': row % 9, 'problem': f'q{row // 2}'} for row in range(60)]
+    for row in rows[41::3]:
+        row['problem'] = None
+    (path := tmp_path / 'counts.jsonl').write_text('\n'.join(map(json.dumps, rows)))
+    [run] = Rows().read(Place(path), Reading())
+    assert run.blocks
+    (tally := Tally()).add_all(run.blocks())
+    numbers, sizes = tally.counts().clusters
+    names = [row['uid'] if row['problem'] is None else (row['problem'],) for row in rows]
+    order = list(dict.fromkeys(names))
+    assert numbers is not None
+    assert numbers.tolist() == [order.index(name) for name in names]
+    assert sizes.tolist() == [names.count(name) for name in order]
+
+
+@given(st.lists(st.text(max_size=20), min_size=1))
+def test_keys_are_equal_where_texts_are(some: list[str]) -> None:
+    """Of any characters, also halves of some."""
+    texts = [*some, *some[::-1], '\ud800', 'a\0', 'a', 'a' * 8, 'a' * 16]
+    keys = Texts.of(texts).keys().tolist()
+    assert [keys.index(key) for key in keys] == [texts.index(text) for text in texts]
+    found, places = Texts.of(texts).distinct()
+    assert [found[place] for place in places.tolist()] == texts
 
 
 def lines_of(texts: list[str], folder: Path) -> Iterator[object]:
