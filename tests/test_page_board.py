@@ -142,7 +142,7 @@ def test_a_group_of_questions_is_scored_by_itself(view: View) -> None:
     view.at(board=STANDARD, group='AMC_cn')
     metric = mean_metric(board)
     for row in view.rows('board'):
-        interval = entries_by_run(board)[row['run'][0]].group_interval('AMC_cn', metric)
+        interval = entries_by_run(board)[row['run'][0]].result.group_interval('AMC_cn', metric)
         assert interval
         assert row[str(metric)][0] == percent(interval.estimate)
         if not interval.refused:
