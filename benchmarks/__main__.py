@@ -34,6 +34,7 @@ SUITE = (
     'judge_throughput',
     'judge_peers',
     'eval_stage',
+    'large_run',
     'growth',
     'sample_file',
     'report_of_many_runs',
