@@ -280,7 +280,8 @@ def compute_ranks(boards: Sequence[Board], workers: Workers) -> None:
     Args:
         workers: compare where entries are many.
     """
-    begin_ranks(boards, workers)
+    if not workers.has_begun('ranks'):
+        begin_ranks(boards, workers)
     items = (board._to_compare(board.ranked_by) for board in boards)
     with stage('computing ranks', len(boards)):
         for board, found in zip(boards, workers.begun('ranks') or map(_all_compared, items), strict=True):
