@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -89,6 +90,7 @@ _drawn: list[_Drawn] = []
 
 _style = ExitStack()
 """In a process that draws: keeps the look of its figures."""
+atexit.register(_style.close)  # before the modules that it needs are taken apart
 
 
 def write_figures(
