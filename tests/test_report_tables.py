@@ -10,7 +10,6 @@ import csv
 import json
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +180,7 @@ def test_hedged_responses_stand_below_the_table(tmp_path: Path) -> None:
 def test_no_cell_of_a_csv_is_a_formula(report: Path, score: Score) -> None:
     """A spreadsheet sees an apostrophe; reading undoes it, and numbers stay numbers."""
     path = report / 'scores.csv'
-    path.write_text(scores_csv(replace(score, model=name, error=-1.0) for name in FORMULAS))
+    path.write_text(scores_csv(score._replace(model=name, error=-1.0) for name in FORMULAS))
     with path.open(newline='') as file:
         cells_read = [row['model'] for row in csv.DictReader(file)]
     assert [cell for cell in cells_read if cell[0] in '=+-@\t\r'] == []
@@ -302,20 +301,20 @@ def fixture_score(report: Path) -> Score:
 
 def test_the_error_of_an_average_is_that_of_independent_parts(score: Score) -> None:
     """√(3² + 4²)/2 = 2.5, with the degrees of freedom of Welch's test."""
-    parts = [replace(score, value=40.0, error=3.0), replace(score, value=60.0, error=4.0, problems=21)]
+    parts = [score._replace(value=40.0, error=3.0), score._replace(value=60.0, error=4.0, problems=21)]
     mean = mean_score(parts)
     assert mean is not None
     assert (mean.value, mean.error) == (50.0, 2.5)
     freedom = (9 + 16) ** 2 / (9**2 / 23 + 16**2 / 20)
     assert mean.high == pytest.approx(50 + stats.t.ppf(0.975, freedom) * 2.5, abs=1e-9)
-    certain = mean_score([replace(part, error=0.0) for part in parts])
+    certain = mean_score([part._replace(error=0.0) for part in parts])
     assert certain is not None
     assert (certain.low, certain.high) == (50.0, 50.0)
 
 
 def test_an_average_of_a_refused_interval_has_none(score: Score) -> None:
     """Its score stands alone."""
-    mean = mean_score([score, replace(score, low=None, high=None, refused='few')])
+    mean = mean_score([score, score._replace(low=None, high=None, refused='few')])
     assert mean is not None
     assert math.isfinite(mean.value)
     assert (mean.low, mean.high) == (None, None)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args, get_type_hints
 
 from ..counting import stage, step
 from ..errors import InputError
@@ -30,8 +29,7 @@ ALL = ''
 """The group of a score over all questions."""
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """One metric of one run on all questions or on one group. Scores and errors are in percent.
 
     None where there is nothing: no interval (`refused` says why), no rerun error, no rank.
@@ -124,8 +122,7 @@ def scores_of(board: Board) -> list[Scores]:
 
 def scores_csv(scores: Iterable[Score]) -> str:
     """Return scores as CSV: all digits, and an empty cell where there is nothing."""
-    names = [field.name for field in fields(Score)]
-    return csv_text(chain([names], map(attrgetter(*names), scores)))
+    return csv_text(chain([Score._fields], scores))
 
 
 def read_scores(path: Path) -> list[Score]:
@@ -140,10 +137,8 @@ def read_scores(path: Path) -> list[Score]:
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
     try:
-        return [
-            Score(**{field.name: _read(str(field.type), row[field.name]) for field in fields(Score)})
-            for row in rows
-        ]
+        kinds = get_type_hints(Score)
+        return [Score(**{name: _read(kind, row[name]) for name, kind in kinds.items()}) for row in rows]
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(
             f'{path} is not the scores.csv of this version ({error!r}); write the report again'
@@ -265,11 +260,12 @@ def _percent(value: float) -> float | None:
     return None if math.isnan(value) else 100 * value
 
 
-def _read(kind: str, text: str) -> Any:
-    if kind == 'str':
+def _read(kind: Any, text: str) -> Any:
+    if kind is str:
         return read_csv_cell(text)
-    if kind == 'Measure':
+    if kind == Measure:
         return measure_of(text)
-    if text == '' and kind.endswith('None'):
+    kinds = get_args(kind) or (kind,)
+    if text == '' and type(None) in kinds:
         return None
-    return int(text) if kind.startswith('int') else float(text)
+    return int(text) if int in kinds else float(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -201,14 +200,14 @@ def mean_score(scores: Sequence[Score | None]) -> Score | None:
     value = math.fsum(score.value for score in known) / len(known)
     parts = [(score.error or 0.0) ** 2 / len(known) ** 2 for score in known]
     if any(score.low is None for score in known):
-        return replace(known[0], value=value, low=None, high=None, refused='none on one of the benchmarks')
+        return known[0]._replace(value=value, low=None, high=None, refused='none on one of the benchmarks')
     error, half = math.sqrt(sum(parts)), 0.0
     if error:
         freedoms = [score.problems - max(score.strata, 1) for score in known]
         squares = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True))
         half = student_quantile((1 + known[0].level) / 2, sum(parts) ** 2 / squares) * error
     low, high = max(value - half, 0.0), min(value + half, 100.0)
-    return replace(known[0], value=value, low=low, high=high, error=error, refused='')
+    return known[0]._replace(value=value, low=low, high=high, error=error, refused='')
 
 
 def score_cell(score: Score | None) -> Cell | None:
