@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 T = TypeVar('T')
 
-_YOUNG = 10_000
+YOUNG = 10_000
 """New objects after which Python looks for cycles while work goes on. A request under way is some twenty, so
 that Python's own 700 have it look, in vain, after every few requests: a fifth of all that they cost."""
 
@@ -32,13 +32,13 @@ class _CollectingSeldom:
             self._users += 1
             if self._users == 1:
                 self._before = gc.get_threshold()[0]
-                if 0 < self._before < _YOUNG:
-                    gc.set_threshold(_YOUNG)
+                if 0 < self._before < YOUNG:
+                    gc.set_threshold(YOUNG)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
-            if not self._users and gc.get_threshold()[0] == _YOUNG:
+            if not self._users and gc.get_threshold()[0] == YOUNG:
                 gc.set_threshold(self._before)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -28,6 +27,7 @@ from ..answers import (
     options_of,
 )
 from ..errors import InputError
+from ..processes import processors
 from .protocol import HEDGED, Judgement, Pair, Verdict
 from .workers import FAILURES, Outcome, Workers
 
@@ -125,7 +125,8 @@ class RuleJudge:
         }
         self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
-        self._workers = _pool(_processors() if workers is None else workers, timeout * _FIRST_TRY, memory_mb)
+        count = min(processors(), _MOST_WORKERS) if workers is None else workers
+        self._workers = _pool(count, timeout * _FIRST_TRY, memory_mb)
         self._alone = _pool(1, timeout, memory_mb, fresh=True)
         self._tries_left = _SECOND_TRIES
         self._counts: Counter[str] = Counter()
@@ -353,11 +354,6 @@ def _versions() -> dict[str, str]:
         raise InputError(
             f'the rule judge needs {error.name}, which is not installed; run: pip install math-verify'
         ) from error
-
-
-def _processors() -> int:
-    available = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
-    return min(available, _MOST_WORKERS)
 
 
 def _nesting(text: str) -> int:

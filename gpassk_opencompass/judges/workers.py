@@ -14,7 +14,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import TimeoutError as OutOfTime
@@ -25,6 +24,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import IncompleteError
+from ..processes import python_command
 
 if TYPE_CHECKING:
     from pebble import ProcessFuture
@@ -76,15 +76,12 @@ class Workers:
         rehearsals: Sequence[object] = (),
         fresh: bool = False,
     ) -> None:
-        path = [os.fspath(entry) for entry in sys.path]
         arguments = json.dumps([target, count, timeout, memory_mb, list(rehearsals), fresh])
         # The signal first: Ctrl-C reaches the whole process group, and the parent ends the holder itself.
-        program = (
+        self._command = python_command(
             'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
-            f'import sys; sys.path[:] = {path!r}; '
             f'from {__name__} import hold; import json; hold(*json.loads({arguments!r}))'
         )
-        self._command = [sys.executable, '-c', program]
         self._holders: list[subprocess.Popen[bytes]] = []
         self._lock = Lock()
         self._finalizer = weakref.finalize(self, _end, self._holders)

@@ -13,7 +13,6 @@ import pickle
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import traceback
 import weakref
@@ -26,12 +25,11 @@ from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import IncompleteError
+from ..processes import processors, python_command
 
 Item = TypeVar('Item')
 Found = TypeVar('Found')
 
-# By its path, so that it is the package of this process whatever lies in the folder that somebody is in.
-_START = 'import sys; sys.path[:] = {paths!r}; from {module} import serve; serve({descriptor})'
 _ONE_THREAD = dict.fromkeys(('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
 """There is a process for each processor: threads of their own would only get in each other's way."""
 
@@ -113,11 +111,6 @@ def _dismiss(workers: Sequence[_Worker]) -> None:
         worker.connection.close()  # which ends a process that has nothing to do
     for worker in workers:
         worker.process.wait()
-
-
-def processors() -> int:
-    """Return how many processors this process may use: of a job on a cluster those that were given to it."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
 
 class Workers:
@@ -213,12 +206,9 @@ class Workers:
         while len(self._workers) < count and count > 1:
             ours, theirs = Pipe()
             with theirs:
-                command = _START.format(
-                    paths=[os.fspath(one) for one in sys.path], module=__name__, descriptor=theirs.fileno()
-                )
                 try:
                     process = subprocess.Popen(
-                        [sys.executable, '-c', command],
+                        python_command(f'from {__name__} import serve; serve({theirs.fileno()})'),
                         stdin=subprocess.DEVNULL,
                         pass_fds=[theirs.fileno()],
                         env={**os.environ, **_ONE_THREAD},
