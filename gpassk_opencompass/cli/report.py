@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
 from .options import WITH_LIMITED, Several, add_several, add_strata, leaderboard, listed, path, requested
-from .report_ahead import begin
+from .report_ahead import begin, read_each
 from .report_sources import RECORDS
 from .report_summary import Written, summary_of
 from .shown import add_table_options, show
@@ -244,7 +245,6 @@ def _found(request: ReportRequest, workers: Workers) -> tuple[Collected, list[Pa
     A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
     that is none, as what another program wrote.
     """
-    from ..report.workers import FEWEST
     from ..results.read import Collected, collect
     from .report_sources import holds_result, write_records
 
@@ -252,12 +252,13 @@ def _found(request: ReportRequest, workers: Workers) -> tuple[Collected, list[Pa
     results = [path for path in files if not request.source and holds_result(path)]
     folders = [path for path in request.paths if path not in files and not request.source]
 
-    def expected(count: int) -> None:
-        if count >= FEWEST:
-            drawing = ['matplotlib.figure', 'matplotlib.backends.backend_svg'] * ('figures' in request.parts)
-            workers.expect(['gpassk_opencompass.report.stability', 'scipy.optimize', *drawing])
-
-    found = collect(folders, [*request.files, *results], request.configs, False, expected)
+    found = collect(
+        folders,
+        [*request.files, *results],
+        request.configs,
+        False,
+        partial(read_each, request.parts, workers),
+    )
     homes = {parent for result in found.results for parent in result.path.resolve().parents}
     others = [path for path in request.paths if path not in results and path.resolve() not in homes]
     taken = write_records(others, request.source, request.output, request.k)

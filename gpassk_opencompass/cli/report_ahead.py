@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from ..report.leaderboard import Board
     from ..report.workers import Workers
+
+Item = TypeVar('Item')
+
+
+def read_each(
+    parts: Sequence[str], workers: Workers, work: Callable[[Path], Item], paths: Sequence[Path]
+) -> Iterable[Item]:
+    """Have files read, by processes where they are many; see `results.read.collect`.
+
+    Args:
+        parts: of the report.
+        work, paths: as for `map`.
+    """
+    from ..report.workers import FEWEST
+
+    if len(paths) < FEWEST:
+        return map(work, paths)
+    read = workers.each(work, paths)
+    # What they import they do while this process makes tables of what was read.
+    drawing = ['matplotlib.figure', 'matplotlib.backends.backend_svg'] * ('figures' in parts)
+    workers.expect(['gpassk_opencompass.report.stability', 'scipy.optimize', *drawing])
+    return read
 
 
 def begin(

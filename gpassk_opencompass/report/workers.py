@@ -13,6 +13,7 @@ import pickle
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import traceback
 import weakref
@@ -240,7 +241,8 @@ class _Round:
     ) -> None:
         self._messages: dict[int, tuple[Any, Any]] = dict(enumerate(messages))
         self._size = len(messages)
-        self._start = start
+        # At once, and once for all: what it holds may grow while others have something else to do.
+        self._start = None if start is None else pickle.dumps((_called, start))
         self._begun: set[int] = set()
         # No lock of Python's own: an interrupt at the wrong moment would leave it closed.
         self._answered: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
@@ -263,7 +265,7 @@ class _Round:
         if self._start is None or id(worker) in self._begun:
             return None
         self._begun.add(id(worker))
-        answer = worker.asked(pickle.dumps((_called, self._start)))
+        answer = worker.asked(self._start)
         return answer if isinstance(answer, _Lost) or answer[1] is not None else None
 
     def answers(self) -> Generator[Any, None, None]:
@@ -304,7 +306,8 @@ def serve(descriptor: int) -> None:
             try:
                 message = connection.recv_bytes()
             except EOFError:  # also where the process at the other end was killed
-                return
+                sys.stdout.flush()
+                os._exit(0)  # to take all apart that was imported takes half a second
             try:
                 work, item = pickle.loads(message)
                 answer = pickle.dumps((work(item), None))

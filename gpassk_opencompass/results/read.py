@@ -9,10 +9,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..counting import counted
+from ..counting import stage, step
 from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES, UNCERTAIN, digest, mapping, parse_json
 from ..naming.manifest import MANIFEST, read_manifest
@@ -40,6 +41,10 @@ class Unread(NamedTuple):
     """In one line, which names the file."""
     foreign: bool
     """Whether it holds something else; a result that is damaged otherwise."""
+
+
+Each = Callable[[Callable[[Path], Result | Unread], Sequence[Path]], Iterable[Result | Unread]]
+"""What a function gives for each of some files, in their order."""
 
 
 class Collected(NamedTuple):
@@ -136,7 +141,7 @@ def collect(
     files: Iterable[Path] = (),
     configs: Iterable[Path] = (),
     details: bool = True,
-    expected: Callable[[int], None] | None = None,
+    each: Each = map,
 ) -> Collected:
     """Read all results of G-Pass@k below the folders and of the files.
 
@@ -152,7 +157,7 @@ def collect(
         files: more results, whatever they are called.
         configs: folders with a sweep's manifest, beside those below `folders`.
         details: keep the answers and verdicts of each question, which are most of a file.
-        expected: is told how many files there are, before the first is read.
+        each: has the files read, as `map` does; e.g. by several processes.
 
     Returns:
         Results, sorted by benchmark and model, each with its model's entry of the manifests.
@@ -165,20 +170,28 @@ def collect(
     found = dict.fromkeys(path.resolve() for folder in folders for path in _below(folder, unreadable))
     summaries = [path for path in sorted(found) if lighteval.is_summary(path)]
     paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
-    if expected is not None:
-        expected(len(paths))
-    results, unread = [], []
-    for path in counted('reading results', paths):
-        try:
-            result = read(path)
-            results.append(result if details else replace(result, record={'gpassk': result.block}))
-        except InputError as error:
-            unread.append(Unread(path, str(error), isinstance(error, ForeignFileError)))
+    results: list[Result] = []
+    unread: list[Unread] = []
+    with stage('reading results', len(paths)):
+        for one in each(partial(_read_or_why_not, details), list(paths)):
+            if isinstance(one, Result):
+                results.append(one)
+            else:
+                unread.append(one)
+            step()
     models = _Models([*_homes(folders), *configs])
     counting, replaced = newest_of(map(models.told, results))
     counting.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
     passed_over = [*unreadable, *lighteval.without_details(summaries, paths), *(one.why for one in unread)]
     return Collected(counting, passed_over, in_lines(replaced), unread, replaced)
+
+
+def _read_or_why_not(details: bool, path: Path) -> Result | Unread:
+    try:
+        result = read(path)
+    except InputError as error:
+        return Unread(path, str(error), isinstance(error, ForeignFileError))
+    return result if details else replace(result, record={'gpassk': result.block})
 
 
 def files_below(folders: Iterable[Path]) -> list[Path]:
