@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from gpassk_opencompass.report.page import page_of
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.report.stability import compute_stability, stability_rows
 from gpassk_opencompass.report.workers import Workers
+from gpassk_opencompass.results.read import collect
 
 SMALL = {'LiveMathBench-v202412': (40, 16), 'MATH500-L5': (44, 16)}
 
@@ -58,6 +60,19 @@ def fail_locally(_: int) -> int:
         pass
 
     raise OddError('odd')
+
+
+_kept: list[list[int]] = []
+
+
+def keep(given: list[int]) -> None:
+    """Keep what is given before the work."""
+    _kept[:] = [given]
+
+
+def kept(_: int) -> list[int]:
+    """Answer with what was given."""
+    return _kept[0]
 
 
 def end(_: int) -> int:
@@ -248,6 +263,29 @@ def test_a_process_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
     while alive(pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not alive(pids)
+
+
+def test_a_process_is_given_what_there_was_when_the_work_was_begun() -> None:
+    """Not what it has become while other work was done."""
+    given = [7]
+    with Workers(2) as pool:
+        found = pool.each(kept, range(3), partial(keep, given))
+        given.append(8)
+        assert list(found) == [[7]] * 3
+
+
+def test_files_that_processes_read_are_those_that_one_process_reads(tmp_path: Path, two: Workers) -> None:
+    """Results, and what is said of a file that is damaged or something else."""
+    write_three(tmp_path)
+    results = sorted(tmp_path.rglob('*.json'))
+    (tmp_path / 'damaged.gpassk.json').write_text(results[0].read_text()[:500])
+    (tmp_path / 'other.gpassk.json').write_text('{"accuracy": 50.0}')
+    one, other = collect([tmp_path]), collect([tmp_path], each=two.each)
+    assert two.running
+    assert len(one.results) == 3
+    assert [unread.path.name for unread in one.unread] == ['damaged.gpassk.json', 'other.gpassk.json']
+    assert one == other
+    assert collect([tmp_path], details=False) == collect([tmp_path], details=False, each=two.each)
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
