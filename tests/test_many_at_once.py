@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_results import made_result
 from scipy import optimize, stats
 
 from gpassk_opencompass.metrics import Metric, value_table
+from gpassk_opencompass.results.asked import Wanted, intervals_of_each
+from gpassk_opencompass.results.stopped import REACHED, Stopped
 from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
 from gpassk_opencompass.uncertainty.profile import tail_profile
 from gpassk_opencompass.uncertainty.rerun import pair_table, rerun_of, reruns_of
@@ -108,3 +111,31 @@ def test_the_critical_value_of_a_curve_is_that_of_each_draw(n: int, k: int) -> N
         for number, one in zip(numbers, scale, strict=True)
     ]
     assert found.critical == pytest.approx(np.quantile(largest, 0.95, method='higher'))
+
+
+@pytest.mark.parametrize('most', [1, 10_000, 1_000_000])
+def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs on the same questions and on others, of other n, with and without strata, and a stopped one."""
+    monkeypatch.setattr('gpassk_opencompass.results.asked._MOST_VALUES', most)
+    metrics, generator = list(map(Metric.parse, METRICS[:4])), np.random.default_rng(2)
+    wanted = []
+    for number in range(14):
+        n, questions = (8, 16)[number % 2], (90, 120)[number % 3 == 0]
+        of_each = [f'p{place // 2}' for place in range(questions)]
+        result = made_result(
+            f'm{number}', generator.binomial(n, generator.random(questions)), n, (8,), of_each
+        )
+        groups = ['A_en', 'A_cn', 'B_en', 'B_cn', 'C_en', 'C_cn'][: 6 if number % 4 else 2]
+        result.block['counts']['group'] = [groups[place % len(groups)] for place in range(questions)]
+        if number == 5:
+            stopped = Stopped('half-width<=2', 'mG-Pass@8', 0.95, (8, 16), 16, REACHED, 0.99)
+            result.__dict__['stopped'] = stopped
+        wanted.append(Wanted(result, (0.95, 0.9)[number % 5 == 1], number % 7 != 2))
+    for (result, level, strata), found in zip(wanted, intervals_of_each(wanted, metrics), strict=True):
+        alone = [result.interval(metric, level, strata=strata) for metric in metrics]
+        assert list(map(repr, found.whole)) == list(map(repr, alone))
+        by_group = {
+            group: [result.group_interval(group, one, level) for one in metrics] for group in result.groups
+        }
+        assert repr(found.by_group) == repr(by_group)
+    assert any(found.strata for one in intervals_of_each(wanted, metrics) for found in one.whole)
