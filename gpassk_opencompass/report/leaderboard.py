@@ -20,7 +20,7 @@ from ..results.read import full_runs
 from ..results.result import Result
 from ..uncertainty import AllPairs, Interval, all_pairs
 from ..uncertainty.intervals import check_level
-from ..uncertainty.rerun import rerun_of
+from ..uncertainty.rerun import reruns_of
 from .greedy_runs import greedy_of, length_of, why_not
 from .run_names import called, told_apart
 from .several_hosts import across_hosts, notes_on_hosts
@@ -110,6 +110,13 @@ class Entry:
         """What was computed of it and takes long, by what it is and what it depends on."""
         return {}
 
+    def learn(
+        self, metrics: Sequence[Metric], whole: Sequence[Interval], by_group: dict[str, list[Interval]]
+    ) -> None:
+        """Take note of what `intervals` and `intervals_by_group` return."""
+        self.known.update({('interval', metric): one for metric, one in zip(metrics, whole, strict=True)})
+        self.known['by group', tuple(metrics)] = by_group
+
     def interval(self, metric: Metric) -> Interval:
         """Return a score with its interval for new questions of the same kind."""
         [found] = self.intervals([metric])
@@ -125,11 +132,16 @@ class Entry:
 
     def rerun(self, metric: Metric) -> Interval:
         """Return a score with its interval for new samples of the same questions."""
-        key = 'rerun', metric
-        if key not in self.known:
-            self.known[key] = rerun_of(self.result.histogram, metric, self.level)
-        found: Interval = self.known[key]
+        [found] = self.reruns([metric])
         return found
+
+    def reruns(self, metrics: Sequence[Metric]) -> list[Interval]:
+        """Return `rerun` of each metric; those that are not known yet are computed together."""
+        keys = [('rerun', metric) for metric in metrics]
+        if new := [metric for key, metric in zip(keys, metrics, strict=True) if key not in self.known]:
+            found = reruns_of(self.result.histogram, new, self.level)
+            self.known.update({('rerun', metric): one for metric, one in zip(new, found, strict=True)})
+        return [self.known[key] for key in keys]
 
     def intervals_by_group(self, metrics: Sequence[Metric]) -> dict[str, list[Interval]]:
         """Return the intervals of metrics on the questions of each contest and language."""

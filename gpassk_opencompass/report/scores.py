@@ -14,6 +14,7 @@ from ..counting import stage, step
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
 from ..naming.names import Settings
+from ..results.asked import Wanted, intervals_of_each
 from ..results.result import Result
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
@@ -105,19 +106,18 @@ def compute_intervals(boards: Sequence[Board]) -> None:
     with stage('computing intervals', sum(len(board.entries) for board in boards)):
         for board in boards:
             metrics = _metrics_of(board)
-            for entry in board.entries:
-                entry.intervals(metrics)
-                entry.intervals_by_group(metrics)
-                for metric in metrics:
-                    entry.rerun(metric)
+            wanted = [Wanted(entry.result, entry.level, entry.strata) for entry in board.entries]
+            for entry, found in zip(board.entries, intervals_of_each(wanted, metrics), strict=True):
+                entry.learn(metrics, *found)
+                entry.reruns(metrics)
                 step()
 
 
 def scores_of(board: Board) -> list[Scores]:
     """Return the scores of each entry, also by group: Greedy, accuracy, pass@k and the board's metrics."""
     pairs = zip(board.entries, board.ranks.tolist(), strict=True)
-    groups = board.groups
-    return [_entry_scores(board, entry, groups, ranks) for entry, ranks in pairs]
+    metrics, groups = _metrics_of(board), board.groups
+    return [_entry_scores(board, entry, metrics, groups, ranks) for entry, ranks in pairs]
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
@@ -164,15 +164,17 @@ def _metrics_of(board: Board) -> tuple[Metric, ...]:
     return ACCURACY, Metric.pass_at(board.k), *board.metrics
 
 
-def _entry_scores(board: Board, entry: Entry, groups: Sequence[str], ranks: Sequence[int]) -> Scores:
-    metrics = _metrics_of(board)
+def _entry_scores(
+    board: Board, entry: Entry, metrics: Sequence[Metric], groups: Sequence[str], ranks: Sequence[int]
+) -> Scores:
     of_run = _Run(board, entry, entry.result, _identity(board, entry, entry.result))
     overall, of_groups = entry.intervals(metrics), entry.intervals_by_group(metrics)
     by_group = {group: of_groups[group] for group in groups if group in of_groups}
     found: dict[tuple[str, Measure], Score] = {}
+    ranked_by, reruns = board.ranked_by, entry.reruns(metrics)
     for number, metric in enumerate(metrics):
-        place = (ranks[0], ranks[1]) if metric == board.ranked_by else (None, None)
-        rerun = 100 * entry.rerun(metric).error
+        place = (ranks[0], ranks[1]) if metric == ranked_by else (None, None)
+        rerun = 100 * reruns[number].error
         found[ALL, metric] = _score(of_run, metric, ALL, overall[number], rerun, place)
         for group, intervals in by_group.items():
             found[group, metric] = _score(of_run, metric, group, intervals[number])

@@ -22,6 +22,7 @@ from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, Settings
 from ..naming.sampling import sampling_in
 from ..naming.tags import parted
+from .asked import Asked, asked
 from .details import table_of_details
 from .groups import strata_of
 from .health import Health, health_of
@@ -31,7 +32,6 @@ from .stopped import Stopped, read_stopped
 
 if TYPE_CHECKING:  # scipy: who only asks in what state runs are needs none
     from ..uncertainty import Interval
-    from ..uncertainty.design import Design
 
 Floats = NDArray[np.float64]
 
@@ -368,10 +368,17 @@ class Result:
         from ..uncertainty.intervals import check_level, mean_intervals
 
         check_level(level)
-        design = self._design if strata else self._design._replace(stratum=None)
-        held = [self.stopped.level_for(str(one), level) if self.stopped else level for one in metrics]
-        found = mean_intervals(self.table(metrics), design, held)
-        return found if self.stopped is None else [replace(one, level=level) for one in found]
+        design = self.asked.design if strata else self.asked.design._replace(stratum=None)
+        found = mean_intervals(self.table(metrics), design, self.levels_held(metrics, level))
+        return self.at_level(found, level)
+
+    def levels_held(self, metrics: Sequence[Metric], level: float) -> list[float]:
+        """Return the level at which the interval of each metric is computed, so that it holds at `level`."""
+        return [self.stopped.level_for(str(one), level) if self.stopped else level for one in metrics]
+
+    def at_level(self, intervals: list[Interval], level: float) -> list[Interval]:
+        """Return intervals that were computed at `levels_held`, with the level at which they hold."""
+        return intervals if self.stopped is None else [replace(one, level=level) for one in intervals]
 
     def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
         """Return the mean and interval for the questions of one group; None where it has none."""
@@ -386,7 +393,7 @@ class Result:
         values, levels = self.table(metrics), [level] * len(metrics)
         return {
             group: mean_intervals(values[:, rows], design, levels)
-            for group, (rows, design) in self._groups.items()
+            for group, (rows, design) in self.asked.groups.items()
         }
 
     @cached_property
@@ -404,19 +411,9 @@ class Result:
         return np.stack([value_table(metric, self.n) for metric in metrics])[:, self.counts]
 
     @cached_property
-    def _design(self) -> Design:
-        from ..uncertainty.design import design_of
-
-        return design_of(self.problems, self.strata)
-
-    @cached_property
-    def _groups(self) -> dict[str, tuple[NDArray[np.intp], Design]]:
-        """Return the questions of each group, and what their means have in common."""
-        from ..uncertainty.design import design_of
-
-        groups, problems = np.array(self.groups), np.unique(self.problems, return_inverse=True)[1]
-        places = {group: np.flatnonzero(groups == group) for group in self.sizes_of_groups}
-        return {group: (rows, design_of(problems[rows].tolist())) for group, rows in places.items()}
+    def asked(self) -> Asked:
+        """Return what the means over its questions have in common; runs on the same ones share it."""
+        return asked(tuple(self.problems), tuple(self.groups))
 
 
 def _without_packages(judge: Any) -> Any:

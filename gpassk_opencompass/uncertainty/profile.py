@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..arguments import as_counts, as_sizes
 from ..errors import InputError
 from ..metrics import Metric, value_table
+from ..tails import LARGEST_EXACT_N
 from .design import cluster_sums, clusters_of
 from .intervals import Interval, check_level, intervals_of_sums, quantile, wilson
 
@@ -26,6 +27,9 @@ DRAWS = 10_000
 
 LARGEST_K = 1_024
 """Points of a curve."""
+
+_CHUNK = 32_768
+"""Normal numbers at a time: they stay in the cache of a processor."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,24 @@ def tail_profile(
     counts = as_counts(c, n).ravel()
     if counts.size == 0 or k > LARGEST_K or draws < 1:
         raise InputError(f'{counts.size} questions, k = {k}, {draws} draws: expected ≥ 1, ≤ {LARGEST_K}, ≥ 1')
-    curves = np.stack([value_table(Metric.g_pass_at(k, i / k), n)[counts] for i in range(1, k + 1)])
-    return profile_of(curves, clusters_of(problems, counts.size), level, draws, seed)
+    return profile_of(_curves(counts, n, k), clusters_of(problems, counts.size), level, draws, seed)
+
+
+def _curves(counts: NDArray[np.int64], n: int, k: int) -> Floats:
+    """Return the value of each question at each point, shape (k, Q)."""
+    if n <= LARGEST_EXACT_N:
+        return np.take(_tables(n, k), counts, axis=1)
+    return np.stack([value_table(metric, n)[counts] for metric in _points(k)])
+
+
+@lru_cache(maxsize=4)
+def _tables(n: int, k: int) -> Floats:
+    """Return the value at each point for c = 0 … n, shape (k, n + 1): the runs of a board share it."""
+    return np.stack([value_table(metric, n) for metric in _points(k)])
+
+
+def _points(k: int) -> list[Metric]:
+    return [Metric.g_pass_at(k, i / k) for i in range(1, k + 1)]
 
 
 def profile_of(
@@ -133,9 +153,18 @@ def _critical(residuals: Floats, level: float, draws: int, seed: int) -> float:
     numbers, spread = _drawn(draws, *residuals.shape, seed)
     # Sums of the residuals times normal numbers are normal with their correlations: k numbers are enough.
     variances, directions = np.linalg.eigh(scaled @ scaled.T)
-    normal = np.abs(numbers @ (directions * np.sqrt(np.maximum(variances, 0.0))).T)
-    largest = reduce(np.maximum, normal.T)  # numpy's own `max` takes longer over such short rows
+    largest = _largest(numbers, (directions * np.sqrt(np.maximum(variances, 0.0))).T)
     return float(np.quantile(largest / spread, level, method='higher'))
+
+
+def _largest(numbers: Floats, directions: Floats) -> Floats:
+    """Return the largest absolute number of each row of the product, shape (draws,)."""
+    found, rows = [], max(1, _CHUNK // len(directions))
+    for start in range(0, len(numbers), rows):
+        # A row a point, for numpy's `max` of short rows takes long, and so does one over far strides.
+        points = np.ascontiguousarray((numbers[start : start + rows] @ directions).T)
+        found.append(np.abs(points, out=points).max(0))
+    return np.concatenate(found)
 
 
 @lru_cache(maxsize=4)

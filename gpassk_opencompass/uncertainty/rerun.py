@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
@@ -85,12 +88,20 @@ def rerun_of(questions: Floats, metric: Metric, level: float = 0.95) -> Interval
     >>> round(rerun_of(np.array([1.0, 0.0, 1.0]), Metric.parse('accuracy')).estimate, 3)
     0.5
     """
+    [found] = reruns_of(questions, [metric], level)
+    return found
+
+
+def reruns_of(questions: Floats, metrics: Sequence[Metric], level: float = 0.95) -> list[Interval]:
+    """Return `rerun_of` of each metric; of many together it takes little more time than of one."""
     n, count = questions.size - 1, float(questions.sum())
-    variance = rerun_variance(metric, n, questions)
-    estimate, error = float(questions @ value_table(metric, n)) / count, float(np.sqrt(variance)) / count
-    half = normal_quantile((1 + level) / 2) * error
-    low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
-    return Interval(estimate, error, low, high, level, round(count))
+    found = []
+    for metric, variance in zip(metrics, _rerun_variances(metrics, n, questions), strict=True):
+        estimate, error = float(questions @ value_table(metric, n)) / count, math.sqrt(variance) / count
+        half = normal_quantile((1 + level) / 2) * error
+        low, high = max(estimate - half, 0.0), min(estimate + half, 1.0)
+        found.append(Interval(estimate, error, low, high, level, round(count)))
+    return found
 
 
 def rerun_variance(
@@ -109,64 +120,79 @@ def rerun_variance(
         questions: how many have c = 0 … n of n correct, shape (n + 1,).
         m: k ≤ m ≤ n; None: n.
     """
-    variance = float(questions @ expected_variances(metric, n, m))
-    if n < 2 * metric.k:
-        return max(variance, float(questions @ _fitted_variances(metric, n, questions, m)))
-    squares = value_table(metric, n) ** 2 if m is None else subset_squares(metric, n, m)
-    return max(variance, float(questions @ (squares - pair_table(metric, n))))
+    [found] = _rerun_variances([metric], n, questions, m)
+    return found
 
 
-def _fitted_variances(metric: Metric, n: int, questions: Floats | NDArray[np.intp], m: int | None) -> Floats:
-    """Return E[Var(value of m samples | p)] with the Beta prior of p that makes all counts most likely."""
-    if np.count_nonzero(questions) < 2:
-        return np.zeros(n + 1)
-    if n == 1:
-        share = float(questions[1] / questions.sum())
-        return np.full(2, share * (1 - share))
-    return _variances(metric, n if m is None else m, _posteriors(*fitted_beta(questions), n))
+def _rerun_variances(
+    metrics: Sequence[Metric], n: int, questions: Floats | NDArray[np.intp], m: int | None = None
+) -> list[float]:
+    fitted = _FittedPrior(questions, n if m is None else m)
+    found = []
+    for metric in metrics:
+        if n < 2 * metric.k:
+            other = fitted.variance(metric)
+        else:
+            squares = value_table(metric, n) ** 2 if m is None else subset_squares(metric, n, m)
+            other = float(questions @ (squares - pair_table(metric, n)))
+        found.append(max(float(questions @ expected_variances(metric, n, m)), other))
+    return found
+
+
+class _FittedPrior:
+    """What the Beta prior of p that makes all counts most likely says of m more samples of each question."""
+
+    def __init__(self, questions: Floats | NDArray[np.intp], m: int) -> None:
+        self._questions, self._m = questions, m
+        self._kept: dict[int, Floats] = {}
+
+    def variance(self, metric: Metric) -> float:
+        """Return Σ E[Var(value of m samples | p)] over the questions.
+
+        It is Σ E[value²] − E[true value²]: of counts of m samples, and of those of two draws of k.
+        """
+        n, m = self._questions.size - 1, self._m
+        if np.count_nonzero(self._questions) < 2:
+            return 0.0
+        if n == 1:
+            right, count = float(self._questions[1]), float(self._questions.sum())
+            return right * (1 - right / count)
+        squares = self._expected(m) @ value_table(metric, m) ** 2
+        return max(float(squares - self._expected(2 * metric.k) @ _pair_scores(metric)), 0.0)
+
+    def _expected(self, m: int) -> Floats:
+        """Return how many questions would have 0 … m of m samples right."""
+        if m not in self._kept:
+            self._kept[m] = _expected_counts(self._questions, *fitted_beta(self._questions), m)
+        return self._kept[m]
+
+
+def _expected_counts(questions: Floats | NDArray[np.intp], a: float, b: float, m: int) -> Floats:
+    """Return how many questions have 0 … m of m more samples right where chances are Beta(a, b) distributed.
+
+    A question with c of n right has x of m with chance C(m, x)·B(a + c + x, b + n + m − c − x)/B(a + c,
+    b + n − c): the first Beta depends on c + x alone, so that all questions have n + m + 1 of them together.
+    """
+    n, c = questions.size - 1, np.flatnonzero(questions)
+    j = np.arange(n + m + 1)
+    logs = gammaln(a + j) + gammaln(b + n + m - j) - gammaln(a + b + n + m)
+    chances = np.exp(
+        _log_choices(m) + sliding_window_view(logs, m + 1)[c] - betaln(a + c, b + n - c)[:, None]
+    )
+    return np.asarray(questions[c] @ chances)
 
 
 @lru_cache(maxsize=256)
 def expected_variances(metric: Metric, n: int, m: int | None = None) -> Floats:
     """Return E[Var(value of m samples | p)] for p ~ Beta(c + ½, n − c + ½), c = 0 … n; without m, of n."""
     alphas = np.arange(n + 1) + 0.5
-    return _variances(metric, n if m is None else m, _Betas(alphas, n + 1 - alphas))
+    return _variances(metric, n if m is None else m, alphas, n + 1 - alphas)
 
 
-class _Betas:
-    """Beta distributions of p, with what the metrics of one k have in common: logarithms take the time."""
-
-    def __init__(self, alphas: Floats, betas: Floats) -> None:
-        self._alphas, self._betas = np.atleast_1d(alphas)[:, None], np.atleast_1d(betas)[:, None]
-        self._logs: dict[int, Floats] = {}
-        self._counts: dict[int, Floats] = {}
-
-    def expectation(self, log_ways: Floats) -> Floats:
-        """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] of each."""
-        if log_ways.size not in self._logs:
-            s = np.arange(log_ways.size)
-            self._logs[log_ways.size] = betaln(self._alphas + s, self._betas + log_ways.size - 1 - s)
-            self._logs.setdefault(0, betaln(self._alphas, self._betas))
-        return np.asarray(np.exp(log_ways + self._logs[log_ways.size] - self._logs[0]).sum(1))
-
-    def counts(self, m: int) -> Floats:
-        """Return P[c = 0 … m of m samples are right] of each."""
-        if m not in self._counts:
-            self._counts[m] = beta_binomial(m, self._alphas[:, 0], self._betas[:, 0])
-        return self._counts[m]
-
-
-@lru_cache(maxsize=2)
-def _posteriors(a: float, b: float, n: int) -> _Betas:
-    """Return Beta(a + c, b + n − c), c = 0 … n; the metrics of a run ask for them one after the other."""
-    c = np.arange(n + 1)
-    return _Betas(a + c, b + n - c)
-
-
-def _variances(metric: Metric, m: int, chances: _Betas) -> Floats:
-    """Return E[Var(value of m samples | p)] for each p."""
-    means, variances = _moments(metric, chances)
-    squares = chances.counts(m) @ value_table(metric, m) ** 2
+def _variances(metric: Metric, m: int, alphas: Floats, betas: Floats) -> Floats:
+    """Return E[Var(value of m samples | p)] for p of each Beta distribution."""
+    means, variances = beta_moments(metric, alphas, betas)
+    squares = beta_binomial(m, alphas, betas) @ value_table(metric, m) ** 2
     return np.asarray(np.maximum(squares - variances - means**2, 0.0))
 
 
@@ -175,31 +201,52 @@ def beta_moments(metric: Metric, alpha: Floats, beta: Floats) -> tuple[Floats, F
 
     The value is a polynomial Σ_a score(a)·C(k, a)·p^a·(1 − p)^(k − a), its square one of degree 2k.
     """
-    return _moments(metric, _Betas(alpha, beta))
-
-
-def _moments(metric: Metric, chances: _Betas) -> tuple[Floats, Floats]:
-    mean = chances.expectation(_log_ways(metric))
-    square = chances.expectation(_log_squared_ways(metric))
+    mean = beta_mean(metric, alpha, beta)
+    square = _expectation(_log_squared_ways(metric), alpha, beta)
     return mean, np.maximum(square - mean**2, 0.0)
 
 
 def beta_mean(metric: Metric, alpha: Floats, beta: Floats) -> Floats:
     """Return the mean of `beta_moments` alone, which takes much less time than the variance."""
-    return _Betas(alpha, beta).expectation(_log_ways(metric))
+    return _expectation(_log_ways(metric), alpha, beta)
+
+
+def _expectation(log_ways: Floats, alpha: Floats, beta: Floats) -> Floats:
+    """Return E[Σ_s ways[s]·p^s·(1 − p)^(degree − s)] for p of each Beta distribution."""
+    alphas, betas = np.atleast_1d(alpha)[:, None], np.atleast_1d(beta)[:, None]
+    s = np.arange(log_ways.size)
+    logs = betaln(alphas + s, betas + log_ways.size - 1 - s)
+    return np.asarray(np.exp(log_ways + logs - betaln(alphas, betas)).sum(1))
 
 
 @lru_cache(maxsize=256)
 def _log_ways(metric: Metric) -> Floats:
-    """Return log(score(a)·C(k, a)) for a = 0 … k; in logs, as C(k, k/2) overflows beyond k = 1,029."""
-    k, a = metric.k, np.arange(metric.k + 1)
+    """Return log(score(a)·C(k, a)) for a = 0 … k."""
+    return _log_times_choices(metric.scores())
+
+
+def _log_times_choices(numbers: Floats) -> Floats:
+    """Return log(number·C(m, x)) of numbers x = 0 … m; in logs, as C(m, m/2) overflows beyond m = 1,029."""
+    m, x = numbers.size - 1, np.arange(numbers.size)
     with np.errstate(divide='ignore'):
-        return np.asarray(np.log(metric.scores()) + gammaln(k + 1) - gammaln(a + 1) - gammaln(k - a + 1))
+        return np.asarray(np.log(numbers) + gammaln(m + 1) - gammaln(x + 1) - gammaln(m - x + 1))
+
+
+@lru_cache(maxsize=256)
+def _log_choices(m: int) -> Floats:
+    """Return log C(m, x) for x = 0 … m."""
+    return _log_times_choices(np.ones(m + 1))
 
 
 @lru_cache(maxsize=256)
 def _log_squared_ways(metric: Metric) -> Floats:
     return _log_convolve(_log_ways(metric), _log_ways(metric))
+
+
+@lru_cache(maxsize=256)
+def _pair_scores(metric: Metric) -> Floats:
+    """Return the expected product of the scores of the halves of 2k answers of which s = 0 … 2k are right."""
+    return np.asarray(np.exp(_log_squared_ways(metric) - _log_choices(2 * metric.k)))
 
 
 def _log_convolve(first: Floats, second: Floats) -> Floats:

@@ -24,7 +24,7 @@ from ..errors import InputError
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, value_table
 from .intervals import Interval, check_level, mean_interval
 from .planning import Population, fit_histogram
-from .rerun import rerun_of
+from .rerun import reruns_of
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +62,7 @@ class _Run:
 
     questions: Floats
     interval: Callable[[Metric], Interval]
+    thresholds: Sequence[float]
     level: float
 
     @property
@@ -79,10 +80,16 @@ class _Run:
 
     def again(self, metric: Metric) -> Interval:
         if self.n <= LARGEST_RERUN_N:
-            return rerun_of(self.questions, metric, self.level)
+            return self._reruns[metric]
         value = float(self.questions @ value_table(metric, self.n)) / self.count
         nothing = Interval(value, math.nan, math.nan, math.nan, self.level, round(self.count))
         return replace(nothing, refused=f'n = {self.n}, more than {LARGEST_RERUN_N:,} samples a question')
+
+    @cached_property
+    def _reruns(self) -> dict[Metric, Interval]:
+        """Return the intervals for the same questions of all metrics of which `again` is asked."""
+        metrics = metrics_asked_for(self.n, self.thresholds)
+        return dict(zip(metrics, reruns_of(self.questions, metrics, self.level), strict=True))
 
 
 def stability(
@@ -136,12 +143,11 @@ def stability_of(
         thresholds, level: as for `stability`.
     """
     check_level(level)
-    run = _Run(questions, interval, level)
-    return list(_rows(run, thresholds))
+    return list(_rows(_Run(questions, interval, thresholds, level)))
 
 
-def _rows(run: _Run, thresholds: Sequence[float]) -> Iterator[Stability]:
-    for threshold in thresholds:
+def _rows(run: _Run) -> Iterator[Stability]:
+    for threshold in run.thresholds:
         yield _cover(run, threshold)
     yield _bayes(run)
     agree = _agreement(run)
