@@ -73,6 +73,12 @@ _BOX_OR_BRACE = re.compile(r'(?P<box>\\{1,4}(?:boxed|fbox|framebox)(?![a-zA-Z])\
 _FIRST_BOX = re.compile(r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])')
 _LONGEST_PREFIX = len('frame')
 """Of what stands before 'box' in the name of a command."""
+_PLAIN = r'[^{}\\]*(?:\\.[^{}\\]*)*'
+_ONE_BOX = re.compile(
+    rf'(?<!\\)\\boxed\s*\{{(?P<content>{_PLAIN}(?:\{{{_PLAIN}(?:\{{{_PLAIN}\}}{_PLAIN})*\}}{_PLAIN})*)\}}',
+    re.DOTALL,
+)
+"""A box with balanced braces, of which up to two are open at once inside it."""
 _SOLID = re.compile(r'\S')
 _BARE_BOX = re.compile(r'[-+]?[0-9](?:[0-9.,/]*[0-9])?|[A-Z](?![A-Za-z])')
 
@@ -134,6 +140,8 @@ def last_boxes(text: str) -> Boxes:
     >>> last_boxes(r'$x = \boxed{2}$ or $x = -\boxed{3}$.').answers
     ['2', '-3']
     """
+    if (only := _only_box(text)) is not None:
+        return only
     boxes, open_box = _boxes(text)
     if not boxes:
         return Boxes([], 0, open_box)
@@ -142,6 +150,26 @@ def last_boxes(text: str) -> Boxes:
         first -= 1
     answers = [with_sign(text, box.start, text[slice(*box.content)].strip()) for box in boxes[first:]]
     return Boxes(answers, boxes[-1].end, open_box)
+
+
+def _only_box(text: str) -> Boxes | None:
+    """Return the one box of a text that has one at its end, as most have; None where one has to look closer.
+
+    Such a box is found from the end, and what a response consists of is gone through once at most.
+    """
+    found = _ONE_BOX.match(text, max(0, text.rfind('box') - 1))
+    if found is None:
+        return None
+    start, end = found.span()
+    content = found['content'].strip()
+    # What closes behind the box may be one around it; a command needs a backslash, which is found at once.
+    if (
+        not content
+        or text.find('}', end) >= 0
+        or 0 <= text.find('\\', 0, start) <= text.rfind('box', 0, start)
+    ):
+        return None
+    return Boxes([with_sign(text, start, content)], end, False)
 
 
 def _boxes(text: str) -> tuple[list[_Box], bool]:
