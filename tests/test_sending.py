@@ -221,23 +221,30 @@ def test_a_loop_that_waits_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert not seen
 
 
-def test_a_process_that_is_gone_is_a_lost_connection() -> None:
-    """So that the request is tried again elsewhere, and counted as an attempt."""
+@pytest.mark.parametrize(
+    ('number', 'reason'), [(signal.SIGKILL, 'connection lost'), (signal.SIGSTOP, 'time-out')]
+)
+def test_a_process_that_is_gone_or_hangs_is_a_lost_request(
+    number: signal.Signals, reason: str, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it is tried again elsewhere, and counted as an attempt; the end does not wait for it."""
+    monkeypatch.setattr(sending, 'processors', lambda: 2)
+    monkeypatch.setattr(sending, 'GRACE', -29.0)
 
-    async def killed(url: str) -> Trouble:
+    async def lost(url: str) -> Trouble:
         async with Sending(30.0, Access()) as requests:
             await sent_by_process(requests, url)
-            hanging.append(Hang())
+            acts.append(Hang())
             asked = asyncio.ensure_future(requests.exchange(endpoint(url), BODY))
             await asyncio.sleep(0.2)
-            requests._senders[0]._process.kill()
+            requests._senders[0]._process.send_signal(number)
             with pytest.raises(Trouble) as raised:
                 await asked
             return raised.value
 
-    hanging: list[Act] = ['ready']
-    with pytest.MonkeyPatch.context() as patch, JudgeServer(lambda asked: hanging[-1]) as server:
-        for name in ('FULL', 'SPAN', 'FEWEST'):
-            patch.setattr(sending, name, 0)
-        patch.setattr(sending, 'processors', lambda: 2)
-        assert asyncio.run(killed(server.url)).kind is Kind.LOST
+    acts: list[Act] = ['ready']
+    before = children()
+    with JudgeServer(lambda asked: acts[-1]) as server:
+        trouble = asyncio.run(lost(server.url))
+    assert (trouble.kind, trouble.reason) == (Kind.LOST, reason)
+    assert children() == before

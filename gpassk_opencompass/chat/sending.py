@@ -38,6 +38,9 @@ SPAN = 1.0
 FEWEST = 64
 """Requests under way for which a process is worth its start, which takes a second of a processor."""
 
+GRACE = 30.0
+"""Seconds that a process may take longer than a request may, before it counts as hanging."""
+
 
 class Sending:
     """Sends the requests of one run; a context manager, within which processes live.
@@ -143,6 +146,7 @@ class _Sender:
                 raise
         self.waiting: dict[int, asyncio.Future[Reply]] = {}
         self.is_ready = False
+        self._patience = timeout + GRACE
         self._numbers = count()
         self._load, self._used = _Load(0.0), 0.0
         self._listening = asyncio.ensure_future(self._listen(ours, (timeout, access)))
@@ -154,12 +158,15 @@ class _Sender:
     async def exchange(self, letter: Letter) -> Reply:
         """Have a request sent by it; see `exchange.exchange`."""
         number = next(self._numbers)
-        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Reply] = loop.create_future()
         self.waiting[number] = answer
         self._outbox.put((number, letter))
+        hangs = loop.call_later(self._patience, _settle, answer, Trouble(Kind.LOST, 'time-out'))
         try:
             return await answer
         finally:
+            hangs.cancel()
             del self.waiting[number]
             if answer.cancelled():
                 self._outbox.put((number, None))
