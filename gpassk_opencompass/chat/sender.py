@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 import traceback
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from yarl import URL
 from .apart import YOUNG
 from .completion import Reply
 from .exchange import exchange, open_session
-from .trouble import Trouble
+from .trouble import Kind, Trouble
 
 if TYPE_CHECKING:
     import aiohttp
@@ -53,9 +54,8 @@ async def read_frame(reader: asyncio.StreamReader) -> Any:
     return pickle.loads(await reader.readexactly(size))
 
 
-def write_frame(writer: asyncio.StreamWriter, content: object) -> None:
-    """Write something for the other side."""
-    frame = pickle.dumps(content)
+def write_frame(writer: asyncio.StreamWriter, frame: bytes) -> None:
+    """Write a pickle for the other side."""
     writer.write(len(frame).to_bytes(_SIZE, 'little') + frame)
 
 
@@ -68,19 +68,35 @@ class Outbox:
 
     def __init__(self, writer: asyncio.StreamWriter, told: bool) -> None:
         self._writer, self._told = writer, told
-        self._items: list[Any] = []
+        self._items: list[tuple[int, Any]] = []
 
-    def put(self, item: object) -> None:
-        """Add something."""
+    def put(self, number: int, content: Letter | Answer | None) -> None:
+        """Add something about the request of this number; None: it is given up."""
         if not self._items:
             asyncio.get_running_loop().call_later(_GATHERED, self.flush)
-        self._items.append(item)
+        self._items.append((number, content))
 
     def flush(self) -> None:
         """Write what there is."""
         items, self._items = self._items, []
-        if not self._writer.is_closing():
-            write_frame(self._writer, (time.process_time(), items) if self._told else items)
+        if self._writer.is_closing():
+            return
+        try:
+            frame = self._frame(items)
+        except Exception:  # a reply that is nested too deeply, say
+            frame = self._frame([(number, _sendable(content)) for number, content in items])
+        write_frame(self._writer, frame)
+
+    def _frame(self, items: Sequence[tuple[int, Any]]) -> bytes:
+        return pickle.dumps((time.process_time(), items) if self._told else items)
+
+
+def _sendable(content: Any) -> Any:
+    try:
+        pickle.dumps(content)
+    except Exception as error:
+        return Trouble(Kind.BROKEN, 'malformed reply', type(error).__name__)
+    return content
 
 
 def serve(descriptor: int) -> None:
@@ -121,4 +137,4 @@ async def _send(session: aiohttp.ClientSession, number: int, letter: Letter, out
         answer = trouble
     except Exception:
         answer = traceback.format_exc()
-    outbox.put((number, answer))
+    outbox.put(number, answer)

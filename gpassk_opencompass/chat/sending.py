@@ -8,11 +8,12 @@ what is asked, how often and of which server is still decided here.
 from __future__ import annotations
 
 import asyncio
+import pickle
 import socket
 import subprocess
 import sys
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import count
 from types import TracebackType
 
@@ -24,7 +25,7 @@ from . import sender
 from .completion import Reply
 from .exchange import Access, exchange, open_session
 from .sender import Answer, Letter, Outbox, read_frame, write_frame
-from .trouble import Kind, Trouble
+from .trouble import Trouble
 
 MOST = 4
 """Processes at most: a loop that decides and does not send has enough to do with so many."""
@@ -77,12 +78,12 @@ class Sending:
         """
         self._open += 1
         self._look()
-        ready = [one for one in self._senders if one.is_ready]
         try:
-            if not ready:
-                return await exchange(self._session, url, body, key, proxy)
-            least = min(ready, key=lambda one: len(one.waiting))
-            return await least.exchange(Letter(url, body, key, proxy))
+            while ready := [one for one in self._senders if one.is_ready]:
+                with suppress(_GoneError):  # no fault of the server: it is sent once more
+                    least = min(ready, key=lambda one: len(one.waiting))
+                    return await least.exchange(Letter(url, body, key, proxy))
+            return await exchange(self._session, url, body, key, proxy)
         finally:
             self._open -= 1
 
@@ -91,11 +92,11 @@ class Sending:
         if len(self._senders) >= self._most or self._open < FEWEST or not self._load.is_due():
             return
         here = self._load.share(time.thread_time())
-        if min([one.share() for one in self._senders], default=here) >= FULL:
+        if min([one.share() for one in self._senders if not one.is_gone], default=here) >= FULL:
             try:
                 self._senders.append(_Sender(self._timeout, self._access))
-            except OSError as error:  # no more processes for this user, or no memory: it takes longer
-                logger.debug(f'no process to send requests: {error}')
+            except Exception as error:  # no more processes for this user, or no memory: it takes longer
+                logger.warning(f'no process can be started to send requests faster: {error!r}')
                 self._most = len(self._senders)
 
     async def _dismiss(self) -> None:
@@ -124,6 +125,10 @@ class _Load:
         return share
 
 
+class _GoneError(Exception):
+    """The process that had a request is gone, or hangs."""
+
+
 class _Sender:
     """A process that sends requests, as this one sees it.
 
@@ -132,6 +137,7 @@ class _Sender:
     """
 
     def __init__(self, timeout: float, access: Access) -> None:
+        terms = pickle.dumps((timeout, access))
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -149,33 +155,43 @@ class _Sender:
         self._patience = timeout + GRACE
         self._numbers = count()
         self._load, self._used = _Load(0.0), 0.0
-        self._listening = asyncio.ensure_future(self._listen(ours, (timeout, access)))
+        self._listening = asyncio.ensure_future(self._listen(ours, terms))
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it was ended."""
+        return self._listening.done()
 
     def share(self) -> float:
-        """Return what share of a processor it used since it was asked last; 0 before it is ready."""
-        return self._load.share(self._used) if self.is_ready else 0.0
+        """Return what share of a processor it used since it was asked last; 0 where it is too new to tell."""
+        return self._load.share(self._used) if self.is_ready and self._load.is_due() else 0.0
 
     async def exchange(self, letter: Letter) -> Reply:
-        """Have a request sent by it; see `exchange.exchange`."""
+        """Have a request sent by it; see `exchange.exchange`.
+
+        Raises:
+            _GoneError: it was ended meanwhile, also for want of an answer.
+            Trouble: there is no reply.
+        """
         number = next(self._numbers)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Reply] = loop.create_future()
         self.waiting[number] = answer
-        self._outbox.put((number, letter))
-        hangs = loop.call_later(self._patience, _settle, answer, Trouble(Kind.LOST, 'time-out'))
+        self._outbox.put(number, letter)
+        hangs = loop.call_later(self._patience, self._process.kill)
         try:
             return await answer
         finally:
             hangs.cancel()
             del self.waiting[number]
             if answer.cancelled():
-                self._outbox.put((number, None))
+                self._outbox.put(number, None)
 
-    async def _listen(self, ours: socket.socket, terms: tuple[float, Access]) -> None:
+    async def _listen(self, ours: socket.socket, terms: bytes) -> None:
         reader, writer = await asyncio.open_connection(sock=ours)
-        write_frame(writer, terms)  # not in its command, which anybody may read: there are keys in it
         self._outbox = Outbox(writer, told=False)
         try:
+            write_frame(writer, terms)  # not in its command, which anybody may read: there are keys in it
             while True:
                 self._used, answers = await read_frame(reader)
                 if not self.is_ready:
@@ -183,28 +199,29 @@ class _Sender:
                 for number, answer in answers:
                     if number in self.waiting:
                         _settle(self.waiting[number], answer)
-        except (asyncio.IncompleteReadError, OSError):
-            logger.warning('a process that sends requests was ended; what it had under way is asked again')
+        except Exception as error:
+            logger.warning(f'a process that sends requests is gone ({error!r}); what it had is sent again')
         finally:
             self.is_ready = False
             writer.close()
+            self._process.kill()
             for future in self.waiting.values():
-                _settle(future, Trouble(Kind.LOST, 'connection lost', 'the process that had it was ended'))
+                _settle(future, _GoneError())
 
     async def end(self) -> None:
         """End the process at once."""
         self._listening.cancel()
-        await asyncio.gather(self._listening, return_exceptions=True)
         self._process.kill()
         self._process.wait()
+        await asyncio.gather(self._listening, return_exceptions=True)
 
 
-def _settle(future: asyncio.Future[Reply], answer: Answer) -> None:
+def _settle(future: asyncio.Future[Reply], answer: Answer | _GoneError) -> None:
     if future.done():  # given up
         return
     if isinstance(answer, Reply):
         future.set_result(answer)
-    elif isinstance(answer, Trouble):
+    elif isinstance(answer, Trouble | _GoneError):
         future.set_exception(answer)
     else:
         future.set_exception(RuntimeError(f'in a process that sends requests:\n{answer}'))

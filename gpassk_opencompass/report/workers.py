@@ -306,7 +306,8 @@ def serve(descriptor: int) -> None:
             try:
                 message = connection.recv_bytes()
             except EOFError:  # also where the process at the other end was killed
-                sys.stdout.flush()
+                if sys.stdout is not None:  # as it is where somebody closed it
+                    sys.stdout.flush()
                 os._exit(0)  # to take all apart that was imported takes half a second
             try:
                 work, item = pickle.loads(message)

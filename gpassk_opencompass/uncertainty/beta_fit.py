@@ -140,6 +140,6 @@ def _downhill(counts: _Counts, here: _Place, step: tuple[float, float], share: f
             for log, part in zip(here.logs, step, strict=True)
         )
         found = counts.at((first, second))
-        if found.loss <= allowed or share * max(map(abs, step)) <= _CLOSE:
+        if not found.loss > allowed or share * max(map(abs, step)) <= _CLOSE:  # also of what is no number
             return found
         share /= 2

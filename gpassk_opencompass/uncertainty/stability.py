@@ -143,7 +143,7 @@ def stability_of(
         thresholds, level: as for `stability`.
     """
     check_level(level)
-    return list(_rows(_Run(questions, interval, thresholds, level)))
+    return list(_rows(_Run(questions, interval, tuple(thresholds), level)))
 
 
 def _rows(run: _Run) -> Iterator[Stability]:
