@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_where_no_process_can_be_started_the_loop_sends_alone(
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError('Resource temporarily unavailable')
 
-    monkeypatch.setattr(sending.subprocess, 'Popen', refuse)
+    monkeypatch.setattr(subprocess, 'Popen', refuse)
     with JudgeServer(lambda asked: f'fine {asked.prompt}') as server:
         asyncio.run(traffic_of(server.url, replies, Counter()).run(jobs(100)))
     assert len(replies) == 100

@@ -10,21 +10,19 @@ from __future__ import annotations
 import asyncio
 import pickle
 import socket
-import subprocess
 import sys
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from itertools import count
 from types import TracebackType
 
 from loguru import logger
 from yarl import URL
 
-from ..processes import processors, python_command
-from . import sender
+from ..processes import processors, start_serving
 from .completion import Reply
 from .exchange import Access, exchange, open_session
-from .sender import Answer, Letter, Outbox, read_frame, write_frame
+from .sender import Answer, Letter, Outbox, read_frame, serve, write_frame
 from .trouble import Trouble
 
 MOST = 4
@@ -60,15 +58,16 @@ class Sending:
         self._load = _Load(time.thread_time())
 
     async def __aenter__(self) -> Sending:
-        self._stack = AsyncExitStack()
-        self._session = await self._stack.enter_async_context(open_session(self._timeout, self._access))
-        self._stack.push_async_callback(self._dismiss)
+        self._session = open_session(self._timeout, self._access)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        await self._stack.__aexit__(kind, error, where)
+        try:
+            await asyncio.gather(*(one.end() for one in self._senders))
+        finally:
+            await self._session.close()
 
     async def exchange(self, url: URL, body: bytes, key: str = '', proxy: str | None = None) -> Reply:
         """Send `body` and return the reply; see `exchange.exchange`.
@@ -98,9 +97,6 @@ class Sending:
             except Exception as error:  # no more processes for this user, or no memory: it takes longer
                 logger.warning(f'no process can be started to send requests faster: {error!r}')
                 self._most = len(self._senders)
-
-    async def _dismiss(self) -> None:
-        await asyncio.gather(*(one.end() for one in self._senders))
 
 
 class _Load:
@@ -141,12 +137,7 @@ class _Sender:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                self._process = subprocess.Popen(
-                    python_command(f'from {sender.__name__} import serve; serve({theirs.fileno()})'),
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # Ctrl-C is for this process, which ends it
-                )
+                self._process = start_serving(serve, theirs.fileno())
             except OSError:
                 ours.close()
                 raise

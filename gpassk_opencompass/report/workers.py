@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import IncompleteError
-from ..processes import processors, python_command
+from ..processes import processors, start_serving
 
 Item = TypeVar('Item')
 Found = TypeVar('Found')
@@ -208,13 +208,7 @@ class Workers:
             ours, theirs = Pipe()
             with theirs:
                 try:
-                    process = subprocess.Popen(
-                        python_command(f'from {__name__} import serve; serve({theirs.fileno()})'),
-                        stdin=subprocess.DEVNULL,
-                        pass_fds=[theirs.fileno()],
-                        env={**os.environ, **_ONE_THREAD},
-                        start_new_session=True,  # Ctrl-C is for this process, which ends them
-                    )
+                    process = start_serving(serve, theirs.fileno(), _ONE_THREAD)
                 except OSError:  # no more processes for this user, or no memory: it takes longer
                     ours.close()
                     break
