@@ -126,7 +126,6 @@ setup(
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
         'report': ['jinja2', 'matplotlib>=3.6'],
-        'ray': [*OPENCOMPASS, 'ray>=2.40,<3'],
         'studies': ['matplotlib>=3.6', 'torch', 'transformers>=4.56'],
         'dev': [
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
@@ -135,11 +134,9 @@ setup(
             'gguf',
             'hypothesis',
             'jsonschema',
-            'kubernetes-validate>=1.33',
             'mkdocs-material',
             'mypy',
             'orjson',  # benchmarks/score_counts.py alone
-            'ray==2.60.0',
             'ruff',
             'selenium',
             'types-tabulate',

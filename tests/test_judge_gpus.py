@@ -17,7 +17,6 @@ from gpassk_opencompass.runs.driver import Driver
 from gpassk_opencompass.runs.gpus import usable_gpus
 from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.processes import Stop
-from gpassk_opencompass.runs.sessions import sessions_of
 from gpassk_opencompass.sweep.data_check import DataCheck
 
 pytestmark = pytest.mark.slow
@@ -222,18 +221,6 @@ def test_where_gpus_are_not_counted_judges_are_as_they_say(
     write_judged(sweep, 'b', {'tp': 2, 'gpus': '6,7'})
     assert run() == 0
     assert told(sweep) == [('a', False, '', ''), ('b', False, '', '')]
-
-
-def test_a_job_of_a_cluster_asks_for_what_its_judge_takes(eight: Path) -> None:
-    """It has no other GPUs to judge on."""
-    from gpassk_opencompass.runs.clusters.driver import works_of
-
-    write_judged(eight, 'a', {'tp': 4})
-    write_judged(eight, 'b', {'tp': 4, 'gpus': '4,5,6,7'}, gpus=2)
-    runs = planned_runs([eight / 'configs']).runs
-    assert [session.need.gpus for session in sessions_of(runs)] == [1, 2]
-    works = works_of(runs, eight / 'out', lambda session: [session.name], print)
-    assert [work.gpus for work in works] == [4, 2]
 
 
 def test_expansion_says_that_a_judge_is_not_here(

@@ -174,11 +174,11 @@ def test_a_job_of_a_cluster_has_a_server_of_its_own(
     """It ends with the runs of its job, whatever other jobs of the same folder still do."""
     servers, own = tmp_path / 'notes' / 'servers', {'gpus': '3'}
     with run_in_progress(servers):
-        monkeypatch.setenv('GPASSK_JOB', 'slurm:hpc:1_0#0')
+        monkeypatch.setenv('SLURM_JOB_ID', '1')
         with run_in_progress(servers):
             first = User(script, tmp_path / 'notes', **own)
             first.address()
-        monkeypatch.setenv('GPASSK_JOB', 'slurm:hpc:1_1#0')
+        monkeypatch.setenv('SLURM_JOB_ID', '2')
         second = User(script, tmp_path / 'notes', **own)
         second.address()
         assert len(script.starts) == 2

@@ -325,27 +325,6 @@ def test_a_run_that_comes_back_is_counted_once() -> None:
     assert board.totals().line == '2 runs: 1 partial, 1 waiting'
 
 
-def test_what_a_cluster_says_stands_above_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On standard error, which is the same terminal; the table is taken away first."""
-    out = io.StringIO()
-    out.isatty = lambda: True
-    monkeypatch.setattr(sys, 'stdout', out)
-    monkeypatch.setattr(sys, 'stderr', out)
-    monkeypatch.setenv('TERM', 'xterm')
-    monkeypatch.setenv('COLUMNS', '100')
-    with Screen([Planned('a')]) as screen:
-        screen.started(Planned('a'), 'started')
-        screen.show()
-        screen.say_aside('squeue does not answer')
-        screen.show()
-    seen = Picture(100)
-    seen.feed(out.getvalue().replace('\n', '\r\n'))
-    assert [line.rstrip() for line in seen.lines if line.strip()] == [
-        '[1/1] a: started',
-        'squeue does not answer',
-    ]
-
-
 def test_gpus_are_told_where_the_jobs_say_them() -> None:
     """Those that two share count once."""
 

@@ -23,7 +23,6 @@ HEAVY = (
     'lighteval',
     'matplotlib',
     'scipy',
-    'ray',
 )
 
 
@@ -396,7 +395,6 @@ PACKAGES = {
     'pyarrow': {'exports', 'plugin', 'results', 'sources'},
     'pydantic': {'results', 'sources'},
     'rich': {'cli'},
-    'ray': {'runs'},
     'sympy': {'judges'},
     'tokenizers': {'demo'},
     'torch': {'demo', 'plugin', 'studies'},

@@ -390,7 +390,6 @@ def test_greedy_runs_are_run_as_they_are(sweep: Path, capsys: pytest.CaptureFixt
         (['--until', 'half-width<=2', '--rounds', '2'], 'at least 4 samples'),
         (['--until', 'half-width<=2', '--samples', '8'], '--samples 8 sets n, which --until chooses'),
         (['--until', 'half-width<=2', '--level', '95'], 'expected a confidence between 0 and 1'),
-        (['--until', 'half-width<=2', '--slurm', 'debug'], '--until does not go with --slurm'),
         (['--until', 'half-width<=2', '--', '-m', 'infer'], '--until looks at results'),
         (['--rounds', '4'], '--rounds goes with --until'),
         (['--metric', 'accuracy'], '--metric goes with --until'),

@@ -153,11 +153,6 @@ class Screen:
         self._make_room()
         print(line, flush=True)
 
-    def say_aside(self, line: str) -> None:
-        """Print what is no result on standard error, above the table if there is one."""
-        self._make_room()
-        print(line, file=sys.stderr, flush=True)
-
     def _make_room(self) -> None:
         if self._mode == TABLE:
             self._table.clear()

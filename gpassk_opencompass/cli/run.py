@@ -7,7 +7,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
@@ -32,14 +32,6 @@ from .files import utf8_output
 from .limits import add_limits, limits_of
 from .live import Screen
 from .options import path, positive
-from .run_clusters import (
-    add_cluster_arguments,
-    check_cluster_arguments,
-    cluster_driver,
-    cluster_words,
-    detached,
-    emit,
-)
 from .run_until import Sampling, UntilRequest, add_until_arguments, how_to_read, until_of
 from .shown import terminal_width
 from .states import states_table
@@ -53,8 +45,6 @@ class RunRequest:
     outputs: Path
     jobs: int | None
     gpus: str | None
-    cluster: Sequence[str]
-    """The options that say which cluster does it; none: this machine."""
     passed_on: Sequence[str]
     reuse: str | None = None
     limits: Limits = NO_LIMITS
@@ -72,14 +62,8 @@ class RunRequest:
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--reuse', self.reuse] if self.reuse else []
-        words += self.cluster
         words += ['--', *self.passed_on] if self.passed_on else []
         return words
-
-    def here(self, configs: Sequence[Path]) -> RunRequest:
-        """Return the same for some of the planned configs, on the machine where it is asked for."""
-        outputs = self.outputs.resolve()
-        return replace(self, configs=configs, outputs=outputs, jobs=None, cluster=(), limits=NO_LIMITS)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -124,7 +108,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
     )
-    add_cluster_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -134,13 +117,11 @@ def run(arguments: Namespace) -> int:
         outputs=arguments.work_dir,
         jobs=arguments.jobs,
         gpus=arguments.gpus,
-        cluster=cluster_words(arguments),
         passed_on=arguments.rest,
         reuse=arguments.reuse,
         limits=limits_of(arguments),
         until=until_of(arguments),
     )
-    check_cluster_arguments(arguments)
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
     check_reuse(os.environ.get(REUSE_VARIABLE))
@@ -152,17 +133,9 @@ def run(arguments: Namespace) -> int:
     sampling = _sampling(request, options, plan)
     if arguments.dry_run:
         return _dry_run(request, plan, sampling, as_json=arguments.json)
-    if arguments.emit:
-        return emit(arguments, request, plan.runs, options.is_done)
     runs = plan.runs if sampling is None else sampling.names
     with Stop() as stop, Screen(runs, as_json=arguments.json) as screen:
-        cluster = cluster_driver(arguments, request, screen, stop, options.is_done, screen.say_aside)
-        if cluster is None:
-            findings = _driven_here(request, options, runs, sampling, screen, stop)
-        elif arguments.detach:
-            return detached(cluster, runs)
-        else:
-            findings = cluster.drive(runs)
+        findings = _driven_here(request, options, runs, sampling, screen, stop)
     screen.sum_up(findings, stopped=bool(stop))
     if sampling is not None and not arguments.json:
         _print_looks(sampling)

@@ -109,13 +109,6 @@ def until_of(arguments: Namespace) -> UntilRequest | None:
             f'--samples {arguments.samples} sets n, which --until chooses, up to the n of each config: leave '
             'one of the two out; --rounds says which n are looked at'
         )
-    cluster = [name for name in ('slurm', 'ray', 'emit') if getattr(arguments, name)]
-    if cluster:
-        raise InputError(
-            f'--until does not go with --{cluster[0]}: each round depends on the result of the one before. '
-            'Put the whole command into one job: sbatch … --wrap "gpassk run … --until …", or have '
-            'OpenCompass submit the tasks of each round: gpassk run … --until … -- --slurm -p PARTITION'
-        )
     rounds = tuple(arguments.rounds)
     return UntilRequest(goal, arguments.metric, rounds, arguments.level, arguments.uncertain_first)
 

@@ -91,18 +91,6 @@ def judge_servers_in(config: Config) -> list[JudgeServer]:
     return list(found.values())
 
 
-def judge_need(runs: Iterable[Planned]) -> int:
-    """Return how many GPUs the largest judge without GPUs of its own takes: a job needs as many."""
-    most = 0
-    for run in runs:
-        try:
-            servers = judge_servers_in(run.values() or {})
-        except InputError:  # the job says so
-            continue
-        most = max([most, *(server.count for server in servers if server.gpus is None)])
-    return most
-
-
 def missing_judges(configs: Iterable[Config]) -> list[str]:
     """Return why judges of configs cannot be started on this machine, a line each.
 

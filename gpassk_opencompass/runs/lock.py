@@ -15,7 +15,6 @@ from typing import NamedTuple
 from ..errors import IncompleteError
 from ..files import read_json
 from ..times import utc_now
-from .cluster_jobs import is_over, this_job
 from .work_dir import NOTES
 
 LOCK = 'lock'
@@ -32,8 +31,6 @@ class Holder(NamedTuple):
     since: str
     group: int | None = None
     """The process group of the command that it has started."""
-    job: str | None = None
-    """The job of a cluster that it belongs to, see `cluster_jobs.JOB`."""
 
     @property
     def is_here(self) -> bool:
@@ -43,9 +40,8 @@ class Holder(NamedTuple):
     def in_use(self) -> str:
         """Return who holds the lock, and what to do, for a message."""
         if not self.is_here:
-            job = f' of the job {self.job.partition("#")[0]}' if self.job else ''
             return (
-                f'in use by process {self.pid} on {self.host}{job} since {self.since}: wait for it, or '
+                f'in use by process {self.pid} on {self.host} since {self.since}: wait for it, or '
                 f'remove its {NOTES}/{LOCK} if it has ended'
             )
         if _exists(self.pid):
@@ -59,8 +55,7 @@ class WorkDirLock:
 
     The file is locked for this machine, where the system frees it with its last holder, and names its holder
     for other machines: a network disk need not know such locks. So what a dead process of this machine left
-    is taken over; so is what a job of a cluster left that is over, or was started anew elsewhere, see
-    `cluster_jobs.is_over`. What any other process of another machine left has to be removed by hand.
+    is taken over; what a process of another machine left has to be removed by hand.
 
     Raises:
         IncompleteError: on entry, if somebody else holds it.
@@ -90,7 +85,7 @@ class WorkDirLock:
         while not self._is_free(holder := holder_of(self._path.parent.parent)):
             if holder is not None or time.monotonic() > deadline:
                 raise IncompleteError(holder.in_use() if holder else 'in use by another process: wait for it')
-        self._holder = Holder(os.getpid(), socket.gethostname(), utc_now(), job=this_job())
+        self._holder = Holder(os.getpid(), socket.gethostname(), utc_now())
         os.ftruncate(self.fileno, 0)
         self._write()
 
@@ -108,15 +103,14 @@ class WorkDirLock:
             locked = _lock(self.fileno, fcntl.LOCK_EX, attempts=5)
         except OSError:  # no locks on this disk: the named process tells
             return holder is None or not _is_alive(holder)
-        return locked and (holder is None or holder.is_here or _has_left(holder))
+        return locked and (holder is None or holder.is_here)
 
 
 def holder_of(work_dir: Path) -> Holder | None:
     """Return whom the lock of a work directory names, alive or not."""
     try:
         pid, host, since, *more = read_json(work_dir / NOTES / LOCK)
-        group, job = (*more, None, None)[:2]
-        return Holder(int(pid), str(host), str(since), int(group) if group else None, job and str(job))
+        return Holder(int(pid), str(host), str(since), int(more[0]) if more and more[0] else None)
     except (OSError, ValueError, TypeError, OverflowError):
         return None
 
@@ -127,7 +121,7 @@ def is_in_use(work_dir: Path) -> bool:
     if holder is None:
         return False
     if not holder.is_here:
-        return not _has_left(holder)
+        return True
     try:
         with (work_dir / NOTES / LOCK).open('rb') as file:
             return not _lock(file.fileno(), fcntl.LOCK_SH)
@@ -150,16 +144,9 @@ def _lock(fileno: int, kind: int, attempts: int = 1) -> bool:
 
 def _is_alive(holder: Holder) -> bool:
     """Return whether a holder is alive; one of another machine counts as alive."""
-    if not holder.is_here:
-        return not _has_left(holder)
-    if _exists(holder.pid):
+    if not holder.is_here or _exists(holder.pid):
         return True
     return holder.group is not None and _exists(-holder.group)
-
-
-def _has_left(holder: Holder) -> bool:
-    """Return whether a holder of another machine is known to have ended, with its job."""
-    return holder.job is not None and is_over(holder.job)
 
 
 def _exists(process: int) -> bool:

@@ -26,8 +26,8 @@ from .server import Asked, Server
 SERVERS = 'servers'
 """The folder of the servers of all runs, in `.gpassk` beside their work directories."""
 
-JOBS = ('GPASSK_JOB', 'SLURM_JOB_ID')
-"""Variables that name the job of a cluster in which this process is, the first that is set."""
+JOB = 'SLURM_JOB_ID'
+"""The variable that names the job of Slurm in which this process is."""
 
 _POLL = 0.2
 
@@ -124,12 +124,11 @@ def _run_lock(folder: Path) -> Path:
 
 
 def _here() -> list[str]:
-    """Return what tells who can share a server: processes of one machine, and of one job of a cluster.
+    """Return what tells who can share a server: processes of one machine, and of one job of Slurm.
 
-    With a job the cluster ends all that it has started; and the folder may be shared by many machines.
+    With a job Slurm ends all that it has started; and the folder may be shared by many machines.
     """
-    job = next((found for name in JOBS if (found := os.environ.get(name))), '')
-    return [socket.gethostname(), job]
+    return [socket.gethostname(), os.environ.get(JOB, '')]
 
 
 def _digest(told: Any) -> str:
