@@ -11,7 +11,6 @@ from typing import Any
 from .version import __version__
 
 _HOMES = {
-    'AnthropicBatchModel': 'plugin',
     'BenchmarkDataset': 'plugin',
     'CascadeJudge': 'judges.cascade',
     'FinalAnswer': 'answers',
@@ -29,7 +28,6 @@ _HOMES = {
     'LimitedDataset': 'plugin',
     'LiveMathBenchDataset': 'plugin',
     'MissingExtraError': 'errors',
-    'OpenAIBatchModel': 'plugin',
     'Pair': 'judges',
     'RuleJudge': 'judges.rule',
     'Samples': 'scoring',

@@ -125,7 +125,6 @@ ROOMS = {
     'serving': {'errors', 'files', 'keys', 'serving', 'times', 'unseen'},
     'json_entries': {'errors'},
     'json_lines': {'errors'},
-    'batches': {'batches', 'chat', 'errors', 'files', 'keys'},
     'agreement': {
         'agreement',
         'answers',
@@ -263,7 +262,6 @@ ROOMS = {
     },
     'plugin': {
         'answers',
-        'batches',
         'chat',
         'errors',
         'files',
@@ -389,7 +387,6 @@ PACKAGES = {
     'matplotlib': {'report', 'studies'},
     'mmengine': {'configs', 'plugin', 'sweep'},
     'mpmath': {'judges'},
-    'openai': {'batches'},
     'opencompass': {'demo', 'plugin'},
     'pebble': {'judges'},
     'pyarrow': {'exports', 'plugin', 'results', 'sources'},

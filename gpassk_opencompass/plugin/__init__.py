@@ -11,8 +11,6 @@ from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
 from .limits import LimitedDataset
 from .models import (
-    AnthropicBatchModel,
-    OpenAIBatchModel,
     SeededCompletions,
     SeededHuggingFace,
     SeededOpenAISDK,
@@ -27,14 +25,12 @@ if TYPE_CHECKING:
     from .summarizer import GPassKSummarizer
 
 __all__ = [
-    'AnthropicBatchModel',
     'BenchmarkDataset',
     'GPassKEvalTask',
     'GPassKEvaluator',
     'GPassKSummarizer',
     'LimitedDataset',
     'LiveMathBenchDataset',
-    'OpenAIBatchModel',
     'SeededCompletions',
     'SeededGenInferencer',
     'SeededHuggingFace',

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..results.health import Generation
@@ -25,22 +24,6 @@ class Sample(NamedTuple):
 
     uid: str
     replica: int
-
-
-class Announced(NamedTuple):
-    """What a model is told of the prompts that come next."""
-
-    samples: list[Sample]
-    predictions: Path
-    check: Callable[[], object]
-
-
-def _not_announced(count: int, known: str) -> RuntimeError:
-    return RuntimeError(
-        f'{count} prompts to sample, but {known}. Seeded models need '
-        "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
-        "SeededGenInferencer'))"
-    )
 
 
 def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS, turn: int = 0) -> int:
@@ -95,40 +78,16 @@ class SeedsOfBatch:
         announced, self._announced = self._announced, None
         if announced is None or len(announced) != count:
             known = 'none' if announced is None else len(announced)
-            raise _not_announced(count, f'seeds for {known} were announced')
+            raise RuntimeError(
+                f'{count} prompts to sample, but seeds for {known} were announced. Seeded models need '
+                "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
+                "SeededGenInferencer'))"
+            )
         return announced
 
     def seed_of(self, sample: Sample, turn: int = 0) -> int:
         """Return the seed of a sample, or of one of the rounds in which its response is drawn."""
         return sample_seed(self._random_seed, sample, self._bits, turn)
-
-
-class NotesOfBatch:
-    """The handover of samples, and of a place for notes, to a model that must remember what it has sent."""
-
-    def __init__(self) -> None:
-        self._announced: Announced | None = None
-
-    def announce(self, samples: Sequence[Sample], predictions: Path, check: Callable[[], object]) -> None:
-        """Say for which samples the next batch of prompts is.
-
-        Args:
-            predictions: where those of the shard will be; notes may lie beside it until they are there.
-            check: raises an error once another task has taken the shard over.
-        """
-        self._announced = Announced(list(samples), predictions, check)
-
-    def take(self, count: int) -> Announced:
-        """Return what was announced of the batch of `count` prompts; each announcement serves once.
-
-        Raises:
-            RuntimeError: nothing, or a batch of another size, was announced.
-        """
-        announced, self._announced = self._announced, None
-        if announced is None or len(announced.samples) != count:
-            known = 'none' if announced is None else len(announced.samples)
-            raise _not_announced(count, f'{known} samples were announced')
-        return announced
 
 
 class GenerationsOfBatch:

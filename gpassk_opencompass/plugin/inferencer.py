@@ -14,13 +14,12 @@ from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencer
 from opencompass.openicl.icl_retriever import ZeroRetriever
 from opencompass.registry import ICL_INFERENCERS
 
-from ..batches.notes import notes_beside
 from ..errors import IncompleteError, InputError
 from ..files import mapping, read_json, replace_file
 from ..results.health import Generation
 from ..results.record import digest_of
 from ..unseen import json_text
-from .handover import Answered, NotesOfBatch, Sample
+from .handover import Answered, Sample
 from .journal import Journal
 from .kept import Row, Stocked, kept_samples
 from .predictions import write_seal
@@ -102,7 +101,6 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
                 )
             unusual.report()
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
-        notes_beside(predictions).unlink(missing_ok=True)
         return result
 
     @contextmanager
@@ -163,11 +161,9 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         samples = self._samples[first : first + count]
         if self._kept is not None:
             samples = self._kept.begin(first, count)
-        seeds, notes = getattr(self.model, 'seeds', None), getattr(self.model, 'notes', None)
+        seeds = getattr(self.model, 'seeds', None)
         if samples and seeds is not None:
             seeds.announce(samples)
-        if samples and isinstance(notes, NotesOfBatch):
-            notes.announce(samples, self._journal.predictions, self._journal.check)
 
     def _prompts_of(self, ice_template: Any, prompt_template: Any, retriever: Any) -> list[Any]:
         """Return the prompts of all rows of a retriever as they are sent, as `GenInferencer` makes them."""

@@ -35,7 +35,6 @@ OPERATIONAL = frozenset(
             'retry',
             'patience',
             'tokens_per_minute',
-            'poll',
         ),
         *('timeout', 'max_workers', 'concurrency', 'verbose', 'status_code_mappings', 'http_client_cfg'),
         # over which devices a model is spread

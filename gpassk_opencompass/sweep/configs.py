@@ -126,7 +126,7 @@ _LENGTH = 16
 NOT_MODEL = words("""
     abbr api_addr base_url key key_env openai_api_base served_name
     batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
-    patience poll pp query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
+    patience pp query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
 """)
 """Fields of a model, at any depth, that do not change what is sampled.
 

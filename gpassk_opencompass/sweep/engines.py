@@ -15,7 +15,7 @@ from ..naming.names import ModelName, Settings
 from ..registry import Registry
 from .axes import NOT_NEGATIVE, POSITIVE, Number, nearest
 from .gpus import run_cfg
-from .models import BATCH_SIZE, Llm, OptionKind
+from .models import Llm, OptionKind
 
 __all__ = [
     'ENGINES',
@@ -56,7 +56,6 @@ class Starter:
         fields: what stands beside the path, such as 'tp=1, batch_size=64'.
         lines: further lines of the template, each with its line break.
         sampling: the axes that the engine takes beside `temperatures` and `max_out_lens`.
-        seeds: the line `random_seeds` and its comment, where those for all engines would not be true.
         no_temperature: for a model whose path contains one of these no temperatures are written.
     """
 
@@ -67,7 +66,6 @@ class Starter:
     lines: str = ''
     sampling: tuple[str, ...] = ('top_ps', 'top_ks', 'repetition_penalties')
     no_temperature: tuple[str, ...] = ()
-    seeds: str | None = None
 
 
 def _accept(llm: Llm, settings: Settings) -> None:
@@ -92,7 +90,6 @@ class Engine:
             the home directory; else it is a name that a server knows.
         needs_temperature: a template without `temperatures` is refused.
         default_tp: GPUs of a model that does not say.
-        default_batch_size: prompts handed over at a time, of a model that does not say.
         default_seed: the run's seed where a template has no `random_seeds`; None for no seeds.
         may_be_unseeded: `random_seeds = None` is allowed.
     """
@@ -105,7 +102,6 @@ class Engine:
     loads: bool = False
     needs_temperature: bool = True
     default_tp: int = 1
-    default_batch_size: int = BATCH_SIZE
     default_seed: int | None = 42
     may_be_unseeded: bool = False
 
@@ -116,7 +112,6 @@ class Engine:
 
 
 _LOCAL, _SERVERS = f'{__package__}.local_engines', f'{__package__}.server_engines'
-_BATCHES = f'{__package__}.batch_engines'
 
 ENGINES: Registry[Engine] = Registry(
     'gpassk_opencompass.engines',
@@ -130,8 +125,6 @@ ENGINES: Registry[Engine] = Registry(
         'completions': f'{_SERVERS}:COMPLETIONS',
         'lmdeploy_server': f'{_SERVERS}:LMDEPLOY_SERVER',
         'serve': f'{__package__}.serve_engine:SERVE',
-        'openai_batch': f'{_BATCHES}:OPENAI_BATCH',
-        'anthropic_batch': f'{_BATCHES}:ANTHROPIC_BATCH',
     },
     lambda _, found: isinstance(found, Engine),
     'an Engine',

@@ -189,9 +189,8 @@ def _read_llms(engine: Engine, variables: Mapping[str, Any]) -> tuple[Llm, ...]:
     shared = {
         name: read_option(options[name], raw, name) for name, raw in variables.items() if name in options
     }
-    defaults = engine.default_tp, engine.default_batch_size
     flags = {name: variables[name] for name in variables if name in FLAGS}
-    return read_llms(variables['llm_infos'], options, shared, *defaults, flags)
+    return read_llms(variables['llm_infos'], options, shared, engine.default_tp, flags)
 
 
 def _read_parts(variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,6 @@ def read_llms(
     options: Mapping[str, OptionKind],
     shared: Mapping[str, Any],
     default_tp: int,
-    default_batch_size: int = BATCH_SIZE,
     flags: Mapping[str, Any] | None = None,
 ) -> tuple[Llm, ...]:
     """Read `llm_infos`.
@@ -67,7 +66,7 @@ def read_llms(
             paths; a dict may also have lines of the template that hold for this model alone.
         options: what the engine takes beside these.
         shared: options given for all models; a model's own go before them, dicts are merged.
-        default_tp, default_batch_size: of a model that does not say.
+        default_tp: of a model that does not say.
         flags: those of `FLAGS` that are given for all models; a model's own go before them.
 
     Raises:
@@ -81,7 +80,7 @@ def read_llms(
     llms = []
     for i, info in enumerate(infos):
         where = f'llm_infos[{i}]'
-        defaults = {'tp': default_tp, 'batch_size': default_batch_size, **(flags or {})}
+        defaults = {'tp': default_tp, 'batch_size': BATCH_SIZE, **(flags or {})}
         fields = {**defaults, **_as_dict(info, where)}
         llms.append(_read(fields, where, options, shared))
     _check_names(llms)

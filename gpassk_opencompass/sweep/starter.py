@@ -83,7 +83,7 @@ def starter_template(engine: str, models: Sequence[str] = ()) -> str:
         f'{_comment(starter.about)}engine = {engine!r}\n',
         f'{_comment(starter.entries)}llm_infos = [\n{entries}]\n{starter.lines}',
         _sampling(chosen, named),
-        starter.seeds or (_NO_SEEDS if chosen.default_seed is None else _SEEDS),
+        _NO_SEEDS if chosen.default_seed is None else _SEEDS,
         _REST,
     ]
     return '\n'.join(parts)

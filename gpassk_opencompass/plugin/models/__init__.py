@@ -1,6 +1,5 @@
 """OpenCompass's model classes, drawing each sample from its own seed: one module an engine."""
 
-from .batch import AnthropicBatchModel, OpenAIBatchModel
 from .completions import SeededCompletions
 from .huggingface import SeededHuggingFace
 from .lmdeploy_server import SeededTurboMindAPI
@@ -10,8 +9,6 @@ from .turbomind import SeededTurboMind
 from .vllm import SeededVLLM
 
 __all__ = [
-    'AnthropicBatchModel',
-    'OpenAIBatchModel',
     'SeededCompletions',
     'SeededHuggingFace',
     'SeededOpenAISDK',
