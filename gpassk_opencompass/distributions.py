@@ -46,16 +46,6 @@ def chi_square_quantile(chances: ArrayLike, freedom: float) -> Floats:
     return np.asarray(2 * gammaincinv(freedom / 2, chances))
 
 
-def beta_tail(number: float, a: float, b: float) -> float:
-    """Return the chance that a number of Beta(a, b) lies above one between 0 and 1.
-
-    >>> round(beta_tail(0.25, 1, 1), 4)
-    0.75
-    """
-    # 1 − number loses the digits of a small number, 1 − P those of a small chance above a large one.
-    return float(betainc(b, a, 1 - number) if number > 0.5 else 1 - betainc(a, b, number))
-
-
 def binomial_tail(least: ArrayLike, n: int, chance: ArrayLike) -> Floats:
     """Return P[X ≥ least] for X ~ Binomial(n, chance), least = 0 … n.
 

@@ -25,7 +25,6 @@ from .results.record import Measures
 from .results.samples import TOLD, SampleTable
 from .scoring import Samples, Scored, score_samples
 from .uncertainty.intervals import mean_interval
-from .uncertainty.stability import stability
 
 HOST_PACKAGES = ('lighteval', 'numpy', 'datasets', 'transformers', 'torch')
 SAMPLE_FIELDS = ('uid', 'problem', 'question', 'reference', 'split', 'language')
@@ -106,7 +105,6 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
     def corpus(self, results: Results) -> dict[str, float]:
         """Return the means over the questions, each with its standard error between source problems.
 
-        With `also` = stability those of `uncertainty.stability` follow.
         Two shares come last: of samples that stayed unjudged (they count as wrong), and of different texts
         among the n of a question (1 / n: they are copies).
         """
@@ -120,8 +118,6 @@ class GPassKSamples(SamplingMetric, SampleLevelComputation):  # type: ignore[mis
             values = [result['metrics'][name] for result in results]
             # NaN for one problem: Lighteval's average over a group would take a missing key for 0.
             table[f'{name}_stderr'] = mean_interval(values, problems).error
-        if 'stability' in settings.also:
-            table |= _stability([result['c'] for result in results], settings, problems)
         for name in ('unjudged', 'distinct'):
             table[f'{name}_share'] = float(np.mean([result[name] for result in results])) / measures.n
         return table
@@ -138,15 +134,6 @@ def g_pass_at_k_metric() -> SampleLevelMetric:
         corpus_level_fn=samples.corpus,
         batched_compute=True,
     )
-
-
-def _stability(counts: Sequence[int], settings: Settings, problems: Sequence[str]) -> dict[str, float]:
-    """Return the metrics that came after G-Pass@k, each with its standard error between source problems."""
-    thresholds = [threshold for threshold in settings.thresholds if threshold > 0]
-    table: dict[str, float] = {}
-    for row in stability(counts, settings.n, problems, thresholds):
-        table |= {row.name: row.value, f'{row.name}_stderr': row.new.error}
-    return table
 
 
 def samples_of(

@@ -24,7 +24,6 @@ VARIABLES: Mapping[str, str] = {
     'judge_urls': 'GPASSK_JUDGE_URLS',
     'judge_options': 'GPASSK_JUDGE_OPTIONS',
     'unjudged_tolerance': 'GPASSK_UNJUDGED_TOLERANCE',
-    'also': 'GPASSK_ALSO',
 }
 """Parameter of a task (`task@n=16`): the environment variable that gives it where the task does not."""
 
@@ -46,11 +45,7 @@ _DEFAULTS: Mapping[str, Any] = {
     'judge_urls': (),
     'judge_options': {},
     'unjudged_tolerance': 0.01,
-    'also': (),
 }
-
-ALSO = ('stability',)
-"""More columns: Cover@τ, Bayes@n, consistency@2, C_out and std@m, see `uncertainty.stability`."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +58,6 @@ class Settings:
     unjudged_tolerance: float
     judge: Mapping[str, Any]
     """A config for `judges.build.build_judge`, as JSON has it."""
-    also: tuple[str, ...] = ()
-    """Of `ALSO`."""
 
     @property
     def measures(self) -> Measures:
@@ -96,7 +89,6 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
         thresholds=tuple(_read('thresholds', item, float) for item in _items(values['thresholds'])),
         unjudged_tolerance=_share(values['unjudged_tolerance']),
         judge=with_store(_judge(values), default_store(environment)),
-        also=_also(values),
     )
     check_judge(settings.judge)
     _ = settings.measures  # refuses an n below a k here, before anything is generated
@@ -162,15 +154,6 @@ def _read(name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
         what = 'numbers from 0 to 1' if kind is float else 'whole numbers'
         raise InputError(f'{_where(name)} = {value!r}: expected {what}')
     return kind(number)
-
-
-def _also(values: Mapping[str, Any]) -> tuple[str, ...]:
-    also = tuple(dict.fromkeys(map(str, _items(values['also']))))
-    if unknown := [name for name in also if name not in ALSO]:
-        raise InputError(f'{_where("also")} = {unknown[0]!r}: expected {", ".join(ALSO)}')
-    if also and _read('n', values['n'], int) < 2:
-        raise InputError(f'{_where("also")} = stability is undefined for n = 1: give n = 2 or more')
-    return also
 
 
 def _share(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""pass@k, G-Pass@k, mG-Pass@k and consistency@k from counts: c of the n answers to a question are correct.
+"""pass@k, G-Pass@k and mG-Pass@k from counts: c of the n answers to a question are correct.
 
 A metric depends on a question through c alone, and c has only n + 1 values: so each metric is a table indexed
 by c, built from integers and looked up for any number of questions. All values are fractions from 0 to 1.
@@ -131,7 +131,6 @@ class Kind(Enum):
     PASS = 'pass@k'
     G_PASS = 'G-Pass@k_τ'
     MG_PASS = 'mG-Pass@k'
-    CONSISTENCY = 'consistency@k'
 
 
 _PLACES = {kind: place for place, kind in enumerate(Kind)}
@@ -139,7 +138,7 @@ _PLACES = {kind: place for place, kind in enumerate(Kind)}
 _KINDS = {kind.value.partition('@')[0]: kind for kind in Kind}
 
 _KEY = re.compile(
-    r'(?P<kind>m?G-Pass|pass|consistency)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
+    r'(?P<kind>m?G-Pass|pass)@(?P<k>[1-9][0-9]{0,6})(?:_(?P<tau>[0-9]*\.?[0-9]+(?:e-[0-9]+)?))?'
 )
 
 
@@ -149,11 +148,11 @@ class Metric:
     """One metric. Its text is its key in result files, `Metric.parse` reads the key.
 
     Two metrics are equal where their keys are. They are ordered as in tables: accuracy, then for each k
-    pass@k, G-Pass@k_τ by τ, mG-Pass@k and consistency@k, the chance that k answers get one verdict.
+    pass@k, G-Pass@k_τ by τ and mG-Pass@k.
 
     Args:
         kind: one of `Kind`, or its text.
-        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy, from 2 on for consistency@k.
+        k: answers drawn, from 1 to `LARGEST_N`; 1 for accuracy.
         threshold: τ of G-Pass@k_τ, from 0 to 1, kept as its key tells it: to nine decimals, where the
             multiple of 1/k that has the same ones is meant. None for every other kind.
 
@@ -183,8 +182,6 @@ class Metric:
             raise InputError(f'{what} with threshold {self.threshold}: G-Pass@k_τ has one, no other kind')
         if self.kind is Kind.ACCURACY and self.k != 1:
             raise InputError(f'accuracy with k = {self.k}: expected 1, it is that of single answers')
-        if self.kind is Kind.CONSISTENCY and self.k == 1:
-            raise InputError('consistency@1 is undefined: one answer has nothing to agree with; give k ≥ 2')
         if self.threshold is not None:
             object.__setattr__(self, 'threshold', _as_in_key(self.k, self.threshold))
 
@@ -199,10 +196,7 @@ class Metric:
             return ACCURACY
         found = _KEY.fullmatch(text)
         if found is None or (found['kind'] == 'G-Pass') != (found['tau'] is not None):
-            raise InputError(
-                f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5, mG-Pass@16 or '
-                'consistency@2'
-            )
+            raise InputError(f'{text!r} is no metric: expected accuracy, pass@4, G-Pass@16_0.5 or mG-Pass@16')
         try:
             threshold = None if found['tau'] is None else float(found['tau'])
             return cls(_KINDS[found['kind']], int(found['k']), threshold)
@@ -223,14 +217,6 @@ class Metric:
     def mg_pass_at(cls, k: int) -> Metric:
         """Return mG-Pass@k."""
         return cls(Kind.MG_PASS, k)
-
-    @classmethod
-    def consistency_at(cls, k: int) -> Metric:
-        """Return consistency@k: the chance that k answers are all correct or all wrong.
-
-        The agreement of two runs on a question is that of k = 2.
-        """
-        return cls(Kind.CONSISTENCY, k)
 
     def __str__(self) -> str:
         kind: str = self.kind.value
@@ -253,24 +239,15 @@ class Metric:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The numbers of correct answers, among k, at which the score of a draw changes."""
+        """The numbers of correct answers, among k, at which the score of a draw rises."""
         if self.kind is Kind.MG_PASS:
             return tuple(range((self.k + 1) // 2 + 1, self.k + 1))
-        if self.kind is Kind.CONSISTENCY:
-            return 1, self.k
         return (1,) if self.threshold is None else (required_correct(self.k, self.threshold),)
 
     @property
-    def changes(self) -> tuple[float, ...]:
-        """By how much the score of a draw changes at each of `steps`."""
-        if self.kind is Kind.CONSISTENCY:
-            return -1.0, 1.0
-        return (2 / self.k if self.kind is Kind.MG_PASS else 1.0,) * len(self.steps)
-
-    @property
-    def base(self) -> float:
-        """The score of a draw without a correct answer."""
-        return float(self.kind is Kind.CONSISTENCY)
+    def rise(self) -> float:
+        """By how much the score of a draw rises at each of `steps`."""
+        return 2 / self.k if self.kind is Kind.MG_PASS else 1.0
 
     def scores(self) -> Floats:
         """Return the score of a draw with a = 0 … k correct answers, of shape (k + 1,).
@@ -278,10 +255,9 @@ class Metric:
         >>> Metric.mg_pass_at(4).scores()
         array([0. , 0. , 0. , 0.5, 1. ])
         """
-        changes = np.zeros(self.k + 1)
-        changes[0] = self.base
-        changes[list(self.steps)] = self.changes
-        return np.cumsum(changes)
+        rises = np.zeros(self.k + 1)
+        rises[list(self.steps)] = self.rise
+        return np.cumsum(rises)
 
 
 ACCURACY = Metric(Kind.ACCURACY)
@@ -353,9 +329,9 @@ def value_table(metric: Metric, n: int) -> Floats:
 
 
 def _values(metric: Metric, n: int) -> Floats:
-    table = np.full(n + 1, metric.base)
-    for step, change in zip(metric.steps, metric.changes, strict=True):
-        table += change * tail(n, metric.k, step)
+    table = np.zeros(n + 1)
+    for step in metric.steps:
+        table += metric.rise * tail(n, metric.k, step)
     return frozen(np.clip(table, 0.0, 1.0))  # the rises of k = 18 or 22 add up to a little more
 
 

@@ -11,7 +11,6 @@ from scipy import stats
 
 from gpassk_opencompass.distributions import (
     beta_binomial,
-    beta_tail,
     binomial_tail,
     chi_square_quantile,
     hypergeometric,
@@ -69,14 +68,6 @@ def test_the_chi_square_quantile_is_that_of_scipy_stats(freedom: float) -> None:
     """At 0 and 1, too."""
     chances = [0.0, *CHANCES, 1.0]
     close(chi_square_quantile(chances, freedom), stats.chi2.ppf(chances, freedom))
-
-
-@pytest.mark.parametrize('b', SHAPES)
-@pytest.mark.parametrize('a', SHAPES)
-def test_the_tail_of_beta_is_that_of_scipy_stats(a: float, b: float) -> None:
-    """Of a share of questions, what is below 1e-15 says nothing."""
-    for number in (0.0, 1e-9, 0.05, 0.25, 0.5, 0.75, 0.95, 1 - 1e-9, 1 - 1e-12, 1.0):
-        close(beta_tail(number, a, b), stats.beta.sf(number, a, b), absolute=1e-15)
 
 
 @pytest.mark.parametrize('chance', [0.0, 1e-12, 0.05, 0.5, 0.8, 0.95, 1 - 1e-12, 1.0])

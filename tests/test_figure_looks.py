@@ -192,7 +192,7 @@ def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
 def test_labels_of_y_stand_at_the_axis_that_has_numbers() -> None:
     """A label at every panel whose y axis is numbered, right beside it, and at no other."""
     with house_style():
-        for one in drawings(small_board(), ['thresholds', 'profile', 'draws', 'samples', 'sensitivity']):
+        for one in drawings(small_board(), ['thresholds', 'draws', 'samples', 'sensitivity']):
             for axes in one.figure.axes if isinstance(one, Drawing) else ():
                 canvas = FigureCanvasAgg(one.figure)
                 canvas.draw()
@@ -232,7 +232,7 @@ def test_the_other_runs_stand_behind_in_grey() -> None:
     assert [line.get_marker() for line in axes.lines].count('None') == 18
     assert len(axes.lines) == 24
     assert names == [
-        *('thresholds', 'profile', 'draws', 'samples', 'sensitivity-temperature', 'questions', 'potential'),
+        *('thresholds', 'draws', 'samples', 'sensitivity-temperature', 'questions', 'potential'),
         'gap',
     ]
 

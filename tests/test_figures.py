@@ -252,7 +252,7 @@ def test_nothing_to_show_is_left_out_with_a_reason() -> None:
     assert 'differ in top_p alone' in reasons['sensitivity-top-p']
     assert 'no greedy run' in reasons['potential'] == reasons['gap']
     drawn = [one.name for one in found if isinstance(one, Drawing)]
-    assert drawn == ['thresholds', 'profile', 'draws', 'questions']
+    assert drawn == ['thresholds', 'draws', 'questions']
 
 
 def test_the_map_has_the_hardest_question_first() -> None:
@@ -543,7 +543,7 @@ def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -
         assert (folder / 'LiveMathBench-vmade-draws.svg').is_file() == ('draws' in names)
     done = report_figures(tmp_path, 'no-such-figure')
     assert done.returncode == 2
-    assert "'no-such-figure': expected one of thresholds, profile, draws, " in done.stderr
+    assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
     assert done.stderr.endswith(', gap, counts\n')
 
 

@@ -576,12 +576,6 @@ def test_a_run_in_rounds_and_whole_are_two(here: Path, capsys: pytest.CaptureFix
         assert whole['rows'][0]['new'] == name
 
 
-def test_agreement_with_oneself_is_no_success(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that is always wrong has the highest consistency."""
-    said = refused(capsys, 'worse', '--against', 'old', '--metric', 'consistency@2')
-    assert 'consistency@2 is the chance that answers get one verdict, right or wrong' in said
-
-
 def test_a_case_has_the_remarks_on_its_benchmark(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And those that are of no benchmark."""
     stop_by_difference(here / 'better', dict.fromkeys(QUESTIONS, 0.98))

@@ -25,8 +25,6 @@ def metrics(draw: st.DrawFn) -> Metric:
     kind, k = draw(st.sampled_from(Kind)), draw(KS)
     if kind is Kind.ACCURACY:
         return ACCURACY
-    if kind is Kind.CONSISTENCY:
-        return Metric.consistency_at(max(k, 2))
     return Metric(kind, k, draw(TAUS) if kind is Kind.G_PASS else None)
 
 
@@ -141,7 +139,6 @@ def test_any_text_is_a_key_or_refused(text: str) -> None:
         ((Kind.G_PASS, 4), 'threshold None'),
         ((Kind.G_PASS, 4, 1.5), 'from 0 to 1'),
         ((Kind.MG_PASS, 0), 'k must be'),
-        ((Kind.CONSISTENCY, 1), 'consistency@1 is undefined'),
     ],
     ids=lambda value: value if isinstance(value, str) else '',
 )

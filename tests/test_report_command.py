@@ -32,8 +32,6 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     assert {path.name for path in (tmp_path / 'report').iterdir()} == {
         'leaderboard.md',
         'scores.csv',
-        'stability.csv',
-        'profile.csv',
         'results.json',
         'signatures.txt',
         'tables',

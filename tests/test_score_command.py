@@ -423,7 +423,7 @@ def test_other_names_can_be_given(tmp_path: Path) -> None:
         ('{"n": 4, "c": 1}', ['--split', 'A'], "no question is of split 'A'"),
         ('{"n": 4, "c": 1}', ['--uid', 'nowhere'], 'cannot read nowhere'),
         ('{"n": 4, "c": 1}', ['--majority', '2'], 'need the answers'),
-        ('{"n": 4, "c": 1}', ['--also', 'agreement'], 'need the answers'),
+        ('{"n": 4, "c": 1}', ['--agreement'], 'need the answers'),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], '--judge goes with responses'),
         ('{"correct": [null]}', ['--unjudged', 'leave-out'], 'row 1 has no judged sample'),
         ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),

@@ -57,7 +57,7 @@ def tallied(questions: Sequence[Question], unjudged: Unjudged = Unjudged.WRONG) 
 def scores(
     questions: Sequence[Question], chosen: Settings, unjudged: Unjudged = Unjudged.WRONG
 ) -> dict[tuple[str, str], Line]:
-    asked = questions if chosen.majorities or 'agreement' in chosen.also else []
+    asked = questions if chosen.majorities or chosen.agreement else []
     ballots = [ballot_of(question, unjudged) for question in asked]
     lines = summarise(tallied(questions).counts(unjudged), ballots, chosen)
     return {(line.group, line.metric): line for line in lines}
@@ -161,7 +161,7 @@ def test_total_agreement_is_the_share_of_questions_on_which_all_answers_agree() 
     """Right or wrong; one question of three here."""
     answers = [('7', '7', '$7$'), ('7', '8', '7'), ('', '', '')]
     questions = [Sampled(about(place), '010', given) for place, given in enumerate(answers)]
-    line = scores(questions, Settings((2,), (1.0,), also=frozenset({'agreement'})))['total', 'TARa@3']
+    line = scores(questions, Settings((2,), (1.0,), agreement=True))['total', 'TARa@3']
     assert line.score == pytest.approx(1 / 3)
 
 
@@ -272,14 +272,6 @@ def test_left_out_samples_do_not_vote_and_right_ones_vote_right() -> None:
     assert found == {
         Unjudged.WRONG: pytest.approx(1 / 3), Unjudged.RIGHT: 1.0, Unjudged.LEAVE_OUT: 1.0
     }  # fmt: skip
-
-
-def test_pass_hat_k_is_g_pass_at_1_under_another_name() -> None:
-    """C(c, k) / C(n, k), as τ-bench has it."""
-    questions = [Counted(about(place), 8, c, 0) for place, c in enumerate([8, 5, 0])]
-    found = scores(questions, Settings((4,), (1.0,), also=frozenset({'pass^k'})))
-    expected = float(sum(Fraction(math.comb(c, 4), math.comb(8, 4)) for c in (8, 5, 0)) / 3)
-    assert found['total', 'pass^4'].score == found['total', 'G-Pass@4_1.0'].score == pytest.approx(expected)
 
 
 def test_stability_of_a_majority_is_g_pass_of_its_groups() -> None:

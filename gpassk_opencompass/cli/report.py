@@ -337,14 +337,10 @@ def _write(
 def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
     from ..report.neighbours import write_published
     from ..report.paper import write_paper
-    from ..report.stability import compute_stability, write_stability
     from ..report.tables import write_scored
     from .question_types import question_types
 
-    compute_stability([board for board, _ in scored], workers)
-    with stage('writing tables', 1):  # once more: another stage has taken the place of that one
-        paths = write_scored(scored, request.output, notes, request.average) if scored else []
-        paths += write_stability([board for board, _ in scored], request.output) if scored else []
+    paths = write_scored(scored, request.output, notes, request.average) if scored else []
     if request.published:
         paths += write_published(request.published, request.output)
     if request.paper:

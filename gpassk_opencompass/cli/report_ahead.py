@@ -29,7 +29,7 @@ def read_each(
     read = workers.each(work, paths)
     # What they import they do while this process makes tables of what was read.
     drawing = ['matplotlib.figure', 'matplotlib.backends.backend_svg'] * ('figures' in parts)
-    workers.expect(['gpassk_opencompass.report.stability', 'scipy.optimize', *drawing])
+    workers.expect(drawing)
     return read
 
 
@@ -58,10 +58,6 @@ def begin(
     if not tables or sum(len(board.entries) for board in tables) < FEWEST:
         return
     begin_ranks(tables, workers)
-    if 'tables' in parts:
-        from ..report.stability import begin_stability
-
-        begin_stability(tables, workers)
     if 'figures' in parts:
         from ..report.figures import begin_figures, begin_formula_figures
 

@@ -33,8 +33,7 @@ examples:
   gpassk score samples.jsonl                                   responses, judged by the rule
   gpassk score samples.jsonl --judge llm --model Qwen2.5-72B-Instruct --url http://node1:23333
   gpassk score labels.jsonl --k 4 8 16 --threshold 0.5 0.75 1  somebody else's verdicts
-  gpassk score counts.jsonl.gz --also pass^k                   c of n, up to millions of questions
-  gpassk score counts.jsonl --also stability profile           Cover@τ, Bayes@N, consistency, the tail profile
+  gpassk score counts.jsonl.gz                                 c of n, up to millions of questions
   gpassk score outputs/…/results/<model>/<dataset>.json --k 2 --first 24
   gpassk score samples_aime_2026-11-21.jsonl logs/*.eval       files of other harnesses, docs/sources.md
   gpassk score logs --judge both                               their verdicts and those of the rule
@@ -52,8 +51,6 @@ Scores and intervals are in percent; docs/scoring.md says what they mean.
 _POLICIES = ('wrong', 'right', 'leave-out', 'refuse')
 BOTH = 'both'
 """Of `--judge`: the verdicts that responses came with, beside those of a judge."""
-
-_ALSO = ('pass^k', 'avg@n', 'agreement', 'stability', 'profile')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,7 +87,8 @@ def _add_metrics(parser: ArgumentParser) -> None:
     add_several(parser, '--k', usual, type=listed(int), metavar='K')
     taus = 'τ (default: %(default)s)'
     add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
-    add_several(parser, '--also', f'more: {", ".join(_ALSO)}', choices=_ALSO, metavar='WHAT')
+    agree = 'TARa@N, distinct answers and their entropy'
+    parser.add_argument('--agreement', action='store_true', help=agree)
     add_several(parser, '--majority', 'maj@M and the stability of it', type=listed(int), metavar='M')
 
 
@@ -243,7 +241,7 @@ def _choices(arguments: Namespace) -> Choices:
         tuple(sorted(set(arguments.k))),
         tuple(dict.fromkeys(arguments.threshold)),
         arguments.n,
-        frozenset(arguments.also),
+        arguments.agreement,
         tuple(sorted(set(arguments.majority))),
     )
     uids = _uids(arguments.uid) if arguments.uid else None

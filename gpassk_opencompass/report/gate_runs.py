@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ..errors import InputError
-from ..metrics import Kind, Metric
+from ..metrics import Metric
 from ..results.health import NOTEWORTHY
 from ..results.read import FOREIGN, NAMELESS, full_runs
 from ..results.result import Result
@@ -129,8 +129,6 @@ def gate(
             be compared: other questions, another judge, the same file twice, or too few samples for k.
     """
     left_out: list[str] = []
-    for metric in metrics:
-        _check_kind(metric)
     hosts = {result.host for side in (new, old) for result in side.results}
     (ours, new_run), (theirs, old_run) = (
         _by_benchmark(side, with_limited, left_out, with_host=len(hosts) > 1) for side in (new, old)
@@ -236,15 +234,6 @@ def _comparable(
         entries = {id(entry.result): entry for entry in found[0].entries}
         return found[0], entries[id(new)], entries[id(old)]
     raise InputError(f'{name}: the two cannot be compared: {_why_not(new, old, found, left_out)}')
-
-
-def _check_kind(metric: Metric) -> None:
-    """Refuse a metric by which more is not better."""
-    if metric.kind is Kind.CONSISTENCY:
-        raise InputError(
-            f'{metric} is the chance that answers get one verdict, right or wrong: more of it is not better. '
-            'Take accuracy, pass@k, G-Pass@k_τ or mG-Pass@k'
-        )
 
 
 def _check_metric(metric: Metric, new: Result, old: Result) -> None:

@@ -18,7 +18,6 @@ from .leaderboard import Board, Entry
 from .published import as_published
 from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
 from .several_hosts import judges_differ
-from .stability import stability_section
 from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
@@ -314,7 +313,6 @@ def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
             f'### {markdown_line(table.title)}\n\n{table.to_markdown()}\n'
             for table in (health_table(board), *group_tables(board, rows))
         ]
-        parts.append(stability_section(board))
     overview = overview_table(scored, average)
     if overview:
         parts.append(f'## {overview.title}\n\n{overview.to_markdown()}\n')

@@ -51,7 +51,7 @@ class Choices:
     @property
     def votes(self) -> bool:
         """Return whether a metric needs the answers."""
-        return bool(self.settings.majorities) or 'agreement' in self.settings.also
+        return bool(self.settings.majorities) or self.settings.agreement
 
     @property
     def counts_alone(self) -> bool:

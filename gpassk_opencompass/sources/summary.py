@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from ..distributions import hypergeometric
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
-from ..uncertainty import Interval, Stability, TailProfile, value_table
+from ..uncertainty import Interval, value_table
 from ..uncertainty.intervals import interval_of_sums
-from ..uncertainty.profile import LARGEST_K, profile_of
 from ..uncertainty.rerun import rerun_variance
-from ..uncertainty.stability import stability_of
 from ..votes import (
     Ballot,
     answer_entropy,
@@ -43,14 +41,14 @@ class Settings:
     Args:
         ks, thresholds: of G-Pass@k_τ.
         size: N ≤ n: the mean over all subsets of N of the n samples; None: all n.
-        also: more of them: 'pass^k', 'avg@n', 'agreement', 'stability', 'profile'.
+        agreement: whether also how far the answers to a question agree.
         majorities: the m of maj@m.
     """
 
     ks: tuple[int, ...]
     thresholds: tuple[float, ...]
     size: int | None = None
-    also: frozenset[str] = frozenset()
+    agreement: bool = False
     majorities: tuple[int, ...] = ()
 
 
@@ -68,8 +66,6 @@ class Line(NamedTuple):
     bounds: tuple[float, float] | None = None
     """The score with all unjudged samples wrong and with all of them right, where there are any."""
     percent: bool = True
-    stability: Stability | None = None
-    """Of the metrics that came after G-Pass@k: also their intervals for the same questions again."""
 
 
 def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> list[Line]:
@@ -95,15 +91,12 @@ def summarise(counts: Counts, ballots: Sequence[Ballot], settings: Settings) -> 
 def metric_keys(settings: Settings, n: int | None) -> dict[str, Metric]:
     """Return the metrics of counts by the names that they are shown under; n = 1 has accuracy alone.
 
-    >>> list(metric_keys(Settings((2,), (1.0,), also=frozenset({'pass^k'})), 4))
-    ['accuracy', 'pass@2', 'pass^2', 'G-Pass@2_1.0', 'mG-Pass@2']
+    >>> list(metric_keys(Settings((2,), (1.0,)), 4))
+    ['accuracy', 'pass@2', 'G-Pass@2_1.0', 'mG-Pass@2']
     """
-    first = f'avg@{n}' if 'avg@n' in settings.also and n is not None else 'accuracy'
-    names = {first: ACCURACY}
+    names = {'accuracy': ACCURACY}
     for k in settings.ks if n != 1 else ():
         names[f'pass@{k}'] = Metric.pass_at(k)
-        if 'pass^k' in settings.also:
-            names[f'pass^{k}'] = Metric.g_pass_at(k, 1.0)
         names |= _g_pass(k, settings.thresholds)
     return names
 
@@ -117,8 +110,7 @@ def headline(settings: Settings, counts: Counts) -> list[str]:
     """Return the metrics that a breakdown shows: the accuracy, and those of the largest k."""
     if max(counts.sizes) == 1:
         return list(metric_keys(settings, 1))
-    accuracy = next(iter(metric_keys(settings, shown_n(counts, settings))))
-    return [accuracy, *_g_pass(max(settings.ks), settings.thresholds)]
+    return ['accuracy', *_g_pass(max(settings.ks), settings.thresholds)]
 
 
 def rerun_error(histograms: Mapping[int, Floats], metric: Metric) -> float | None:
@@ -184,10 +176,8 @@ def _lines(group: str, counts: Counts, ballots: Sequence[Ballot], settings: Sett
         lines.append(Line(group, len(counts), name, interval.estimate, interval, rerun, bounds))
     for m in settings.majorities:
         lines += _of_majority(group, counts, ballots, settings, m)
-    if 'agreement' in settings.also:
+    if settings.agreement:
         lines += _of_agreement(group, counts, ballots, settings)
-    if 'stability' in settings.also:
-        lines += _of_stability(group, counts, histograms, settings)
     return lines
 
 
@@ -235,26 +225,3 @@ def _of_agreement(group: str, counts: Counts, ballots: Sequence[Ballot], setting
 def _line(group: str, counts: Counts, name: str, values: Floats) -> Line:
     interval = _interval(counts, values)
     return Line(group, len(counts), name, interval.estimate, interval)
-
-
-def _of_stability(
-    group: str, counts: Counts, histograms: Mapping[int, Floats], settings: Settings
-) -> list[Line]:
-    if len(histograms) > 1:
-        raise InputError(
-            f'--also stability: the questions have {min(histograms)} to {max(histograms)} judged samples; '
-            f'give --n {min(histograms)}'
-        )
-    [questions] = histograms.values()
-    thresholds = [threshold for threshold in settings.thresholds if threshold > 0]
-    rows = stability_of(questions, lambda metric: _interval(counts, counts.values(metric)), thresholds)
-    return [Line(group, len(counts), row.name, row.value, row.new, stability=row) for row in rows]
-
-
-def profile_of_counts(counts: Counts, k: int) -> TailProfile:
-    """Return the tail profile of all questions with its simultaneous band."""
-    if k > LARGEST_K:
-        raise InputError(f'--also profile: k = {k}, expected at most {LARGEST_K:,}')
-    clusters, sizes = counts.clusters
-    curves = np.stack([counts.values(Metric.g_pass_at(k, i / k)) for i in range(1, k + 1)])
-    return profile_of(curves, np.arange(sizes.size) if clusters is None else clusters)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from ..tables import Cell, Column, Table
 from ..unseen import printable
-from .summary import headline, profile_of_counts
+from .summary import headline
 
 if TYPE_CHECKING:
     from ..tables.table import Value
-    from ..uncertainty import Interval, Stability, TailProfile
     from ..votes import Ballot
     from .summary import Line, Settings
     from .tally import Counts
@@ -28,16 +27,10 @@ def described(
     noted: list[str] = []
     metrics = headline(settings, counts)
     total = lines[-1].group
-    shown = [
-        line for line in lines if (line.group == total or line.metric in metrics) and line.stability is None
-    ]
+    shown = [line for line in lines if line.group == total or line.metric in metrics]
     yield total_table(shown, noted)
     if len(counts.groups) > 1:
         yield groups_table(shown, metrics, noted)
-    if later := [line.stability for line in lines if line.group == total and line.stability]:
-        yield stability_table(later, noted)
-    if 'profile' in settings.also:
-        yield profile_table(profile_of_counts(counts, max(settings.ks)), noted)
     yield from Table('', [], notes=noted).noted()
     yield from notes(shown, counts, ballots, settings)
 
@@ -45,69 +38,20 @@ def described(
 def scores_table(lines: Sequence[Line]) -> Table:
     """Return a row a line: percent, all digits, empty where there is no interval; for a file."""
     numbers = ['score', 'low', 'high', 'rerun', 'wrong', 'right']
-    again = ['again low', 'again high', 'beside'] if any(line.stability for line in lines) else []
     rows: list[Sequence[Value]] = []
     for line in lines:
         bounds = line.bounds or (None, None)
         interval = line.interval
         shown = (interval.low, interval.high) if interval and not interval.refused else (None, None)
         row = [_known(line.score), *shown, line.rerun and NORMAL * line.rerun, *bounds]
-        more = _again(line) if again else []
-        scaled = [None if share is None else (100 if line.percent else 1) * share for share in [*row, *more]]
+        scaled = [None if share is None else (100 if line.percent else 1) * share for share in row]
         refused = interval.refused if interval else ''
-        rows.append([line.group, line.questions, line.metric, *scaled[:6], refused, *scaled[6:]])
-    return Table('scores', ['group', 'questions', 'metric', *numbers, 'no interval', *again], rows)
-
-
-def _again(line: Line) -> list[float | None]:
-    """Return the ends of the interval for the same questions again, and what stands beside the score."""
-    if line.stability is None:
-        return [None] * 3
-    found = line.stability
-    return [_known(found.again.low), _known(found.again.high), found.beside]
+        rows.append([line.group, line.questions, line.metric, *scaled, refused])
+    return Table('scores', ['group', 'questions', 'metric', *numbers, 'no interval'], rows)
 
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def stability_table(rows: Sequence[Stability], noted: list[str]) -> Table:
-    """Return the metrics that came after G-Pass@k with both of their intervals, in points."""
-    two = [Column(name, 'left', limits='[{:.2f}, {:.2f}]') for name in ('new questions', 'these again')]
-    table = Table('stability', ['metric', 'points', *two, 'beside'], notes=noted)
-    for row in rows:
-        beside = None if row.beside is None else 100 * row.beside
-        table.add(row.name, _points(row.value), _limits(row.new), _limits(row.again), beside)
-    return table
-
-
-def profile_table(profile: TailProfile, noted: list[str]) -> Table:
-    """Return a row a threshold: G-Pass@k_τ, its own interval, and the band of the whole curve."""
-    metric, name = Column(f'G-Pass@{profile.k}_τ'), f'{100 * profile.level:g} % band of the curve'
-    columns: list[Column | str] = [
-        'correct of k',
-        Column('τ', shown='{:.4g}'),
-        metric,
-        Column('interval', 'left'),
-    ]
-    table = Table('tail profile', [*columns, Column(name, 'left')], notes=noted)
-    for place, interval in enumerate(profile.intervals):
-        band = Cell('', refused=interval.refused)
-        if not interval.refused:
-            band = Cell('', (100 * profile.low[place], 100 * profile.high[place]))
-        tau = float(profile.thresholds[place])
-        table.add(place + 1, tau, 100 * interval.estimate, _limits(interval), band)
-    return table
-
-
-def _limits(interval: Interval) -> Cell:
-    if interval.refused:
-        return Cell('', refused=interval.refused)
-    return Cell('', (100 * interval.low, 100 * interval.high))
-
-
-def _points(value: float) -> float | None:
-    return None if math.isnan(value) else 100 * value
 
 
 def total_table(lines: Sequence[Line], noted: list[str]) -> Table:
@@ -166,14 +110,6 @@ def notes(lines: Sequence[Line], counts: Counts, ballots: Sequence[Ballot], sett
             'of counts is the score of all samples itself; intervals are those of all samples, the rerun has '
             f'{settings.size} a question'
         )
-    if 'stability' in settings.also:
-        said.append(
-            'Cover@τ: the plug-in G-Pass@n_τ with an interval of the share itself, beside it that of a '
-            'fitted Beta distribution; C_out: unbiased, beside it as published; std@m: of the accuracy of '
-            'reruns with m samples a question'
-        )
-    if 'pass^k' in settings.also:
-        said.append('pass^k of τ-bench is G-Pass@k_1.0 under another name')
     if unjudged := counts.unjudged_samples:
         said.append(
             f'{unjudged} of {counts.samples} samples are unjudged ({100 * unjudged / counts.samples:.2f} %): '

@@ -7,10 +7,8 @@ from .decisions import Decision, Decisions, Outcome, PairedRuns, decide, decide_
 from .goals import Goal, GoalKind, floor_half_width, parse_goal
 from .intervals import Interval, bootstrap_means, mean_interval
 from .planning import Population, fit_population, plan
-from .profile import TailProfile, tail_profile
 from .rerun import rerun_interval
 from .simultaneous import AllPairs, all_pairs, rank_intervals, told_apart
-from .stability import Stability, stability
 from .stopping import adjusted_level, rerun_adjusted_level, rerun_level_of_errors
 
 __all__ = [
@@ -25,8 +23,6 @@ __all__ = [
     'Outcome',
     'PairedRuns',
     'Population',
-    'Stability',
-    'TailProfile',
     'adjusted_level',
     'all_pairs',
     'bootstrap_means',
@@ -42,8 +38,6 @@ __all__ = [
     'rerun_adjusted_level',
     'rerun_interval',
     'rerun_level_of_errors',
-    'stability',
-    'tail_profile',
     'told_apart',
     'uncertain_first',
     'value_table',

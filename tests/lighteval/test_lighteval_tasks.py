@@ -20,7 +20,6 @@ from made import judged, metric_of, table_of
 
 from gpassk_opencompass import IncompleteError, InputError, RuleJudge, demo, score
 from gpassk_opencompass.question_sets import BENCHMARKS
-from gpassk_opencompass.uncertainty import stability
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -346,19 +345,3 @@ def test_a_benchmark_of_another_package_is_a_task(tmp_path: Path) -> None:
     words = 'Solve the problem of a contest and put the result into \\boxed{}.\n\nWhat is 0 + 1?'
     assert asked[0] == [words, ['1'], 'algebra', 'Contest2026']
     assert len(asked) == 4
-
-
-def test_later_metrics_are_further_columns_when_asked_for() -> None:
-    """Those of `uncertainty.stability`, each with its standard error; all other columns as without them."""
-    docs = demo_docs()
-    responses = responses_to(docs)
-    plain = corpus(metric_of(n=N, k=4), docs, responses)
-    table = corpus(metric_of(n=N, k=4, also='stability'), docs, responses)
-    assert {name: table[name] for name in plain} == plain
-    entries = judged(metric_of(n=N, k=4), docs, responses)
-    counts, problems = ([entry[name] for entry in entries] for name in ('c', 'problem'))
-    rows = stability(counts, N, problems, (0.25, 0.5, 0.75, 1.0))
-    more = [name for name in table if name not in plain and not name.endswith('_stderr')]
-    assert more == [row.name for row in rows]
-    for row in rows:
-        assert (table[row.name], table[f'{row.name}_stderr']) == (row.value, row.new.error)

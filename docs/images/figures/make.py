@@ -12,7 +12,6 @@ from gpassk_opencompass.report.figures.curves import draws, sensitivity, thresho
 from gpassk_opencompass.report.figures.drawing import Drawing
 from gpassk_opencompass.report.figures.formulas import formulas
 from gpassk_opencompass.report.figures.greedy import gap, potential
-from gpassk_opencompass.report.figures.profile import profile
 from gpassk_opencompass.report.figures.questions import questions
 from gpassk_opencompass.report.figures.samples import samples
 from gpassk_opencompass.report.figures.style import house_style, save
@@ -31,9 +30,7 @@ def main() -> None:
     few = board_of(made_sweep(['model-A', 'model-B'], (0.3, 0.7, 1.0), (0.8,), seed=5))
     many = board_of(made_sweep([f'model-{number}' for number in range(30)], (0.7,), (0.8,), seed=3))
     with TemporaryDirectory() as folder, house_style():
-        drawn = [
-            one for family in (thresholds, profile, draws, samples, sensitivity, gap) for one in family(few)
-        ]
+        drawn = [one for family in (thresholds, draws, samples, sensitivity, gap) for one in family(few)]
         drawn += [one for family in (questions, potential) for one in family(many)]
         for one in [*drawn, *formulas()]:
             if isinstance(one, Drawing):

@@ -147,10 +147,4 @@ def _settings(metadata: Mapping[str, Any], repeats: int | None) -> Settings:
     given = {name: metadata.get(name) for name in VARIABLES}
     if given['n'] is None and repeats is not None:
         given['n'] = repeats
-    settings = read_settings(given, os.environ)
-    if settings.also:
-        raise InputError(
-            f'also = {", ".join(settings.also)}: lm-eval shows the metrics of k alone; '
-            '`gpassk score` of its samples has these (--also stability)'
-        )
-    return settings
+    return read_settings(given, os.environ)

@@ -44,7 +44,6 @@ FIGURES: Registry[Figure] = Registry(
     'figure',
     {
         'thresholds': f'{__name__}.curves:thresholds',
-        'profile': f'{__name__}.profile:profile',
         'draws': f'{__name__}.curves:draws',
         'samples': f'{__name__}.samples:samples',
         'sensitivity': f'{__name__}.curves:sensitivity',
