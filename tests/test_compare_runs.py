@@ -180,12 +180,3 @@ def test_a_whole_name_is_one_run_though_others_begin_so(
         write_result(tmp_path, name, THIRDS)
     assert {row['second'] for row in rows_of(capsys, tmp_path, '--against', 'm')} == {'m'}
     assert {row['second'] for row in rows_of(capsys, tmp_path, '--against', 'LARGE')} == {'m-large'}
-
-
-def test_assumptions_on_published_runs_are_refused_of_our_own(
-    outputs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They would change nothing."""
-    for option, value in (('--n', '3'), ('--between-models', '0.5'), ('--between-translations', '0.5')):
-        assert main(['compare', str(outputs), option, value]) == 2
-        assert f'{option} goes with a published leaderboard' in capsys.readouterr().err

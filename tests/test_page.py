@@ -26,7 +26,6 @@ from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.page import answers as packing
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.published import Published
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score_judged
@@ -216,21 +215,6 @@ def test_a_long_answer_is_cut_and_says_how_long_it_was() -> None:
     texts = [text for text, *_ in told['answers']]
     assert max(map(len, texts)) < 450
     assert any(text.endswith('… (1000 characters)') for text in texts)
-
-
-def test_published_aggregates_stand_apart_and_without_counts(tmp_path: Path) -> None:
-    """No interval can be invented for them."""
-    published = Published(
-        ('theirs',), ('MATH',), ('Greedy', 'mG-Pass@16'), {('theirs', 'MATH', 'Greedy'): 24.0}
-    )
-    _, content = page_of(tmp_path, published=published)
-    assert content['boards'] == [
-        {
-            'title': 'Published: MATH',
-            'published': ['Greedy', 'mG-Pass@16'],
-            'entries': [{'name': 'theirs', 'values': [24.0, None]}],
-        }
-    ]
 
 
 def test_settings_are_known_where_the_length_of_a_response_is_not(tmp_path: Path) -> None:

@@ -29,8 +29,6 @@ from page_tables import (
 
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import Board
-from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.report.published import Published
 from gpassk_opencompass.report.tables import why_no_average
 from gpassk_opencompass.results.stopped import REACHED, Stopped
 
@@ -395,16 +393,3 @@ def test_the_first_view_is_downloaded_too(view: View, tmp_path: Path) -> None:
                 )
     latex = downloaded(view.page, tmp_path, 'LaTeX', '#overview-downloads details')
     assert latex.count('DeepSeek-R1') == 5
-
-
-def test_published_leaderboards_are_reached_from_the_first_view(
-    page: Page, board: Board, tmp_path: Path
-) -> None:
-    """Beside our own table, which stays."""
-    published = Published(('a', 'b'), ('B',), ('Greedy', 'mG-Pass@16'), {('a', 'B', 'mG-Pass@16'): 10.5})
-    page.open(write_page([board], tmp_path, published=published)[0])
-    page.find('nav[aria-label="Published leaderboards"] a').click()
-    assert 'Published scores in percent' in page.wait_for('main .note').text
-    page.driver.back()
-    assert board.title in page.wait_for('.lead').text
-    assert page.complaints() == []

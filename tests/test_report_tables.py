@@ -21,6 +21,7 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import InputError
+from gpassk_opencompass.cli import main
 from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
@@ -327,3 +328,27 @@ def test_another_csv_is_refused(tmp_path: Path) -> None:
     path.write_text('a,b\n1,2\n')
     with pytest.raises(InputError, match=r'scores\.csv is not'):
         read_scores(path)
+
+
+def test_thresholds_are_columns_of_every_table(tmp_path: Path) -> None:
+    """τ → 0 is at least one correct."""
+    write_three(tmp_path / 'o')
+    arguments = ['report', str(tmp_path / 'o'), '-o', str(tmp_path / 'r'), '--only', 'tables']
+    assert main([*arguments, '--threshold', '0', '0.25', '1']) == 0
+    row = next(
+        line for line in (tmp_path / 'r/leaderboard.md').read_text('utf-8').splitlines() if '| model' in line
+    )
+    assert [name for name in cells(row) if 'Pass' in name] == [
+        'G-Pass@2_0.0',
+        'G-Pass@2_0.25',
+        'G-Pass@2_1.0',
+        'mG-Pass@2',
+    ]
+    scores = read_scores(tmp_path / 'r' / 'scores.csv')
+    [some] = [
+        s.value for s in scores if (s.run, s.group, str(s.metric)) == (ABBR.format(1), ALL, 'G-Pass@2_0.0')
+    ]
+    # of two drawn of four: two of four right are at least one right in 5 of 6 draws
+    assert some == pytest.approx(100 * (8 + 8 * 5 / 6) / 24)
+    assert main([*arguments, '--threshold', '0.5', '0.5']) == 2
+    assert main([*arguments, '--threshold', '2']) == 2

@@ -529,3 +529,11 @@ def test_intervals_of_many_rows_are_those_of_each_row_to_the_last_digit(strata: 
     alone = [mean_interval(row, problems, level, strata) for row, level in zip(rows, levels, strict=True)]
     assert repr(found) == repr(alone)
     assert len({bool(one.refused) for one in found}) == 2
+
+
+def test_a_population_of_two_languages_varies_as_it_says() -> None:
+    """Var of a problem's mean = between·(1 + ρ)/2 + within/2."""
+    population, metric = Population(0.3, 0.3, 2, 0.9), Metric.mg_pass_at(16)
+    _, between, within = population.moments(metric, 48)
+    assert population.variance(metric, 48) == pytest.approx(between * 0.95 + within / 2)
+    assert math.isfinite(between)

@@ -1,13 +1,12 @@
-"""`gpassk compare`: runs with each other, or beside a published leaderboard and what that can tell apart."""
+"""`gpassk compare`: runs with each other, or beside a published leaderboard."""
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..metrics import Metric
@@ -18,7 +17,6 @@ from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..report.compare import Pairing
-    from ..report.neighbours import Assumptions, Neighbours
     from ..report.published import Published
     from ..report.scores import Measure, Score
 
@@ -26,8 +24,6 @@ _EPILOG = """\
 examples:
   gpassk compare report published
   gpassk compare outputs published --map my-model=DeepSeek-Math-7B-RL -o agreement.csv
-  gpassk compare published --neighbours
-  gpassk compare published-readme published --audit
   gpassk compare outputs lighteval_results
   gpassk compare outputs --against Qwen2.5-7B_t0.7_l8192 --top 20
   gpassk compare outputs -o pairs.csv
@@ -41,13 +37,9 @@ p-values are of all pairs in the table at once, as ranks are; with --chosen of e
 were chosen before anybody saw results.
 
 The published scores come without counts, so they have no intervals: "inside" means that the published score
-lies in our interval. Which neighbours of the published table can be told apart at all follows from how many
-questions it has, under the assumptions of --n, --between-translations and --between-models.
+lies in our interval.
 """
 
-
-USUAL_N = 48
-"""Samples a question of the published runs."""
 
 MOST_RUNS = 10
 """Runs of which every two are shown, unless --top says otherwise."""
@@ -63,10 +55,9 @@ class CompareRequest:
         against: of runs: all with this one; None: every two.
         chosen: of runs: pairs were chosen beforehand; intervals and p-values are of each alone.
         top: of runs: so many of the best, and `against`; None: as many as a screen holds, all with `against`.
-        metric: of the neighbours, or of the runs; None: mG-Pass@k.
+        metric: of the runs; None: mG-Pass@k.
         names: our name of a model → the published one.
-        assumptions: of what the published leaderboard does not tell, and the level of confidence.
-        every_pair: list all neighbouring pairs.
+        level: of confidence.
         output: where the comparison goes as CSV.
         strict: a score outside our interval is a failure.
         strata: whether contests are strata of intervals and of what is told apart.
@@ -80,8 +71,7 @@ class CompareRequest:
     top: int | None
     metric: Measure | None
     names: Mapping[str, str]
-    assumptions: Assumptions
-    every_pair: bool
+    level: float
     output: Path | None
     strict: bool
     with_limited: bool
@@ -89,7 +79,7 @@ class CompareRequest:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add what to compare, how names are matched, and the assumptions."""
+    """Add what to compare, and how names are matched."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument(
@@ -106,8 +96,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='OURS=THEIRS',
         help='the published name of a model of ours, as often as needed',
     )
-    parser.add_argument('--metric', help='of the neighbours, or of the runs (default: mG-Pass@k)')
-    parser.add_argument('--neighbours', action='store_true', help='list all neighbouring pairs')
+    parser.add_argument('--metric', help='of the runs (default: mG-Pass@k)')
     add = parser.add_argument
     one = 'of runs: compare all others with this one, by its name or a part that no other has'
     add('--against', metavar='RUN', help=one)
@@ -121,36 +110,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--against or -o all)'
     )
     add('--top', type=positive, metavar='N', help=best)
-    add('--n', type=int, help=f'samples a question of the published runs (default: {USUAL_N})')
-    translations = 'correlation between the languages of a problem (default: 0.9)'
-    add('--between-translations', type=float, metavar='R', help=translations)
-    models = 'correlation between two models on the same questions (default: 0.8)'
-    add('--between-models', type=float, metavar='R', help=models)
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add_strata(parser)
-    wrong = (
-        'name what is impossible or doubtful in published leaderboards, and where others differ from the last'
-    )
-    parser.add_argument('--audit', action='store_true', help=wrong)
-    what = 'write the comparison, also of runs, or the findings, there (CSV)'
+    what = 'write the comparison there (CSV)'
     parser.add_argument('-o', '--output', type=path, metavar='FILE', help=what)
     parser.add_argument('--with-limited', action='store_true', help=WITH_LIMITED)
-    strict = 'exit with 1 where a score is outside, or something was found'
+    strict = 'exit with 1 where a published score is outside our interval'
     parser.add_argument('--strict', action='store_true', help=strict)
     add_table_options(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print our scores beside theirs, then what theirs can tell apart; of folders alone, runs by pairs.
+    """Print our scores beside theirs; of folders alone, runs by pairs.
 
     Returns:
-        The exit code: 0, or 1 with --strict where a published score is outside our interval, or with
-        --audit something was found.
+        The exit code: 0, or 1 with --strict where a published score is outside our interval.
     """
-    if arguments.audit:
-        from .compare_audit import run_audit
-
-        return run_audit(arguments, names_of(arguments.map))
     request = _request(arguments)
     if request.published is None:
         from .compare_runs import compare_runs
@@ -166,7 +141,6 @@ def _request(arguments: Namespace) -> CompareRequest:
     Raises:
         InputError: paths of another kind than the options need.
     """
-    from ..report.neighbours import Assumptions
     from ..report.published import metric_name
     from ..report.scores import measure_of
 
@@ -181,8 +155,7 @@ def _request(arguments: Namespace) -> CompareRequest:
             f'{files[0]} is no folder; only the last path may be a file, a published leaderboard. To compare '
             'runs with each other give the folders above their results'
         )
-    _check_options(arguments, beside_published=bool(ours) and not theirs.is_dir())
-    assumed = {name: value for name, value in _assumed(arguments).values() if value is not None}
+    _check_options(arguments)
     return requested(
         CompareRequest,
         arguments,
@@ -190,43 +163,20 @@ def _request(arguments: Namespace) -> CompareRequest:
         published=None if theirs.is_dir() else theirs,
         metric=measure_of(metric_name(arguments.metric)) if arguments.metric else None,
         names=names_of(arguments.map),
-        assumptions=Assumptions(level=arguments.level, **assumed),
-        every_pair=arguments.neighbours,
     )
 
 
-def _assumed(arguments: Namespace) -> dict[str, tuple[str, Any]]:
-    """Return each option that says something of the published runs, with what it says; None: the default."""
-    return {
-        '--n': ('n', arguments.n),
-        '--between-translations': ('translations', arguments.between_translations),
-        '--between-models': ('models', arguments.between_models),
-    }
-
-
-def _check_options(arguments: Namespace, *, beside_published: bool) -> None:
+def _check_options(arguments: Namespace) -> None:
     """Refuse options without effect: with --strict a script would take silence for agreement."""
-    of_runs = {'--against': arguments.against, '--chosen': arguments.chosen, '--top': arguments.top}
-    if not arguments.paths[-1].is_dir() and (given := [name for name, value in of_runs.items() if value]):
-        raise InputError(f'{", ".join(given)} goes with folders of results alone, got {arguments.paths[-1]}')
+    runs_alone = arguments.paths[-1].is_dir()
+    of_runs = {name: getattr(arguments, name[2:]) for name in ('--against', '--chosen', '--top', '--metric')}
+    of_published = {'--map': arguments.map, '--strict': arguments.strict}
+    if useless := [name for name, given in (of_published if runs_alone else of_runs).items() if given]:
+        goes = 'results and last a published leaderboard' if runs_alone else 'folders of results alone'
+        raise InputError(f'{", ".join(useless)} goes with {goes}, got {" ".join(map(str, arguments.paths))}')
     if arguments.chosen and not arguments.against:
         raise InputError(
             '--chosen goes with --against RUN: of every two runs of a table nobody chose each beforehand'
-        )
-    needing = {'--map': arguments.map, '--strict': arguments.strict}
-    if not arguments.paths[-1].is_dir():
-        needing['-o'] = arguments.output
-    if useless := [name for name, given in needing.items() if given and not beside_published]:
-        raise InputError(
-            f'{", ".join(useless)} goes with results and last a published leaderboard beside them, got '
-            f'{" ".join(map(str, arguments.paths))}'
-        )
-    of_published = [name for name, (_, value) in _assumed(arguments).items() if value is not None]
-    of_published += ['--neighbours'] * arguments.neighbours
-    if of_published and arguments.paths[-1].is_dir():
-        raise InputError(
-            f'{", ".join(of_published)} goes with a published leaderboard as the last path, a file or '
-            '`published`: of results of ours nothing is assumed'
         )
 
 
@@ -250,15 +200,16 @@ def _beside_published(request: CompareRequest, theirs: Path) -> int:
     from ..report.published import read_published
 
     published = read_published(theirs)
-    pairs: list[Pairing] = []
-    if request.ours:
-        scores = [score for path in request.ours for score in _scores(path, published, request)]
-        pairs, alone = pair_scores(scores, published, request.names)
-        _print_pairs(pairs, alone)
-        if request.output:
-            write_file(request.output, pairs_csv(pairs))
-    _print_neighbours(published, request)
-    if request.ours and not pairs:
+    if not request.ours:
+        raise InputError(
+            f'{theirs} is a published leaderboard alone; give reports or folders of results before it'
+        )
+    scores = [score for path in request.ours for score in _scores(path, published, request)]
+    pairs, alone = pair_scores(scores, published, request.names)
+    _print_pairs(pairs, alone)
+    if request.output:
+        write_file(request.output, pairs_csv(pairs))
+    if not pairs:
         raise InputError('no score of ours has a published one beside it: see above, and --map OURS=THEIRS')
     return int(request.strict and any(pair.verdict == OUTSIDE for pair in pairs))
 
@@ -275,7 +226,7 @@ def _scores(path: Path, published: Published, request: CompareRequest) -> list[S
     if not isinstance(published.leading, Metric):
         raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
     results = collect([path], details=False).results
-    k, level = published.leading.k, request.assumptions.level
+    k, level = published.leading.k, request.level
     found, left_out = boards(results, k, level, with_limited=request.with_limited, strata=request.strata)
     for line in left_out:
         print(f'left out: {printable(line)}')
@@ -300,51 +251,3 @@ def _print_pairs(pairs: Sequence[Pairing], alone: Sequence[str]) -> None:
         )
     for line in alone:
         print(f'not compared: {printable(line)}')
-
-
-def _print_neighbours(published: Published, request: CompareRequest) -> None:
-    """Print a line a benchmark, and every pair if asked.
-
-    Raises:
-        InputError: the leaderboard does not have the metric.
-    """
-    from ..report.compare import neighbours_table
-    from ..report.neighbours import neighbours
-    from ..report.published import BENCHMARKS
-
-    assumptions, metric = request.assumptions, request.metric or published.leading
-    if metric not in published.metrics:
-        raise InputError(f'--metric {metric}: the leaderboard has {", ".join(map(str, published.metrics))}')
-    print(
-        f'\nNeighbours by {metric} that a paired comparison could tell apart '
-        f'({100 * assumptions.level:g} %).\n'
-        f'Assumed: {assumptions.n} samples a question; hardness as the published G-Pass values tell; '
-        f'correlation {assumptions.translations:g} between\nthe languages of a problem, '
-        f'{assumptions.models:g} between models.'
-    )
-    for benchmark in published.benchmarks:
-        if benchmark not in BENCHMARKS:
-            print(f'{printable(benchmark)}: its number of questions is not known')
-            continue
-        pairs = neighbours(published, benchmark, metric, assumptions)
-        print(_summary(benchmark, pairs))
-        if request.every_pair:
-            print()
-            show(neighbours_table(pairs), of=benchmark)
-            print()
-
-
-def _summary(benchmark: str, pairs: Sequence[Neighbours]) -> str:
-    from ..report.neighbours import resolved
-    from ..report.published import BENCHMARKS
-    from ..tables import short_reason
-
-    known, found = BENCHMARKS[benchmark], resolved(pairs)
-    median = found['median']
-    least = '' if math.isnan(median) else f'; median least difference {median:.1f} points'
-    reasons = [short_reason(pair.refused) for pair in pairs if pair.refused]
-    refused = f'; no statement on {len(reasons)}: {", ".join(dict.fromkeys(reasons))}' if reasons else ''
-    return (
-        f'- {benchmark}: {found["apart"]} of {found["pairs"]} pairs ({known.questions} questions of '
-        f'{known.problems} problems{least}{refused})'
-    )

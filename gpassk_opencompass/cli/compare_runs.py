@@ -51,7 +51,7 @@ def _tables(request: CompareRequest) -> list[Board]:
     from ..results.read import FOREIGN, collect
 
     found = collect(request.ours, details=False)
-    level, limited = request.assumptions.level, request.with_limited
+    level, limited = request.level, request.with_limited
     tables, left_out = boards(found.results, level=level, with_limited=limited, strata=request.strata)
     for line in (*found.passed_over, *found.older, *left_out):
         print(f'left out: {printable(line)}')

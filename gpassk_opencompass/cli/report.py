@@ -15,7 +15,7 @@ from ..errors import IncompleteError, InputError, MissingExtraError
 from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
-from .options import WITH_LIMITED, Several, add_several, add_strata, leaderboard, listed, path, requested
+from .options import WITH_LIMITED, Several, add_several, add_strata, listed, path, requested
 from .report_ahead import begin, read_each
 from .report_sources import RECORDS
 from .report_summary import Written, summary_of
@@ -24,7 +24,6 @@ from .shown import add_table_options, show
 if TYPE_CHECKING:
     from ..report.gates import Gate
     from ..report.leaderboard import Board
-    from ..report.published import Published
     from ..report.scores import Scored
     from ..report.workers import Workers
     from ..results.read import Collected
@@ -33,9 +32,8 @@ _EPILOG = """\
 examples:
   gpassk report outputs -o report
   gpassk report outputs more/outputs --configs opencompass_configs --k 8 --average
-  gpassk report --file mine.gpassk.json --published
+  gpassk report --file mine.gpassk.json
   gpassk report samples_aime_2026-11-21.jsonl logs        files of other harnesses, docs/sources.md
-  gpassk report outputs --published published_results.json
   gpassk report outputs --responses                       the page opens to each response
 
 Of several results of one run the newest complete one counts. Runs stand in one table only if they were asked
@@ -57,14 +55,11 @@ class ReportRequest:
         files: more results.
         source: what wrote the files of other programs; None: as they themselves tell.
         configs: folders with a sweep's manifest.
-        published: a published leaderboard, or None.
         output: the folder of the report.
         k: of the metrics; None: the largest that all have.
         level: of confidence.
         strata: whether contests are strata of all intervals and ranks.
         thresholds: of the columns of G-Pass@k.
-        paper: write tables in the layout of the paper, too.
-        question_types: the folder with LiveMathBench, for tables by type of question.
         average: add an average over the benchmarks.
         parts: those of `PARTS` that are written.
         figures: names of figures; None: all.
@@ -79,14 +74,11 @@ class ReportRequest:
     files: Sequence[Path]
     source: str | None
     configs: Sequence[Path]
-    published: Published | None
     output: Path
     k: int | None
     level: float
     strata: bool
     thresholds: Sequence[float]
-    paper: bool
-    question_types: Path | None
     average: bool
     parts: Sequence[str]
     figures: Sequence[str] | None
@@ -110,20 +102,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('--file', action=Several, type=path, default=[], metavar='FILE', help=more)
     manifests = "folders with a sweep's manifest"
     add('--configs', action=Several, type=path, default=[], metavar='FOLDER', help=manifests)
-    beside = (
-        'a published leaderboard, shown beside (aggregates only); without FILE the one that comes with this'
-    )
-    add('--published', nargs='?', const='published', type=leaderboard, metavar='FILE', help=beside)
     add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add_strata(parser)
     taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
     add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
-    paper = 'also tables in the layout of the paper: paper.md and tables/*.paper.tex'
-    add('--paper', action='store_true', help=paper)
-    data = 'of --paper: the questions of LiveMathBench, a folder, for tables by type of question'
-    add('--question-types', type=path, metavar='FOLDER', help=data)
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
     add('--only', choices=PARTS, help='write only these')
     names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
@@ -176,7 +160,7 @@ def _report(request: ReportRequest, workers: Workers) -> int:
     missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
     for line in (*missing, *meant):
         print(f'left out: {printable(line)}', file=sys.stderr)
-    if not tables and request.published is None:
+    if not tables:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
     with stage('handing out work', 1):
         begin(request.parts, tables, workers, request.figures, request.runs, request.responses)
@@ -202,23 +186,13 @@ def _request(arguments: Namespace) -> ReportRequest:
     """
     from ..report.figures import FIGURES
     from ..report.gates import Gate
-    from ..report.published import read_published
 
     if absent := [given for given in arguments.paths if not given.exists()]:
         raise InputError(f'{absent[0]} is neither a file nor a folder')
-    if not (arguments.paths or arguments.file or arguments.published):
+    if not (arguments.paths or arguments.file):
         taken = [*map(str, arguments.configs)]
         hint = f'; --configs took {" ".join(taken)}: folders of results stand before it' if taken else ''
-        raise InputError(f'give a folder of results, --file FILE or --published{hint}')
-    if arguments.published and arguments.published.is_dir():
-        raise InputError(
-            f'--published took {arguments.published}, a folder: folders of results stand before it, and a '
-            'published leaderboard is a file'
-        )
-    if arguments.question_types and not arguments.paper:
-        raise InputError('--question-types goes with --paper, whose tables they make')
-    if arguments.paper and arguments.only not in (None, 'tables'):
-        raise InputError(f'--paper makes tables, and --only {arguments.only} writes none')
+        raise InputError(f'give a folder of results or --file FILE{hint}')
     if arguments.figures and arguments.only not in (None, 'figures'):
         raise InputError(f'--figures names figures, and --only {arguments.only} writes none')
     if arguments.responses and arguments.only not in (None, 'page'):
@@ -233,7 +207,6 @@ def _request(arguments: Namespace) -> ReportRequest:
         files=arguments.file,
         thresholds=arguments.threshold,
         gates=[Gate.parse(text) for text in arguments.fail_on],
-        published=read_published(arguments.published) if arguments.published else None,
         parts=[arguments.only] if arguments.only else PARTS,
         figures=arguments.figures and list(dict.fromkeys(arguments.figures)),
     )
@@ -335,19 +308,9 @@ def _write(
 
 
 def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
-    from ..report.neighbours import write_published
-    from ..report.paper import write_paper
     from ..report.tables import write_scored
-    from .question_types import question_types
 
-    paths = write_scored(scored, request.output, notes, request.average) if scored else []
-    if request.published:
-        paths += write_published(request.published, request.output)
-    if request.paper:
-        tables = [board for board, _ in scored]
-        types = question_types(request.question_types, tables) if request.question_types else None
-        paths += write_paper(tables, request.output, request.published, types)
-    return paths
+    return write_scored(scored, request.output, notes, request.average) if scored else []
 
 
 def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
@@ -372,7 +335,7 @@ def _page(request: ReportRequest, scored: Scored, notes: Sequence[str], workers:
     boards = [board for board, _ in scored]
     shards = write_responses(boards, request.output) if request.responses else None
     where = None if shards is None else shards.for_page()
-    paths = write_page(boards, request.output, request.published, where, workers)
+    paths = write_page(boards, request.output, where, workers)
     if removed := remove_stale(request.output, shards):  # now that no page loads them
         print(f'removed {removed:,} files with responses of an earlier report from {request.output}')
     return paths

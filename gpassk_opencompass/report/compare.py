@@ -19,7 +19,6 @@ from ..results.result import Result
 from ..tables import Cell, Column, Table, csv_text
 from ..uncertainty import Comparison, compare
 from .leaderboard import Board, Entry
-from .neighbours import Neighbours
 from .published import BENCHMARKS, Published
 from .scores import ALL, Score
 from .tables import contests_are, name_parts, score_cell
@@ -346,18 +345,6 @@ def pairs_csv(pairs: Sequence[Pairing]) -> str:
         for pair in pairs
     ]
     return csv_text([[*headers, 'verdict', 'refused'], *rows])
-
-
-def neighbours_table(pairs: Sequence[Neighbours]) -> Table:
-    """Return a row a pair of neighbours of a published table, and whether they can be told apart."""
-    numbers = [Column(name, 'left', '{:.1f}') for name in ('gap', 'least difference')]
-    names = [Column(name, 'left') for name in ('better', 'worse')]
-    table = Table('Neighbours', [*names, *numbers, Column('told apart', 'left')])
-    for pair in pairs:
-        told = 'yes' if pair.distinguishable else 'no'
-        apart = Cell('', note=f'no statement: {pair.refused}') if pair.refused else told
-        table.add(pair.better, pair.worse, pair.gap, pair.least, apart)
-    return table
 
 
 def _with_mark(entry: Entry) -> str:

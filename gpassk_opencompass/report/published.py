@@ -7,21 +7,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import parse_json
 from ..metrics import Kind, Metric
 from ..results.result import Result
 from .leaderboard import Board
-from .published_markdown import Printed, printed_numbers
 from .scores import ALL, Measure, Scored, measure_of, measures_of
 
 _METRIC = re.compile(r'G-Pass@\d+[-_][0-9.]+|mG-Pass@\d+|Greedy')
+_HEADING = re.compile(r'#{1,6}\s+(.*)')
+_TO_ZERO = re.compile(r'(?:→|\\to|\\rightarrow)0(?:\.0+)?')
+_RULE = re.compile(r':?-+:?')
+_COLUMN = re.compile(r'Greedy|accuracy|(?:pass|m?G-Pass)@[0-9].*')
+_NUMBER = re.compile(r'[0-9]+(?:\.[0-9]+)?')
+_NOTHING = frozenset({'', '-', '–', '—'})
+_MARKS = re.compile('[⚽🏐🏀]')
+"""Behind the names of models in the published tables: general, mathematical, o1-like."""
 
 _PAGE_METRICS = ('Greedy', 'G-Pass@16-0.5', 'G-Pass@16-0.75', 'G-Pass@16-1.0', 'mG-Pass@16')
 """What the page of the published leaderboard looks up for every model; it stops where one is missing."""
@@ -47,9 +54,6 @@ BENCHMARKS: Mapping[str, QuestionCount] = {
 }
 """Name in the published leaderboard → what it is."""
 
-_MOST_DIGITS = 15
-"""More digits behind the point tell nothing of a percentage."""
-
 _SAME_BENCHMARK = {
     'LiveMathBench-202412': 'LiveMathBench-2412',
     'LiveMathBench-Hard-202412': 'LiveMathBench-Hard-2412',
@@ -72,14 +76,6 @@ class Published:
     metrics: tuple[Measure, ...]
     values: Mapping[tuple[str, str, Measure], float]
     """(model, benchmark, metric) → percent; what was not published is not there."""
-    decimals: Mapping[tuple[str, str, Measure], int] = field(default_factory=dict)
-    """The same → the digits behind the point that are printed: the value was rounded to as many."""
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    """Model → 'general', 'mathematical' or 'o1-like', as far as the leaderboard says it."""
-    closed: frozenset[str] = frozenset()
-    """Models whose weights are not published, as far as the leaderboard says it."""
-    source: str = ''
-    """Where the numbers come from, as the file says it in a line `- Source: …`."""
 
     @property
     def leading(self) -> Measure:
@@ -87,10 +83,15 @@ class Published:
         means = [one for one in self.metrics if isinstance(one, Metric) and one.kind is Kind.MG_PASS]
         return max(means, default=self.metrics[-1])
 
-    def ranked(self, benchmark: str, metric: Measure) -> list[str]:
-        """Return the models that have the metric, best first."""
-        known = [model for model in self.models if (model, benchmark, metric) in self.values]
-        return sorted(known, key=lambda model: -self.values[model, benchmark, metric])
+
+class Printed(NamedTuple):
+    """One number of a table as it is printed: '24.0'."""
+
+    benchmark: str
+    model: str
+    metric: str
+    """As a key: 'G-Pass@16_0.5' also of 'G-Pass@$16_{0.5}$'."""
+    number: str
 
 
 def read_published(path: Path) -> Published:
@@ -115,15 +116,9 @@ def read_published(path: Path) -> Published:
         raise InputError(f'{path}: {error}') from error
     if not values:
         raise InputError(f'{path} has no score: expected Greedy, G-Pass@16-0.5, mG-Pass@16 or the like')
-    decimals = {key: min(len(one.number.partition('.')[2]), _MOST_DIGITS) for key, one in scores.items()}
     benchmarks = tuple(dict.fromkeys(benchmark for _, benchmark, _ in values))
     metrics = tuple(dict.fromkeys(metric for _, _, metric in values))
-    kinds = {one.model: one.kind for one in printed if one.kind}
-    closed = frozenset(one.model for one in printed if one.closed)
-    source = re.search(r'^- Source: (.+)$', '' if in_json else text, re.MULTILINE)
-    return Published(
-        models, benchmarks, metrics, values, decimals, kinds, closed, source[1] if source else ''
-    )
+    return Published(models, benchmarks, metrics, values)
 
 
 def as_published(scored: Scored) -> dict[str, dict[str, Any]]:
@@ -214,10 +209,8 @@ def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:
     models: dict[str, list[tuple[str, Any]]] = {}
     for model, facts in content:
         models.setdefault(model, []).extend(facts)
-    kinds = {model: _kind(dict(facts)) for model, facts in models.items()}
-    closed = {model for model, facts in models.items() if _flag(dict(facts), 'opensourced') == 'FALSE'}
     return tuple(models), [
-        Printed(benchmark, model, kinds[model], metric, _digits(model, benchmark, value), model in closed)
+        Printed(benchmark, model, metric, _digits(model, benchmark, value))
         for model, facts in models.items()
         for metric, row in facts
         if isinstance(row, tuple) and _METRIC.fullmatch(metric)
@@ -227,21 +220,70 @@ def _of_json(text: str) -> tuple[tuple[str, ...], list[Printed]]:
 
 
 def _of_markdown(text: str) -> tuple[tuple[str, ...], list[Printed]]:
-    printed = list(printed_numbers(text))
+    printed = list(_printed_numbers(text))
     return tuple(dict.fromkeys(one.model for one in printed)), printed
 
 
-def _kind(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a model by the leaderboard's flags, 'TRUE' or 'FALSE'; '' where it has none."""
-    mathematical, o1_like = (_flag(facts, name) for name in ('mathLM', 'o1-like'))
-    if 'TRUE' in (mathematical, o1_like):
-        return 'o1-like' if o1_like == 'TRUE' else 'mathematical'
-    return 'general' if mathematical == o1_like == 'FALSE' else ''
+def _printed_numbers(text: str) -> Iterator[Printed]:
+    """Return the numbers of all score tables; tables without a column of scores are passed over.
+
+    A table belongs to the heading before it. Emphasis, links, `$`, `%` and the mark ‡ are taken off.
+
+    Raises:
+        InputError: a table has no heading, a row has another number of cells than its head, a model stands
+            there twice, or a cell is no number. The message begins with the number of the line.
+    """
+    benchmark, head, models = '', list[str](), set[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := _HEADING.fullmatch(line):
+            benchmark = _plain(heading[1].rstrip('# \t'))
+        cells = _cells(line)
+        if not cells:
+            head = []
+        elif not head:
+            head, models = [_metric(cell) for cell in cells], set()
+        elif any(head) and not all(map(_RULE.fullmatch, cells)):
+            yield from _row(f'line {number}', benchmark, head, cells, models)
 
 
-def _flag(facts: Mapping[str, Any], name: str) -> str:
-    """Return a flag of the page, which may be a text or true or false, in capitals."""
-    return str(facts.get(name)).upper()
+def _row(
+    where: str, benchmark: str, head: Sequence[str], cells: Sequence[str], models: set[str]
+) -> Iterator[Printed]:
+    model = _plain(_MARKS.sub('', cells[0])).rstrip('†‡ ')
+    if not benchmark:
+        raise InputError(f'{where}: a table of scores without a heading above it that names the benchmark')
+    if len(cells) != len(head):
+        raise InputError(f'{where}: {len(cells)} cells, and the head of the table has {len(head)}')
+    if model in models:
+        raise InputError(f'{where}: {model} has two rows on {benchmark}')
+    models.add(model)
+    for metric, cell in zip(head, cells, strict=True):
+        value = _plain(cell).rstrip('%†‡ ')
+        if not metric or value in _NOTHING:
+            continue
+        if not _NUMBER.fullmatch(value):
+            raise InputError(f'{where}: {model}, {metric}: {cell!r:.40}; expected a percentage, or –')
+        yield Printed(benchmark, model, metric, value)
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of a table, [] of any other line."""
+    line = line.strip()
+    if '|' not in line:
+        return []
+    return [cell.strip() for cell in re.split(r'(?<!\\)\|', line.removeprefix('|').removesuffix('|'))]
+
+
+def _metric(cell: str) -> str:
+    """Return the key of a column's metric, 'G-Pass@4_0.0' of 'G-Pass@4_→0'; '' of a column that has none."""
+    key = _TO_ZERO.sub('0.0', re.sub(r'[${}*\s]', '', cell).replace(r'\_', '_'))
+    return key if _COLUMN.fullmatch(key) else ''
+
+
+def _plain(text: str) -> str:
+    """Return a text without links, emphasis and escapes."""
+    text = re.sub(r'\[([^\[\]]*)\]\([^()]*\)', r'\1', text)
+    return re.sub(r'\\([\W_])', r'\1', re.sub(r'(?<!\\)[*$`]', '', text)).strip().strip('_')
 
 
 def _digits(model: str, benchmark: str, value: object) -> str:

@@ -132,7 +132,7 @@ def test_a_message_that_quotes_a_file_steers_no_terminal(
     """Names of models, benchmarks and sources stand in errors and tables."""
     path = tmp_path / 'p.json'
     path.write_text(json.dumps({'\x1b[2J': {'Greedy': {'b': 'x'}}}))
-    assert main(['report', '--published', str(path), '-o', str(tmp_path / 'r')]) == 2
+    assert main(['compare', str(tmp_path), str(path)]) == 2
     path.write_text(
         json.dumps({'reference': '1', 'answer': '1', 'label': True, 'source': '\x1b[2J', 'language': '\x9b'})
     )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
 from ..leaderboard import Board
-from ..published import Published
 from ..workers import Workers
 from ..written import write_file
 from .content import ON_DISK, Responses, Source, page_content
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 def write_page(
     boards: Sequence[Board],
     folder: Path,
-    published: Published | None = None,
     responses: Mapping[Path, Responses] | None = None,
     workers: Workers | None = None,
 ) -> list[Path]:
@@ -36,7 +34,6 @@ def write_page(
     Args:
         boards: each is chosen by name on the page.
         folder: made if it is missing.
-        published: aggregates of a published leaderboard, shown as tables of their own, without intervals.
         responses: path of a result → where its responses lie.
         workers: pack the answers of many runs; None: this process does.
 
@@ -47,7 +44,7 @@ def write_page(
         InputError: there is nothing to show.
         MissingExtraError: Jinja2 is not installed.
     """
-    page = page_of(boards, published, responses, workers=workers)
+    page = page_of(boards, responses, workers=workers)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / 'index.html'
     write_file(path, page)
@@ -56,7 +53,6 @@ def write_page(
 
 def page_of(
     boards: Sequence[Board],
-    published: Published | None = None,
     responses: Mapping[Path, Responses] | None = None,
     source: Source = ON_DISK,
     workers: Workers | None = None,
@@ -68,7 +64,7 @@ def page_of(
         workers: see `write_page`.
     """
     script, style = _read('page.js'), _read('page.css')
-    content = page_content(boards, published, responses, source, workers)
+    content = page_content(boards, responses, source, workers)
     beside = any(one.folder for one in (responses or {}).values())
     page = _template().render(
         content=content,

@@ -29,7 +29,6 @@ from ...version import __version__
 from ..compare import error_share
 from ..leaderboard import Board, Entry
 from ..light import for_one_use
-from ..published import Published
 from ..tables import why_no_average
 from ..workers import Workers
 from .answers import cut_off_of_each, pack, pack_answers
@@ -56,7 +55,6 @@ NO_RESPONSES = Responses(None, 'the report was made without --responses')
 
 def page_content(
     boards: Sequence[Board],
-    published: Published | None = None,
     responses: Mapping[Path, Responses] | None = None,
     source: Source = ON_DISK,
     workers: Workers | None = None,
@@ -65,7 +63,6 @@ def page_content(
 
     Args:
         boards: a benchmark each.
-        published: aggregates, shown as boards of their own, without counts and so without intervals.
         responses: path of a result → where its responses lie; answers of these are not packed into the page.
         source: of a page that is served.
         workers: pack the answers of many runs; None: this process does.
@@ -73,7 +70,7 @@ def page_content(
     Raises:
         InputError: nothing to show.
     """
-    if not boards and not published:
+    if not boards:
         raise InputError('there is nothing to show: 0 tables; give at least one complete result')
     runs, responses = _Runs(), responses or {}
     results = [entry.result for board in boards for entry in board.entries]
@@ -101,7 +98,7 @@ def page_content(
         'answersShown': packed.shown,
         'noAverage': why_no_average(boards) if len(boards) > 1 else '',
         'runs': runs.told,
-        'boards': told + _published_boards(published),
+        'boards': told,
         'chunks': {
             'samples': [None if one.folder else next(chunks) for one in where],
             'texts': [pack(_texts(board.entries[0].result)) for board in boards],
@@ -302,25 +299,3 @@ def _looked(board: Board, result: Result) -> dict[str, Any] | None:
         return None
     level = 1 - (1 - board.level) * share
     return {'metric': metric, 'share': share, 'quantiles': _quantiles(result, level, _strata(board))}
-
-
-def _published_boards(published: Published | None) -> list[dict[str, Any]]:
-    """Return published aggregates: a benchmark a table, values in percent, None where there is none."""
-    if published is None:
-        return []
-    return [
-        {
-            'title': escaped(f'Published: {benchmark}'),
-            'published': list(map(str, published.metrics)),
-            'entries': [
-                {
-                    'name': escaped(model),
-                    'values': [
-                        published.values.get((model, benchmark, metric)) for metric in published.metrics
-                    ],
-                }
-                for model in published.models
-            ],
-        }
-        for benchmark in published.benchmarks
-    ]

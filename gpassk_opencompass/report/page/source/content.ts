@@ -14,7 +14,7 @@ export interface Content {
   noAverage: string;
   // A row of the first view each: a model with its settings, on one host.
   runs: Run[];
-  boards: AnyBoard[];
+  boards: Board[];
   chunks: { samples: (string | null)[]; texts: string[] };
 }
 
@@ -39,11 +39,8 @@ export interface Run {
   host: string;
 }
 
-export type AnyBoard = Board | PublishedBoard;
-
 // Runs on one benchmark that may be compared: the same questions and the same judge.
 export interface Board {
-  published?: undefined;
   title: string;
   benchmark: string;
   // Why it stands apart from other tables of its benchmark, and other notes; '' if there are none.
@@ -66,13 +63,6 @@ export interface Board {
   entries: Entry[];
   // Place of a run in `entries` → for each entry '1' where it is worse beyond doubt, of all pairs at once.
   better: string[];
-}
-
-export interface PublishedBoard {
-  published: string[];
-  title: string;
-  k?: number;
-  entries: { name: string; values: (number | null)[] }[];
 }
 
 // A run on a benchmark. What is a list has an entry a question of the board.
@@ -149,12 +139,10 @@ export interface Texts {
 
 export const content: Content = JSON.parse(document.getElementById('content')!.textContent!);
 
-export const isCounted = (board: AnyBoard): board is Board => board.published === undefined;
+export const boards: Board[] = content.boards;
 
-export const boards: Board[] = content.boards.filter(isCounted);
-
-export const boardNamed = (title: string): AnyBoard | undefined =>
-  content.boards.find((board) => board.title === title);
+export const boardNamed = (title: string): Board | undefined =>
+  boards.find((board) => board.title === title);
 
 export const entryOf = (board: Board, name: string): Entry | undefined =>
   board.entries.find((entry) => entry.name === name);

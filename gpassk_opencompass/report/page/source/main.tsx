@@ -5,7 +5,7 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { thresholds, type Address } from './address';
 import { BoardView } from './board';
-import { boardNamed, boards, content, entryOf, isCounted, type Board, type Entry } from './content';
+import { boardNamed, boards, content, entryOf, type Board, type Entry } from './content';
 import { Choose, Labelled } from './elements';
 import { Following } from './following';
 import { ModelView } from './model';
@@ -13,7 +13,6 @@ import { visible } from './mathematics';
 import { BOARD_ONLY, Link, Navigation, say, usePlace } from './navigation';
 import { Overview } from './overview';
 import { PairView } from './pair';
-import { PublishedView } from './published';
 import { QuestionView } from './question';
 import { choose, decimal } from './scores';
 import * as statistics from './statistics';
@@ -35,14 +34,13 @@ function App() {
 // What the address names: a question, a pair, a model, a benchmark, or all.
 function View() {
   const { address } = usePlace();
-  if (!address.board && content.boards.length > 1) return <Overview />;
-  const board = address.board ? boardNamed(address.board) : content.boards[0];
+  if (!address.board && boards.length > 1) return <Overview />;
+  const board = address.board ? boardNamed(address.board) : boards[0];
   if (!board) return <Missing what={`the benchmark ${address.board}`} />;
-  if (!isCounted(board)) return <PublishedView board={board} />;
   const entry = address.run ? entryOf(board, address.run) : undefined;
   if (address.run && !entry) return <Missing what={`the run ${address.run}`} />;
   const choice = choose(board, address);
-  if (!entry) return content.boards.length > 1 ? <BoardView choice={choice} /> : <><Overview /><BoardView choice={choice} /></>;
+  if (!entry) return boards.length > 1 ? <BoardView choice={choice} /> : <><Overview /><BoardView choice={choice} /></>;
   const other = pairOf(board, address);
   if (address.with && !other) return <Missing what={`the run ${address.with}`} />;
   const position = board.uids.indexOf(address.question);
@@ -74,11 +72,11 @@ function Trail() {
   const { address } = usePlace();
   const steps: [string, Partial<Address>][] = [
     ['All benchmarks', { ...BOARD_ONLY, board: '' }],
-    [address.board || (content.boards.length === 1 ? content.boards[0].title : ''), BOARD_ONLY],
+    [address.board || (boards.length === 1 ? boards[0].title : ''), BOARD_ONLY],
     [address.with ? `${address.run} beside ${address.with}` : address.run, { question: '', samples: [] }],
     [address.question, { samples: [] }],
   ];
-  const shown = steps.filter(([name], i) => name && (i > 0 || content.boards.length > 1));
+  const shown = steps.filter(([name], i) => name && (i > 0 || boards.length > 1));
   if (shown.length < 2 && !address.run) return null;
   return (
     <nav aria-label="Where you are"><ol class="trail">
@@ -92,22 +90,22 @@ function Trail() {
 // What all numbers of a benchmark hang on: its questions, k and τ.
 function Controls() {
   const { address, go } = usePlace();
-  const board = boardNamed(address.board) ?? (content.boards.length === 1 ? content.boards[0] : undefined);
-  const titles: [string, string][] = content.boards.map(({ title }) => [title, title]);
+  const board = boardNamed(address.board) ?? (boards.length === 1 ? boards[0] : undefined);
+  const titles: [string, string][] = boards.map(({ title }) => [title, title]);
   return (
     <div class="controls" role="region" aria-label="What is shown">
-      {content.boards.length > 1 && (
+      {boards.length > 1 && (
         <Choose label="Benchmark" id="board-choice" value={address.board} values={[['', 'all'], ...titles]}
           onChange={(title) => go({ ...BOARD_ONLY, board: title, group: '', sort: '', run: boardHas(title, address.run) ? address.run : '' })} />
       )}
-      {board && isCounted(board) && <BoardControls board={board} />}
+      {board && <BoardControls board={board} />}
     </div>
   );
 }
 
 const boardHas = (title: string, run: string): boolean => {
   const board = boardNamed(title);
-  return board !== undefined && isCounted(board) && entryOf(board, run) !== undefined;
+  return board !== undefined && entryOf(board, run) !== undefined;
 };
 
 function BoardControls({ board }: { board: Board }) {

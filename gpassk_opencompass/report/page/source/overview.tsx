@@ -39,7 +39,6 @@ export function Overview() {
         ? <p class="lead"><Sentence board={boards[0]} /></p>
         : <ul class="lead">{boards.map((board) => <li><Sentence board={board} /></li>)}</ul>}
       {boards.length > 1 && <Matrix />}
-      {content.boards.length > 1 && <Published />}
     </section>
   );
 }
@@ -250,18 +249,4 @@ function figuresOf({ entry, standing: { score, greedy, stable: all } }: Cell): V
     ...entry.ranks, hundredfold(score?.estimate), hundredfold(score?.low), hundredfold(score?.high), score?.refused ?? '', hundredfold(greedy?.estimate),
     hundredfold(all?.estimate), entry.tokens, entry.badges.map(({ text }) => text).join('; '),
   ];
-}
-
-function Published() {
-  const published = content.boards.filter((board) => board.published);
-  if (!published.length) return null;
-  return (
-    <nav aria-label="Published leaderboards">
-      <h2>Published leaderboards</h2>
-      <ul>
-        {published.map(({ title }) =>
-          <li><Link change={{ board: title, sort: '', descending: true }}>{title.replace(/^Published: /, '')}</Link></li>)}
-      </ul>
-    </nav>
-  );
 }
