@@ -1,6 +1,7 @@
-"""Check what `make demo` wrote: three runs, stability that falls as temperature rises, and the report."""
+"""Check what `make demo` wrote: three runs with their known scores, which fall with temperature; a report."""
 
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ REPORT = (
     'index.html',
     'figures/figures.json',
 )
+GOLDEN = Path(__file__).resolve().parents[1] / 'tests/golden/demo.json'
+"""The scores and n of each run, as `tests/golden/make.py` wrote them."""
 
 
 def main(path: str) -> None:
@@ -30,6 +33,10 @@ def main(path: str) -> None:
             check(falling == sorted(falling, reverse=True), f'G-Pass@{k} falls as the threshold rises')
         for key in (f'G-Pass@{k}_1.0', f'mG-Pass@{k}'):
             check(float(cool[key]) > float(hot[key]), f'{key} falls as temperature rises')
+    golden = json.loads(GOLDEN.read_text(encoding='utf-8'))
+    for row in rows:
+        for name, known in golden[row['model']].items():
+            check(row[name] == known, f'{name} of {row["model"]} is {known}, but it is {row[name]}')
     report = Path(path).parent / 'report'
     missing = [name for name in REPORT if not (report / name).is_file()]
     check(not missing, f'the report has all its parts, but {report} lacks {missing}')

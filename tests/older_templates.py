@@ -183,6 +183,15 @@ ERAS = {
             f'Skywork-o1-Open-Llama-3-1-8B{_SETTINGS}_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
         ),
     ),
+    'o1 of 20 December 2024': Era(
+        [turbomind_model(*one, length=32768, top_p=1.0, top_k=40) for one in REASONING],
+        _by_replication('LiveMathBench-v202412-k4_8_16-r3', 32768),
+        (
+            'QwQ-32B-Preview_t1-0_p1-0_k40_rp1-0_rs42_l32768@LiveMathBench-v202412-k4_8_16-r3.py',
+            'Skywork-o1-Open-Llama-3-1-8B_t1-0_p1-0_k40_rp1-0_rs42_l32768'
+            '@LiveMathBench-v202412-k4_8_16-r3.py',
+        ),
+    ),
     'o1 of March 2025': Era(
         [turbomind_model(*one, length=32768) for one in REASONING],
         livemathbench('LiveMathBench-v202412-k4_8_16-n48', length=32768),
@@ -209,3 +218,24 @@ ERAS = {
     ),
 }
 """The published templates, a version each in which they differ."""
+
+VERSIONS = {
+    'nono1 6a4745f': 'nono1 of December 2024',
+    'nono1 4131085': 'nono1 of 20 December 2024',
+    'nono1 40983fc': 'nono1 of 20 December 2024',
+    'nono1 2314d71': 'nono1 of December 2024',
+    'nono1 dc63d5c': 'nono1 of December 2024',
+    'nono1 9da4689': 'nono1 of December 2024',
+    'nono1 3826d78': 'nono1 of December 2024',
+    'nono1 233a735': 'nono1 of March 2025',
+    'o1 6a4745f': 'o1 of December 2024',
+    'o1 4131085': 'o1 of 20 December 2024',
+    'o1 2314d71': 'o1 of December 2024',
+    'o1 dc63d5c': 'o1 of December 2024',
+    'o1 48ecc23': 'o1 of December 2024',
+    'o1 3826d78': 'o1 of December 2024',
+    'o1 233a735': 'o1 of March 2025',
+    'close 3826d78': 'close of February 2025',
+    'close 233a735': 'close of March 2025',
+}
+"""Template and commit of github.com/open-compass/GPassK → the fields and values that it computes."""
