@@ -184,7 +184,7 @@ def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> Non
     sources = (Path(main.__code__.co_filename).parent).glob('*.py')
     showing = {file.stem for file in sources if re.search(r'^ +show\(', file.read_text(), re.MULTILINE)}
     modules = {COMMANDS[name][0] for name in with_tables | deeper}
-    parts = {'compare_runs', 'plan_budget', 'study_coe', 'study_contamination'}
+    parts = {'compare_runs', 'study_coe', 'study_contamination'}
     assert showing - modules == parts
 
 

@@ -1,18 +1,16 @@
-"""`gpassk plan`: how many samples and questions an interval of a wanted width takes, or a budget buys."""
+"""`gpassk plan`: how many samples and questions an interval of a wanted width takes."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..arguments import as_whole
 from ..errors import InputError
 from ..metrics import Metric
 from ..tables import Cell, Column, Table
 from .options import Several, listed, path
-from .plan_budget import add_budget_arguments, refuse_options, run_budget
-from .plan_pilot import USUAL_K, hardness_of, metric_and_sizes
 from .shown import add_table_options, show
 
 if TYPE_CHECKING:
@@ -23,63 +21,43 @@ _EPILOG = """\
 examples:
   gpassk plan --half-width 2 --k 16 --pilot outputs/…/results/MODEL/DATASET.json
   gpassk plan --half-width 3 --k 16 --beta 0.3 0.3 --questions 238 --translations 2
-  gpassk plan --budget 2e9tokens --pilot outputs/…/results/MODEL/DATASET.json --against OLD.json -o plan.png
-  gpassk plan --budget 500GPUh --beta 0.5 1.5 --tokens-per-sample 8000 --tokens-per-second 2500
 
 Half-widths are in points (percent). Questions differ in hardness as a Beta distribution: of the counts of the
 pilot, or the one given (0.3 0.3: most questions always or never solved; 1 1: all chances alike;
 0.5 1.5: hard).
 """
 
+_USUAL_K = 16
+
+_MULTIPLES = (1, 2, 3, 4, 6, 9, 12)
+"""Numbers of samples looked at, in units of k, unless --n says which."""
+
+_CORRELATION = 0.9
+"""Between the true values of the translations of a problem."""
+
 _NARROWEST = 0.001
-
-
-@dataclass(frozen=True)
-class PlanRequest:
-    """What to plan for.
-
-    Args:
-        half_width: wanted, in points.
-        metric: whose interval is meant.
-        ns: numbers of samples to look at.
-        level: of confidence.
-    """
-
-    half_width: float
-    metric: Metric
-    ns: Sequence[int]
-    level: float
+_MOST_QUESTIONS = 1_000_000_000
+_LARGEST_K = 100_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add what is wanted, and how hard the questions are."""
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument('--half-width', type=float, metavar='POINTS', help='wanted: 2 is ±2 points')
-    wanted.add_argument(
-        '--budget', metavar='AMOUNT', help='what there is to spend: 2e9tokens, 500GPUh, 300USD, 40000samples'
-    )
-    drawn = f'answers drawn, of mG-Pass@k (default: {USUAL_K}); --metric says it itself'
-    parser.add_argument('--k', type=int, help=drawn)
-    parser.add_argument('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
+    add = parser.add_argument
+    add('--half-width', type=float, required=True, metavar='POINTS', help='wanted: 2 is ±2 points')
+    drawn = f'answers drawn, of mG-Pass@k (default: {_USUAL_K}); --metric says it itself'
+    add('--k', type=int, help=drawn)
+    add('--metric', help='mG-Pass@k (the default), G-Pass@k_τ, pass@k or accuracy by name')
     hardness = parser.add_mutually_exclusive_group(required=True)
     hardness.add_argument(
         '--pilot', type=path, metavar='RESULT', help='a result file to take the hardness from'
     )
     hardness.add_argument('--beta', type=float, nargs=2, metavar=('A', 'B'), help='the hardness')
-    parser.add_argument('--questions', type=int, help='at hand: what half-width do they give?')
-    parser.add_argument(
-        '--translations', type=int, help='questions a source problem (default: of the pilot, else 1)'
-    )
-    parser.add_argument(
-        '--correlation', type=float, default=0.9, help='between the translations of a problem (default: 0.9)'
-    )
-    parser.add_argument(
-        '--n', type=listed(int), action=Several, help='numbers of samples a question to look at'
-    )
-    parser.add_argument('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    add_budget_arguments(parser)
+    add('--questions', type=int, help='at hand: what half-width do they give? (default: of the pilot)')
+    add('--translations', type=int, help='questions a source problem (default: of the pilot, else 1)')
+    add('--n', type=listed(int), action=Several, help='numbers of samples a question to look at')
+    add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
     add_table_options(parser)
 
 
@@ -87,40 +65,70 @@ def run(arguments: Namespace) -> int:
     """Print the table; the exit code is 0."""
     from ..uncertainty import plan
 
-    if arguments.budget is not None:
-        return run_budget(arguments)
-    request = _request(arguments)
-    metric = request.metric
-    known = hardness_of(arguments)
-    population, questions = known.population, known.questions
-    wanted = request.half_width / 100
-    plans = plan(population, metric, wanted, request.ns, questions, request.level)
-    twice = plan(population, metric, wanted, request.ns, questions and 2 * questions, request.level)
+    wanted, level = arguments.half_width, arguments.level
+    if not _NARROWEST <= wanted < 100:
+        raise InputError(f'--half-width {wanted:g}: expected points from {_NARROWEST} to less than 100')
+    metric, ns = _metric_and_sizes(arguments)
+    population, questions = _hardness(arguments)
+    plans = plan(population, metric, wanted / 100, ns, questions, level)
+    twice = plan(population, metric, wanted / 100, ns, questions and 2 * questions, level)
     mean = population.moments(metric, metric.k)[0]
-    print(
-        f'{metric}, expected {100 * mean:.1f} %, for ±{request.half_width:g} points at '
-        f'{100 * request.level:g} %:\n'
-    )
+    print(f'{metric}, expected {100 * mean:.1f} %, for ±{wanted:g} points at {100 * level:g} %:\n')
     show(_table(plans, twice, questions))
-    _say_what_is_refused(plans, request.half_width, questions)
-    _say_what_helps(population, metric, questions, request.level)
+    _say_what_is_refused(plans, wanted, questions)
+    _say_what_helps(population, metric, questions, level)
     return 0
 
 
-def _request(arguments: Namespace) -> PlanRequest:
-    """Return what was asked for.
+def _metric_and_sizes(arguments: Namespace) -> tuple[Metric, Sequence[int]]:
+    """Return the metric, and the numbers of samples to look at.
 
     Raises:
-        InputError: a number that would be taken for none, that nothing could be counted up to, a metric
-            without a plan, or an option of budgets.
+        InputError: a number that would be taken for none, that nothing could be counted up to, or a metric
+            without a plan.
     """
-    if not _NARROWEST <= arguments.half_width < 100:
+    for name in ('questions', 'translations'):
+        if getattr(arguments, name) is not None:
+            as_whole(f'--{name}', getattr(arguments, name), 1, _MOST_QUESTIONS)
+    if arguments.metric and arguments.k is not None:
+        raise InputError(f'--metric {arguments.metric} says k itself: leave --k {arguments.k} out')
+    metric = Metric.parse(arguments.metric or f'mG-Pass@{_USUAL_K if arguments.k is None else arguments.k}')
+    as_whole('k', metric.k, 1, _LARGEST_K)
+    if not metric.steps:
+        raise InputError(f'{metric} is 0 for every model; take k of at least 2')
+    ns = sorted(set(arguments.n or [multiple * metric.k for multiple in _MULTIPLES]))
+    if ns[0] < metric.k:
+        raise InputError(f'--n {ns[0]} is below k = {metric.k} of {metric}: take n of {metric.k} or more')
+    return metric, ns
+
+
+def _hardness(arguments: Namespace) -> tuple[Population, int | None]:
+    """Return how hard questions are, said where a pilot tells it, and how many are at hand, if that is known.
+
+    Raises:
+        InputError: numbers that are none of a population, or a pilot that tells nothing of it.
+    """
+    from ..results.read import read
+    from ..uncertainty import Population, fit_population
+
+    if arguments.beta:
+        population = Population(*arguments.beta, arguments.translations or 1, _CORRELATION)
+        return population, arguments.questions
+    if arguments.pilot.is_dir():
         raise InputError(
-            f'--half-width {arguments.half_width:g}: expected points from {_NARROWEST} to less than 100'
+            f'--pilot {arguments.pilot} is a folder; give one result file: …/results/<model>/<dataset>.json'
         )
-    refuse_options(arguments)
-    metric, ns = metric_and_sizes(arguments)
-    return PlanRequest(arguments.half_width, metric, ns, arguments.level)
+    pilot = read(arguments.pilot)
+    if pilot.n < 2:
+        raise InputError(f'{arguments.pilot}: one answer a question does not tell how hard it is; take n ≥ 2')
+    questions = len(pilot.uids)
+    translations = arguments.translations or max(1, round(questions / len(set(pilot.problems))))
+    found = fit_population(pilot.counts, pilot.n, translations, _CORRELATION)
+    print(
+        f'{arguments.pilot.name}: {questions} questions × {pilot.n} samples, hardness '
+        f'Beta({found.a:.3g}, {found.b:.3g}), {translations} questions a source problem'
+    )
+    return found, arguments.questions or questions
 
 
 def _table(plans: Sequence[Plan], twice: Sequence[Plan], questions: int | None) -> Table:

@@ -145,13 +145,6 @@ def fit_population(c: ArrayLike, n: int, translations: int = 1, correlation: flo
     return Population(a, b, translations, correlation)
 
 
-def fit_histogram(questions: Floats) -> Population | None:
-    """Return the population of `fit_population` from how many questions have c = 0 … n; None if all alike."""
-    if np.count_nonzero(questions) < 2:
-        return None
-    return Population(*fitted_beta(questions))
-
-
 def expected_refusal(mean: float, variance: float, problems: int) -> str:
     """Return why no interval is printed where so many problems score as expected, or ''.
 
