@@ -110,8 +110,6 @@ def test_a_slip_is_told_with_what_the_command_takes(
         ('score x', '--k', 'k', [2, 4]),
         ('score x', '--threshold', 'threshold', [0.25, 1.0]),
         ('score x', '--field', 'field', [('a', 'b'), ('c', 'd')]),
-        ('judge-errors --k 4', '--false-negative', 'false_negative', [0.1, 0.2]),
-        ('judge-errors --k 4 --false-negative 0', '--false-positive', 'false_positive', [0.1, 0.2]),
         ('report x', '--file', 'file', [Path('a'), Path('b')]),
     ],
 )
@@ -252,7 +250,6 @@ def written_to(output: TextIOWrapper) -> bytes:
         ('compare x --output=~/o.json', 'output'),
         ('verdicts export x --output=~/o.json', 'output'),
         ('score x --output=~/o.json', 'output'),
-        ('judge-errors --false-negative 0 --k 4 --output=~/o.json', 'output'),
         ('judge-agreement x --output=~/o.json', 'output'),
         ('judge-agreement x --disagreements=~/o.json', 'disagreements'),
         ('rejudge x --output=~/o.json', 'output'),

@@ -113,10 +113,6 @@ def compare(path: Path) -> list[str]:
     return ['compare', str(path.parents[4])]
 
 
-def judge_errors(path: Path) -> list[str]:
-    return ['judge-errors', '--false-negative', '0', '--k', '2', '--counts', str(path)]
-
-
 def judge_agreement(path: Path) -> list[str]:
     return ['judge-agreement', str(path), '--judge', 'rule']
 
@@ -131,7 +127,7 @@ def audit(path: Path) -> list[str]:
     return ['audit', str(path)]
 
 
-COMMANDS = (report, plan, score, compare, judge_errors, judge_agreement, check, audit)
+COMMANDS = (report, plan, score, compare, judge_agreement, check, audit)
 
 
 def result_file(folder: Path, text: str) -> Path:

@@ -150,7 +150,7 @@ ROOMS = {
         'tables',
         'unseen',
     },
-    'judge_errors': {'arguments', 'errors', 'metrics', 'tails'},
+    'judge_errors': {'arguments', 'errors', 'metrics'},
     'naming': {'errors', 'naming', 'question_sets'},
     'results': {
         'arguments',
@@ -346,7 +346,6 @@ ROOMS = {
         'errors',
         'exports',
         'files',
-        'judge_errors',
         'judges',
         'keys',
         'line_files',

@@ -335,7 +335,6 @@ def test_a_part_of_a_result_has_not_the_health_of_all(
 
 COMMANDS = {
     'score': ['score'],
-    'judge-errors': ['judge-errors', '--false-negative', '0', '--k', '2', '--counts'],
     'judge-agreement': ['judge-agreement', *EXACT],
 }
 

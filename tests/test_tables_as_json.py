@@ -124,13 +124,8 @@ def test_scores_of_files_have_intervals_and_rerun_errors(
     assert accuracy['rerun ±'] > 0
 
 
-def test_errors_of_a_judge_and_its_agreement_are_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rates in percent."""
-    [table] = tables_of(capsys, 'judge-errors', '--false-negative', 0.01, '--k', 4)
-    assert [row['false neg. %'] for row in table['rows']] == [0, 1, 1]
-    assert table['rows'][1]['G-Pass@4_1.0'] == pytest.approx(100 * 0.99**4)
+def test_the_agreement_of_a_judge_is_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In percent."""
     pairs = tmp_path / 'pairs.jsonl'
     pairs.write_text(''.join(json.dumps(pair) + '\n' for pair in PAIRS))
     [table] = tables_of(capsys, 'judge-agreement', pairs)

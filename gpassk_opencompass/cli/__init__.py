@@ -24,7 +24,6 @@ COMMANDS = {
     'gate': ('gate', 'is a new run better than an old one, as good within a margin, or worse? for CI'),
     'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
-    'judge-errors': ('judge_errors', 'what a judge that errs makes of G-Pass@k'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
     'judge-serve': ('judge_serve', 'start the server of a judge, say where it is, and end it at Ctrl-C'),
     'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),

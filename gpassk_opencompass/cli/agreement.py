@@ -190,13 +190,6 @@ def _say_of_run(total: Cells, about: Mapping[str, Any]) -> None:
             f'{about["unanswered"]} answers hold no final answer; leave out --responses where answers are '
             'no whole responses'
         )
-    recall, precision = total['recall'], total['precision']
-    if total['false_negatives'] + total['false_positives'] and None not in (recall, precision):
-        missed, accepted = 1 - recall / 100, (total['false_positive_rate'] or 0.0) / 100
-        print(
-            f'what such errors do to G-Pass@k: gpassk judge-errors --false-negative {missed:.3g} '
-            f'--false-positive {accepted:.3g}'
-        )
 
 
 def _write_table(path: Path, compared: Compared) -> None:

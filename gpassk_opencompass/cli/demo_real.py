@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..demo import LANGUAGES, QUESTIONS, WORD_SPLITS, WORDS, weights
 from ..demo.serving import addresses, served
-from ..files import read_json
 from ..sweep.expansion import expand_template
 from .demo import refuse_others, result_files, sampled, step, write_report, write_table
 from .files import write_file
@@ -192,15 +191,6 @@ def judge_by_itself(folder: Path, name: str, urls: Sequence[str]) -> None:
         print(f'no verdict of {name} could be compared with the rule', flush=True)
         return
     step('verdicts', 'list', str(judged / 'verdicts'), '--limit', '6')
-    total = read_json(table)['rows'][-1]
-    missed, accepted = _share(total['recall'], 1), _share(total['false_positive_rate'], 0)
-    if missed is not None and accepted is not None:
-        rates = ('--false-negative', f'{missed:.3f}', '--false-positive', f'{accepted:.3f}')
-        step('judge-errors', *rates, '--k', str(max(KS)), '--counts', str(result))
-
-
-def _share(percent: float | None, of: int) -> float | None:
-    return None if percent is None else abs(of - percent / 100)
 
 
 def sample_of(result: Path, most: int) -> list[dict[str, Any]]:
