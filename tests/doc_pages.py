@@ -109,6 +109,11 @@ def blocks(language: str) -> list[Block]:
     return [block for each in pages() for block in each.blocks(language)]
 
 
+def site_pages(site: Path) -> list[Path]:
+    """Of the site that `make docs` builds."""
+    return [path for path in sorted(site.glob('*.html')) if path.name != '404.html']
+
+
 def _dedented(text: str, indent: str) -> str:
     return re.sub(rf'^{indent}', '', text, flags=re.MULTILINE)
 

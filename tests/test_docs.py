@@ -82,7 +82,7 @@ def test_every_page_is_in_the_nav() -> None:
 
 @each_page
 def test_no_page_waits_for_its_numbers(page: Page) -> None:
-    """`make bench` and `make faults` fill in what they measure."""
+    """`make bench` and `make test-faults` fill in what they measure."""
     assert re.findall(r'@[a-z]+@|begin -->\n<!--.*', page.text) == []
 
 

@@ -1,28 +1,20 @@
-"""The site that `make docs` builds: whole, readable from disk without a network, on a phone too."""
+"""The site that `make docs` builds: whole, and readable from disk without a network."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from browser import Page
-from doc_pages import DOCS, ROOT
+from doc_pages import DOCS, site_pages
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('site')]
 
 FETCHED = {'link': 'href', 'script': 'src', 'img': 'src', 'iframe': 'src', 'source': 'src'}
 """Elements that make a browser fetch something, and where they say what."""
-
-PHONE = {'width': 390, 'height': 844, 'deviceScaleFactor': 1, 'mobile': True}
 
 
 class Html(HTMLParser):
@@ -51,35 +43,15 @@ def read(path: Path) -> Html:
     return Html(path)
 
 
-@pytest.fixture(scope='module')
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built as `make docs` does, into a folder of its own."""
-    folder = tmp_path_factory.mktemp('docs') / 'site'
-    done = subprocess.run(
-        [sys.executable, '-m', 'mkdocs', 'build', '--quiet', '--site-dir', str(folder)],
-        cwd=ROOT,
-        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f'make docs fails:\n{done.stderr}'
-    return folder
-
-
-def pages_of(site: Path) -> Iterator[Path]:
-    return (path for path in sorted(site.glob('*.html')) if path.name != '404.html')
-
-
 def test_every_page_is_built_under_one_title(site: Path) -> None:
     """A page of the site for each in docs/."""
-    assert {path.stem for path in pages_of(site)} == {path.stem for path in DOCS.glob('*.md')}
-    assert [path.name for path in pages_of(site) if read(path).titles != 1] == []
+    assert {path.stem for path in site_pages(site)} == {path.stem for path in DOCS.glob('*.md')}
+    assert [path.name for path in site_pages(site) if read(path).titles != 1] == []
 
 
 def test_links_of_the_site_lead_somewhere(site: Path) -> None:
     """To files of the site, and to anchors in them."""
-    for path in pages_of(site):
+    for path in site_pages(site):
         for link in read(path).links:
             if re.match(r'(https|mailto):', link):
                 continue
@@ -91,7 +63,7 @@ def test_links_of_the_site_lead_somewhere(site: Path) -> None:
 
 def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
     """No font, script, style or picture of another server."""
-    for path in pages_of(site):
+    for path in site_pages(site):
         for address in read(path).fetched:
             name = unquote(urldefrag(address).url)
             assert (path.parent / name).is_file(), f'{path.name} fetches {address}'
@@ -99,28 +71,3 @@ def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
         assert not re.search(r'(@import|url\()\s*["\']?(https?:)?//', style.read_text(encoding='utf-8')), (
             style
         )
-
-
-def test_no_page_complains_or_is_wider_than_a_phone(site: Path, page: Page) -> None:
-    """Opened from disk in a browser without a network."""
-    page.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', PHONE)
-    try:
-        for path in pages_of(site):
-            page.open(path)
-            assert page.script('return document.documentElement.scrollWidth') <= PHONE['width'], path.name
-            assert page.complaints() == [], path.name
-            assert [url for url in page.requests() if not url.startswith(('file:', 'data:'))] == [], path.name
-    finally:
-        page.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
-
-
-def test_the_search_works_from_disk(site: Path, page: Page) -> None:
-    """Where a browser allows no worker."""
-    page.open(site / 'index.html')
-    page.script("document.querySelector('#__search').click()")
-    deadline = time.monotonic() + 20
-    while not page.all('.md-search-result__link') and time.monotonic() < deadline:
-        page.set('.md-search__input', 'unjudged')
-    found = page.wait_for('.md-search-result__link').get_attribute('href')
-    assert re.search(r'/(judging|metrics|results-format)\.html', found)
-    assert page.complaints() == []

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +27,7 @@ from judge_server import (
     completion,
     fair,
 )
-from judging_run import CONCURRENCY, pairs_of
+from judging_run import pairs_of
 from loguru import logger
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
@@ -553,68 +549,6 @@ def test_replies_are_read_as_the_official_client_reads_them() -> None:
             assert choice.message.content == text
         client.close()
     openai.types.chat.ChatCompletion.model_validate(completion('x'))
-
-
-KILLS = int(os.environ.get('GPASSK_KILLS', '4'))
-"""Set it higher for a longer look."""
-
-
-def start_run(server: JudgeServer, store: Path, first: int, count: int) -> subprocess.Popen[str]:
-    script = Path(__file__).with_name('judging_run.py')
-    command = [sys.executable, str(script), server.url, str(store), str(first), str(count)]
-    paths = [str(script.parents[1]), os.environ.get('PYTHONPATH', '')]
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, paths))}
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-
-
-def kill_after(run: subprocess.Popen[str], server: JudgeServer, requests: int) -> None:
-    """kill -9 when the server has got so many requests, or when the run ends before."""
-    while len(server.asked) < requests and run.poll() is None:
-        time.sleep(0.001)
-    run.kill()
-    run.communicate()
-
-
-@pytest.mark.e2e
-def test_killed_runs_resume_where_they_were(tmp_path: Path) -> None:
-    """kill -9 at random moments: nothing that had been received is asked again, and the end is the same."""
-    chance = random.Random(11)
-    pairs = pairs_of(0, 25 * KILLS)
-    with JudgeServer(lambda asked: Say(fair(asked.prompt), delay=0.02 * chance.random())) as server:
-        for _ in range(KILLS):
-            run = start_run(server, tmp_path, 0, len(pairs))
-            kill_after(run, server, len(server.asked) + chance.randrange(1, 25))
-            # All that it asked but what was under way when it died is known to the next one.
-            assert len(VerdictStore(tmp_path)) >= len({asked.prompt for asked in server.asked}) - CONCURRENCY
-        last = start_run(server, tmp_path, 0, len(pairs))
-        printed, _ = last.communicate(timeout=60)
-    assert [Verdict(verdict) for verdict in json.loads(printed)] == truth(pairs)
-    times = Counter(asked.prompt for asked in server.asked)
-    assert len(times) == len(pairs)
-    assert times.total() <= len(pairs) + KILLS * CONCURRENCY
-    store = VerdictStore(tmp_path)
-    assert len(store) == len(pairs)
-    assert store.damaged <= KILLS
-
-
-@pytest.mark.e2e
-def test_four_runs_on_one_store_lose_nothing(tmp_path: Path) -> None:
-    """At once, overlapping, one of them killed and started again."""
-    chance = random.Random(12)
-    with JudgeServer(lambda asked: Say(fair(asked.prompt), delay=0.02 * chance.random())) as server:
-        runs = [start_run(server, tmp_path, 50 * place, 100) for place in range(4)]
-        kill_after(runs[2], server, 120)
-        runs[2] = start_run(server, tmp_path, 100, 100)
-        printed = [run.communicate(timeout=60)[0] for run in runs]
-        asked = len(server.asked)
-        again = start_run(server, tmp_path, 0, 250).communicate(timeout=60)[0]
-        assert len(server.asked) == asked
-    for place, text in enumerate(printed):
-        assert [Verdict(verdict) for verdict in json.loads(text)] == truth(pairs_of(50 * place, 100))
-    assert [Verdict(verdict) for verdict in json.loads(again)] == truth(pairs_of(0, 250))
-    assert len(VerdictStore(tmp_path)) == 250
 
 
 def test_what_is_left_to_the_server_is_not_sent() -> None:

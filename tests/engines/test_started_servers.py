@@ -12,8 +12,8 @@ import pytest
 from engines.llama_server import MODEL as GGUF
 from engines.llama_server import NAME, PROGRAM
 from loopback import DIRECT, is_healthy
-from serving import PROGRAM as TRANSFORMERS
 from started_servers import group_of, until
+from transformers_server import PROGRAM as TRANSFORMERS
 
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.errors import IncompleteError
@@ -74,7 +74,7 @@ def test_the_server_of_the_demo(tmp_path: Path) -> None:
 def test_the_server_of_transformers(tmp_path: Path) -> None:
     """Its list of models fails where the machine has none from the hub; `/health` does not."""
     if not TRANSFORMERS.exists():
-        pytest.skip(f'no {TRANSFORMERS.parents[1].name}: `make test` makes it')
+        pytest.skip(f'no {TRANSFORMERS.parents[1].name}: `make test-engines` makes it')
     command = f'{TRANSFORMERS} serve {{model}} --host {{host}} --port {{port}} --device cpu'
     env = {'HF_HUB_OFFLINE': '1', 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ''}
     serve = read_serve({'command': command, 'ready': '/health', 'env': env, 'timeout': 120})

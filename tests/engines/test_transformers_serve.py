@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from serving import transformers_serve
+from transformers_server import transformers_serve
 
 from gpassk_opencompass.demo import MODEL
 

@@ -1,6 +1,6 @@
 """`fuzz`: a test that takes drawn inputs, counts them, and ends one that takes too long; `gpassk`: a command.
 
-`make test` draws few inputs, the same each time; `make fuzz` (GPASSK_FUZZ=N) N a target, new ones each time.
+`make test-faults` draws few inputs, the same each time; with FUZZ=N (GPASSK_FUZZ=N) N a target, new ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The pictures of the page in README and docs: `python tests/page_recording.py docs/images`.
+"""The pictures of the page in README and docs.
+
+    PYTHONPATH=tests python tests/browsers/page_recording.py docs/images
 
 It takes Chromium and Pillow. Runs and responses are made up.
 """

