@@ -27,18 +27,6 @@ _OF_MODELS = frozenset(
 _WHOLE = 1 << 20
 _BLOCK = 1 << 16
 
-UNCERTAIN = Path('.gpassk', 'uncertain')
-"""Where, in the work directory of a run, rounds of its uncertain questions alone are: no results of it."""
-
-
-def run_folder(work_dir: Path) -> Path:
-    """Return the work directory of the run that a work directory belongs to: itself, or the one above.
-
-    >>> run_folder(Path('out/run/.gpassk/uncertain')), run_folder(Path('out/run'))
-    (PosixPath('out/run'), PosixPath('out/run'))
-    """
-    return work_dir.parents[1] if work_dir.parts[-2:] == UNCERTAIN.parts else work_dir
-
 
 def replace_file(path: Path, content: bytes, draft: Path) -> None:
     """Write a file in one step: who reads it sees what was there or all of the new, never a part.

@@ -56,11 +56,6 @@ def behave(folder: Path, name: str, behaviour: str) -> None:
     (folder / 'control' / name).write_text(behaviour)
 
 
-def count(folder: Path, name: str, counts: dict[int, list[int]]) -> None:
-    """Have the results of a config say how many of n answers to each question are correct, by n."""
-    write(folder / 'control' / f'{name}.counts', counts)
-
-
 def calls(folder: Path) -> list[dict[str, Any]]:
     """How it was called so far: config name, arguments, directory."""
     path = folder / 'control' / 'calls'
@@ -102,12 +97,9 @@ def record(
     k: list[int] | None = None,
     judge: str = '',
     questions: int = QUESTIONS,
-    counts: list[int] | None = None,
 ) -> dict[str, Any]:
     """A result, as far as anybody here looks at it."""
-    counts = counts or [n // 2] * questions
-    questions = len(counts)
-    uids, c = [f'q{number}' for number in range(questions)], sum(counts) / questions
+    uids = [f'q{number}' for number in range(questions)]
     block = {
         'schema': 2,
         'n': n,
@@ -115,26 +107,10 @@ def record(
         'thresholds': [0.5, 1.0],
         'unjudged': 0,
         'data': {'questions': questions, 'sha256': 64 * '0'},
-        'counts': {'uid': uids, 'problem': uids, 'group': ['A_en'] * questions, 'c': counts},
+        'counts': {'uid': uids, 'problem': uids, 'group': ['A_en'] * questions, 'c': [n // 2] * questions},
         'judge': {'name': 'llm', 'model': judge} if judge else {'name': 'rule'},
     }
-    return {'accuracy': 100 * c / n, 'gpassk': block}
-
-
-def parted(
-    told: dict[str, Any], counts: dict[str, list[int]], n: int, chosen: list[str] | None
-) -> dict[str, Any]:
-    """A result with the verdict of each sample; with fewer samples these are the first. Of some questions."""
-    rows = range(len(counts[str(n)])) if chosen is None else [int(uid.removeprefix('q')) for uid in chosen]
-    columns = [[counts[str(m)][row] for m in range(1, n + 1)] for row in rows]
-    steps = [[after - before for before, after in zip([0, *each], each, strict=False)] for each in columns]
-    told['details'] = {'verdicts': [''.join(map(str, each)) for each in steps]}
-    block = told['gpassk']
-    if chosen is not None:
-        block['limited'] = {'chosen': len(chosen)}
-        block['data']['questions'] = len(chosen)
-        block['counts'] |= {'uid': chosen, 'problem': chosen}
-    return told
+    return {'accuracy': 100 * (n // 2) / n, 'gpassk': block}
 
 
 def write(path: Path, content: Any) -> Path:
@@ -181,8 +157,7 @@ def main() -> None:
 def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     config = runpy.run_path(str(arguments.config))
     [model], [dataset] = config['models'], config['datasets']
-    chosen = dataset.get('chosen')
-    total = dataset['n'] * len(chosen or range(QUESTIONS))
+    total = dataset['n'] * QUESTIONS
     place = _time_dir(arguments.w, arguments.r)
     write(place / 'configs' / f'{place.name}_{os.getpid()}.py', arguments.config.read_text())
     write(Path('.cache/dataset_size.json'), {dataset['abbr']: total})
@@ -212,21 +187,8 @@ def _work(arguments: Namespace, behaviour: str, folder: Path) -> None:
     if behaviour == 'unjudged':
         write(place / 'logs/eval' / part.with_suffix('.out'), traceback_of('IncompleteError: unjudged'))
     elif arguments.m != 'infer':
-        result = _result(dataset, folder / f'{arguments.config.stem}.counts')
+        result = record(dataset['n'], dataset['k'], dataset['eval_cfg']['evaluator']['model_name'])
         write(place / 'results' / part.with_suffix('.json'), result)
-
-
-def _result(dataset: dict[str, Any], told: Path) -> dict[str, Any]:
-    """As `count` asked for; where that is told of all n, with verdicts."""
-    n, chosen = dataset['n'], dataset.get('chosen')
-    of_each = json.loads(told.read_text()) if told.exists() else {}
-    counts = of_each.get(str(n))
-    if chosen is not None and counts is not None:
-        counts = [counts[int(uid.removeprefix('q'))] for uid in chosen]
-    result = record(n, dataset['k'], dataset['eval_cfg']['evaluator']['model_name'], counts=counts)
-    if all(str(m) in of_each for m in range(1, n + 1)):
-        return parted(result, of_each, n, chosen)
-    return result
 
 
 def _killed(log: Path, *, late: bool) -> None:

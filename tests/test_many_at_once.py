@@ -13,7 +13,6 @@ from scipy import optimize, stats
 
 from gpassk_opencompass.metrics import Metric, value_table
 from gpassk_opencompass.results.asked import Wanted, intervals_of_each
-from gpassk_opencompass.results.stopped import REACHED, Stopped
 from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
 from gpassk_opencompass.uncertainty.rerun import pair_table, rerun_of, reruns_of
 
@@ -94,7 +93,7 @@ def test_a_rerun_under_the_fitted_prior_is_that_of_each_question(name: str) -> N
 
 @pytest.mark.parametrize('most', [1, 10_000, 1_000_000])
 def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs on the same questions and on others, of other n, with and without strata, and a stopped one."""
+    """Runs on the same questions and on others, of other n, with and without strata."""
     monkeypatch.setattr('gpassk_opencompass.results.asked._MOST_VALUES', most)
     metrics, generator = list(map(Metric.parse, METRICS[:4])), np.random.default_rng(2)
     wanted = []
@@ -106,9 +105,6 @@ def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest
         )
         groups = ['A_en', 'A_cn', 'B_en', 'B_cn', 'C_en', 'C_cn'][: 6 if number % 4 else 2]
         result.block['counts']['group'] = [groups[place % len(groups)] for place in range(questions)]
-        if number == 5:
-            stopped = Stopped('half-width<=2', 'mG-Pass@8', 0.95, (8, 16), 16, REACHED, 0.99)
-            result.__dict__['stopped'] = stopped
         wanted.append(Wanted(result, (0.95, 0.9)[number % 5 == 1], number % 7 != 2))
     for (result, level, strata), found in zip(wanted, intervals_of_each(wanted, metrics), strict=True):
         alone = [result.interval(metric, level, strata=strata) for metric in metrics]

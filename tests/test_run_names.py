@@ -1,4 +1,4 @@
-"""A run on several benchmarks is one run, whatever made it smaller or stopped it on one of them."""
+"""A run on several benchmarks is one run, whatever made it smaller on one of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.report.tables import overview_table
 from gpassk_opencompass.results.read import collect
 
-ROUNDS = [16, 32, 48]
-
 BENCHMARKS = ('MATH500-L5', 'AIME2024')
 
 
@@ -36,23 +34,6 @@ def write_run(
     more = {'data': dataset, 'problems': problems, 'work': f'{dataset}{name}-{model}'} | more
     path = write_result(outputs, ABBR.format(model), c, n, dataset=dataset, **more)
     return path.rename(path.with_name(f'{dataset}{name or f"-k2-r{n // 2}"}.json'))
-
-
-def write_stopped(
-    outputs: Path,
-    model: int,
-    looks: Sequence[int],
-    goal: str = 'decided against old',
-    metric: str = 'mG-Pass@2',
-) -> None:
-    """A run of `gpassk run --until` on each benchmark, which stopped at this look of three there."""
-    for seed, (dataset, look) in enumerate(zip(BENCHMARKS, looks, strict=True)):
-        n = ROUNDS[look - 1]
-        path = write_run(outputs, model, dataset, n, 10 * model + seed, name='-until-k2-r24')
-        notes = {'goal': goal, 'metric': metric, 'level': 0.95, 'rounds': ROUNDS}
-        last = {'n': n, 'state': 'reached', 'level': 0.98}
-        (path.parents[3] / '.gpassk').mkdir()
-        (path.parents[3] / '.gpassk/until.json').write_text(json.dumps({**notes, 'looks': [last]}))
 
 
 def found_in(outputs: Path, **options: Any) -> list[Board]:
@@ -68,20 +49,21 @@ def overview(tables: Sequence[Board]) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 @pytest.fixture
-def stopped(tmp_path: Path) -> Path:
-    """Two runs on two benchmarks; one of them stopped at look 2 of the one and at look 3 of the other."""
-    write_stopped(tmp_path, 1, (2, 3))
+def smaller(tmp_path: Path) -> Path:
+    """Two runs on two benchmarks; one of them has another n by --samples on each of them."""
+    for seed, (dataset, n) in enumerate(zip(BENCHMARKS, (32, 40), strict=True)):
+        write_run(tmp_path, 1, dataset, n, 10 + seed, name=f'-samples{n}-k2-r{n // 2}')
     for seed, dataset in enumerate(BENCHMARKS):
         write_run(tmp_path, 2, dataset, 48, 50 + seed)
     return tmp_path
 
 
-def test_a_run_that_stopped_at_two_looks_has_one_row_and_one_average(stopped: Path) -> None:
-    """What stopped it is said of each benchmark, and of the average what it is."""
-    tables = found_in(stopped)
+def test_a_run_that_was_made_smaller_in_two_ways_has_one_row_and_one_average(smaller: Path) -> None:
+    """How is said of each benchmark, and of the average what it is."""
+    tables = found_in(smaller, with_limited=True)
     names = {entry.name for board in tables for entry in board.entries}
     assert {name for name in names if name.startswith(ABBR.format(1))} == {
-        f'{ABBR.format(1)} (stopped by decided against old at look {look} of 3)' for look in (2, 3)
+        f'{ABBR.format(1)} (n = {n} by --samples)' for n in (32, 40)
     }
     rows, notes = overview(tables)
     assert [row['model'] for row in rows] == sorted(
@@ -98,16 +80,15 @@ def test_a_run_that_stopped_at_two_looks_has_one_row_and_one_average(stopped: Pa
         assert len(scores) == 2
         assert row['average'] == pytest.approx(100 * math.fsum(scores) / 2)
     assert [note.partition('] ')[2] for note in notes] == [
-        'stopped by decided against old at look 3 of 3',
-        'stopped by decided against old at look 2 of 3',
-        'gpassk run --until chose n on AIME2024, MATH500-L5: the interval of the average takes no account of '
-        'the looks',
+        'n = 40 by --samples',
+        'n = 32 by --samples',
+        'of runs that were made smaller on AIME2024 (n = 40 by --samples), MATH500-L5 (n = 32 by --samples)',
     ]
 
 
-def test_it_is_one_run_of_the_page_and_of_the_files(stopped: Path) -> None:
-    """With a mark of what stopped it at each of its results."""
-    tables = found_in(stopped)
+def test_it_is_one_run_of_the_page_and_of_the_files(smaller: Path) -> None:
+    """With a mark of how it was made smaller at each of its results."""
+    tables = found_in(smaller, with_limited=True)
     told = page_content(tables)
     assert sorted(run['name'] for run in told['runs']) == list(map(ABBR.format, (1, 2)))
     badges = [
@@ -117,8 +98,8 @@ def test_it_is_one_run_of_the_page_and_of_the_files(stopped: Path) -> None:
         if entry['name'] == ABBR.format(1)
         for badge in entry['badges']
     ]
-    assert [badge['kind'] for badge in badges] == ['stopped', 'stopped']
-    assert {badge['text'][-11:] for badge in badges} == {'look 2 of 3', 'look 3 of 3'}
+    assert [badge['kind'] for badge in badges] == ['limited', 'limited']
+    assert {badge['text'] for badge in badges} == {'n = 32 by --samples', 'n = 40 by --samples'}
     scored = [(board, scores_of(board)) for board in tables]
     assert {score.run for _, rows in scored for row in rows for score in row.values()} == set(
         map(ABBR.format, (1, 2))
@@ -129,38 +110,38 @@ def test_it_is_one_run_of_the_page_and_of_the_files(stopped: Path) -> None:
 
 
 def test_it_is_compared_and_drawn_on_all_benchmarks_by_its_name(
-    stopped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    smaller: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also by that of a row."""
-    rows = {entry.name for board in found_in(stopped) for entry in board.entries if entry.only_here}
+    tables = found_in(smaller, with_limited=True)
+    rows = {entry.name for board in tables for entry in board.entries if entry.only_here}
     assert len(rows) == 2
     for name in (ABBR.format(1), 'm1', *rows):
-        assert main(['compare', str(stopped), '--against', name, '-o', str(tmp_path / 'p.csv')]) == 0
+        line = ['compare', str(smaller), '--with-limited', '--against', name, '-o', str(tmp_path / 'p.csv')]
+        assert main(line) == 0
         capsys.readouterr()
         with (tmp_path / 'p.csv').open(newline='') as file:
             pairs = list(csv.DictReader(file))
         assert [pair['table'] for pair in pairs] == ['AIME2024', 'MATH500-L5']
         assert {pair['second'] for pair in pairs} == {ABBR.format(1)}
-    for board in with_picked(found_in(stopped), [ABBR.format(1)]):
+    for board in with_picked(tables, [ABBR.format(1)]):
         assert [entry.run for entry in board.entries if picked(entry, board)] == [ABBR.format(1)]
 
 
-def test_scores_say_what_made_a_run_smaller_and_what_stopped_it(stopped: Path, tmp_path: Path) -> None:
+def test_scores_say_what_made_a_run_smaller(smaller: Path, tmp_path: Path) -> None:
     """In the file, where the name of the run does not."""
-    write_run(stopped, 3, 'MATH500-L5-limit24', 8, 7, data='some')
+    write_run(smaller, 3, 'MATH500-L5-limit24', 8, 7, data='some')
     report = tmp_path / 'report'
-    line = ['report', str(stopped), '-o', str(report), '--only', 'tables', '--with-limited']
+    line = ['report', str(smaller), '-o', str(report), '--only', 'tables', '--with-limited']
     assert main(line) == 0
     with (report / 'scores.csv').open(newline='') as file:
-        told = {
-            (row['benchmark'], row['run']): (row['limited'], row['stopped']) for row in csv.DictReader(file)
-        }
+        told = {(row['benchmark'], row['run']): row['limited'] for row in csv.DictReader(file)}
     assert told == {
-        ('AIME2024', ABBR.format(1)): ('', 'stopped by decided against old at look 3 of 3'),
-        ('AIME2024', ABBR.format(2)): ('', ''),
-        ('MATH500-L5', ABBR.format(1)): ('', 'stopped by decided against old at look 2 of 3'),
-        ('MATH500-L5', ABBR.format(2)): ('', ''),
-        ('MATH500-L5-limit24', ABBR.format(3)): ('24 questions', ''),
+        ('AIME2024', ABBR.format(1)): 'n = 40 by --samples',
+        ('AIME2024', ABBR.format(2)): '',
+        ('MATH500-L5', ABBR.format(1)): 'n = 32 by --samples',
+        ('MATH500-L5', ABBR.format(2)): '',
+        ('MATH500-L5-limit24', ABBR.format(3)): '24 questions',
     }
 
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from ..naming.limits import until_abbr
 from ..runs.examine import examine
-from ..runs.plan import Planned, discovered_runs, planned_runs
+from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
 from ..unseen import printable
 from .options import add_configs, path
@@ -45,18 +44,8 @@ def _found(outputs: Path, configs: Sequence[Path] | None) -> tuple[list[Finding]
     if outputs.exists() and not outputs.is_dir():
         raise InputError(f'{outputs} is no folder; expected the work directories of the configs')
     plan = planned_runs(configs)
-    findings = [_state_of(run, outputs) for run in plan.runs]
+    findings = [examine(run, run.work_dir(outputs)) for run in plan.runs]
     return findings, _named('left out, as the template no longer gives it', plan.left_out)
-
-
-def _state_of(run: Planned, outputs: Path) -> Finding:
-    """Return the state of a config's run; of one that was sampled in rounds alone, that of its last round."""
-    in_rounds = outputs / until_abbr(run.name)
-    if in_rounds.is_dir() and not (outputs / run.name).exists():
-        found, _ = discovered_runs(in_rounds)
-        if found:
-            return examine(*found[0])
-    return examine(run, outputs / run.name)
 
 
 def _print(findings: Sequence[Finding]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from ..runs.progress import Progress
@@ -57,28 +57,9 @@ class Events:
             **fields,
         )
 
-    def looked(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Tell what was seen after a round of `gpassk run --until`."""
-        self._write('look', run=name, **fields)
-
-    def planned(self, finding: Finding, rounds: Sequence[int], questions: int | None) -> None:
-        """Tell what would be done for a run, of which nothing was started.
-
-        Args:
-            finding: its state now.
-            rounds: samples a question after each round of --until; empty: it has none.
-            questions: how many there are, as far as that is known.
-        """
-        most = rounds[-1] * questions if rounds and questions is not None else None
-        self._write(
-            'planned',
-            run=finding.name,
-            state=finding.state.value,
-            detail=finding.detail,
-            rounds=list(rounds) or None,
-            questions=questions,
-            samples_at_most=most,
-        )
+    def planned(self, finding: Finding) -> None:
+        """Tell the state of a run of which nothing was started."""
+        self._write('planned', run=finding.name, state=finding.state.value, detail=finding.detail)
 
     def summary(self, runs: int, findings: Sequence[Finding], *, stopped: bool) -> None:
         """Tell the states of all runs, as the last event."""

@@ -220,7 +220,7 @@ def _read(paths: Sequence[Path], reading: Reading) -> list[Result]:
 def _replaced(found: Gate, reading: Reading) -> list[str]:
     """Return a line for each other result of the two runs: of several of one name the newest counts."""
     used = {entry.result.path for row in found.rows for entry in (row.new, row.old)}
-    return [one.why for one in reading.replaced if one.by in used and not one.earlier_round]
+    return [one.why for one in reading.replaced if one.by in used]
 
 
 def _refuse_damaged(found: Gate, request: GateRequest, unread: Sequence[Unread]) -> None:

@@ -6,9 +6,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any
 
 from ..runs.follow import Follower
 from ..runs.plan import Planned
@@ -96,18 +95,6 @@ class Screen:
             self.say(f'{self._board.label(finding.name)}: {outcome}')
         if failed and seen:
             self._show_logs(finding, whole=self._failed.count == 1)
-
-    def looked(self, name: str, line: str, fields: Mapping[str, Any]) -> None:
-        """Say what was seen of a run whose samples are drawn in rounds.
-
-        Args:
-            line: for people.
-            fields: of the event.
-        """
-        if self._mode == EVENTS:
-            self._events.looked(name, fields)
-        else:
-            self.say(f'{self._board.label(name)}: {line}')
 
     def _show_logs(self, finding: Finding, *, whole: bool) -> None:
         """Say where the logs of what failed lie, of the first run with their last lines."""

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InputError
 from ..prefork import Pool
 from ..runs.command import Options, environment, read_options
 from ..runs.driver import Driver
@@ -32,7 +31,6 @@ from .files import utf8_output
 from .limits import add_limits, limits_of
 from .live import Screen
 from .options import path, positive
-from .run_until import Sampling, UntilRequest, add_until_arguments, how_to_read, until_of
 from .shown import terminal_width
 from .states import states_table
 
@@ -48,7 +46,6 @@ class RunRequest:
     passed_on: Sequence[str]
     reuse: str | None = None
     limits: Limits = NO_LIMITS
-    until: UntilRequest | None = None
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
@@ -58,7 +55,6 @@ class RunRequest:
         """Return what follows `gpassk` to ask for this again."""
         words = ['run', *map(str, self.configs), '-w', str(self.outputs)]
         words += said(self.limits).split()
-        words += self.until.words() if self.until else []
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--reuse', self.reuse] if self.reuse else []
@@ -104,7 +100,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
     )
     add_limits(parser)
-    add_until_arguments(parser)
+    parser.add_argument('--dry-run', action='store_true', help='say what would be run, and start nothing')
     parser.add_argument(
         '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
     )
@@ -120,7 +116,6 @@ def run(arguments: Namespace) -> int:
         passed_on=arguments.rest,
         reuse=arguments.reuse,
         limits=limits_of(arguments),
-        until=until_of(arguments),
     )
     if request.reuse:
         os.environ[REUSE_VARIABLE] = request.reuse
@@ -130,54 +125,33 @@ def run(arguments: Namespace) -> int:
     plan, notes = limited_plan(request.configs, request.limits, request.outputs)
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
-    sampling = _sampling(request, options, plan)
     if arguments.dry_run:
-        return _dry_run(request, plan, sampling, as_json=arguments.json)
-    runs = plan.runs if sampling is None else sampling.names
-    with Stop() as stop, Screen(runs, as_json=arguments.json) as screen:
-        findings = _driven_here(request, options, runs, sampling, screen, stop)
+        return _dry_run(request, plan, as_json=arguments.json)
+    with Stop() as stop, Screen(plan.runs, as_json=arguments.json) as screen:
+        findings = _driven_here(request, options, plan.runs, screen, stop)
     screen.sum_up(findings, stopped=bool(stop))
-    if sampling is not None and not arguments.json:
-        _print_looks(sampling)
     if stop:
-        _print_stopped(request, len(runs) - len(findings))
+        _print_stopped(request, len(plan.runs) - len(findings))
         return INTERRUPTED
-    seen = sampling is None or sampling.all_seen
-    return 0 if seen and all(map(options.is_done, findings)) else 1
+    return 0 if all(map(options.is_done, findings)) else 1
 
 
-def _sampling(request: RunRequest, options: Options, plan: Plan) -> Sampling | None:
-    """Return the rounds; None without --until."""
-    if request.until is None:
-        return None
-    if options.mode != 'all':
-        raise InputError(f'--until looks at results, so -m {options.mode} behind -- does not go with it')
-    return Sampling(request.until, plan.runs, request.outputs)
-
-
-def _dry_run(request: RunRequest, plan: Plan, sampling: Sampling | None, *, as_json: bool) -> int:
+def _dry_run(request: RunRequest, plan: Plan, *, as_json: bool) -> int:
     """Say what would be run; the exit code is 0."""
-    runs = plan.runs if sampling is None else sampling.names
-    findings = [examine(run, request.outputs.resolve() / run.name) for run in runs]
+    findings = [examine(run, request.outputs.resolve() / run.name) for run in plan.runs]
     if as_json:
-        _tell_plan(findings, sampling)
+        _tell_plan(findings)
         return 0
     width = terminal_width() if sys.stdout.isatty() else None
     print(states_table(findings).to_terminal(width=width))
-    if sampling is not None:
-        print(f'\n{sampling.rounds_table().to_terminal(width=width)}')
-        for run in sampling.before:
-            print(f'\nfirst, with all its samples: {printable(run.name)}')
     print('\ndry run: nothing was started')
     return 0
 
 
-def _tell_plan(findings: Sequence[Finding], sampling: Sampling | None) -> None:
+def _tell_plan(findings: Sequence[Finding]) -> None:
     events = Events(utf8_output())
-    stepwise = {} if sampling is None else {one.name: one for one in sampling.stepwise}
     for finding in findings:
-        one = stepwise.get(finding.name)
-        events.planned(finding, one.ns if one else (), one.questions if one else None)
+        events.planned(finding)
     events.summary(len(findings), findings, stopped=False)
 
 
@@ -185,7 +159,6 @@ def _driven_here(
     request: RunRequest,
     options: Options,
     runs: Sequence[Planned],
-    sampling: Sampling | None,
     screen: Screen,
     stop: Stop,
 ) -> list[Finding]:
@@ -195,19 +168,7 @@ def _driven_here(
         run_in_progress(request.outputs / NOTES / SERVERS),
         Pool(environment(Path.cwd(), os.environ), in_a_hurry=lambda: stop.count > 1) as pool,
     ):
-        if sampling is None:
-            return Driver(request.outputs, options, screen, stop, gpus, pool).drive(runs, request.jobs)
-        sampling.tell(screen)
-        driver = Driver(request.outputs, options, screen, stop, gpus, pool, sampling.rule)
-        before = driver.drive(sampling.before, request.jobs)
-        if stop or not sampling.drawn_before(before):
-            return before
-        return [*before, *driver.drive(sampling.first(), request.jobs)]
-
-
-def _print_looks(sampling: Sampling) -> None:
-    width = terminal_width() if sys.stdout.isatty() else None
-    print(f'\n{sampling.table().to_terminal(width=width)}\n\n{how_to_read(sampling.rule)}', flush=True)
+        return Driver(request.outputs, options, screen, stop, gpus, pool).drive(runs, request.jobs)
 
 
 def _print_left_out(plan: Plan) -> None:

@@ -1,12 +1,9 @@
-"""The marks in data set abbreviations: of runs made smaller with `--limit` and `--samples`, and `--until`."""
+"""The marks in data set abbreviations: of runs made smaller with `--limit` and `--samples`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-UNTIL = '-until'
-"""Stands before k and n where `--until` chose n: then they are those of the config, the most there may be."""
 
 
 def limit_marks(limit: int | None, samples: int | None) -> str:
@@ -32,7 +29,7 @@ def sizes(ks: Sequence[int], n: int) -> str:
 
 _SIZES = re.compile(
     r'(?:-limit(?P<limit>[1-9][0-9]*))?(?:-samples(?P<samples>[1-9][0-9]*))?'
-    rf'(?P<until>{UNTIL})?(?P<sizes>-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?'
+    r'(?P<sizes>-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?'
 )
 
 
@@ -48,29 +45,7 @@ def limited_abbr(abbr: str, limit: int | None, samples: int | None, ks: Sequence
     """
     end = _end_of(abbr)
     written = f'-{sizes(ks, n)}' if end['sizes'] and ks and n else end['sizes'] or ''
-    return f'{abbr[: end.start()]}{limit_marks(limit, samples)}{end["until"] or ""}{written}'
-
-
-def until_abbr(abbr: str) -> str:
-    """Return any data set abbreviation, or the name of a run, with the mark of `--until`.
-
-    What `--samples` says is no part of it: n is what the rule chooses.
-
-    >>> until_abbr('AIME2024-limit10-samples32-k16-r2'), until_abbr('gsm8k')
-    ('AIME2024-limit10-until-k16-r2', 'gsm8k-until')
-    """
-    end = _end_of(abbr)
-    limit = int(end['limit']) if end['limit'] else None
-    return f'{abbr[: end.start()]}{limit_marks(limit, None)}{UNTIL}{end["sizes"] or ""}'
-
-
-def has_rounds(abbr: str) -> bool:
-    """Return whether the samples of a data set are drawn in rounds, until a goal is reached.
-
-    >>> has_rounds('AIME2024-until-k16-r3'), has_rounds('AIME2024-k16-r3')
-    (True, False)
-    """
-    return bool(_end_of(abbr)['until'])
+    return f'{abbr[: end.start()]}{limit_marks(limit, samples)}{written}'
 
 
 def limits_in(abbr: str) -> dict[str, int]:
@@ -94,4 +69,4 @@ def without_sizes(abbr: str) -> str:
     >>> without_sizes('mine-limit10-samples4-k4-r1')
     'mine-limit10'
     """
-    return re.sub(rf'(?:-samples[1-9][0-9]*)?(?:{UNTIL})?(?:-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?$', '', abbr)
+    return re.sub(r'(?:-samples[1-9][0-9]*)?(?:-k[0-9]+(?:_[0-9]+)*-[rn][0-9]+)?$', '', abbr)

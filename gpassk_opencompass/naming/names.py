@@ -12,8 +12,7 @@ languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3`
 size of a data set by its abbreviation alone, so other rows need another name).
 
 A run that was made smaller for a trial is marked: `LiveMathBench-v202412-limit10-k4-r1` has the first 10
-questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`. Where
-`--until` chose n, `LiveMathBench-v202412-until-k4-r12` has k and the n of the config, the most there may be.
+questions of `--limit 10`, `LiveMathBench-v202412-samples4-k4-r1` the n = 4 of `--samples 4`.
 
 A model name of more than 96 bytes and a benchmark of more than 64 are written as their beginning, `~` and
 8 hexadecimal digits that stand for the whole as file names have it. What they are cut to depends on nothing
@@ -30,7 +29,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..question_sets import BENCHMARKS, LIVE_MATH_BENCH, STANDARD_LANGUAGES, STANDARD_SPLITS, QuestionSet
-from .limits import UNTIL, limit_marks, sizes
+from .limits import limit_marks, sizes
 from .tags import MODEL, parted, tagged
 
 MAX_MODEL, MAX_LABEL = 96, 64
@@ -42,7 +41,7 @@ _CUT = r'~[0-9a-f]{8}'
 _Name = TypeVar('_Name')
 
 _WORDS = r'[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*'
-_NO_MARK = r'(?!(?:(?:limit|samples)[0-9]+|until)(?:-|$))'
+_NO_MARK = r'(?!(?:limit|samples)[0-9]+(?:-|$))'
 """Splits and languages are not called as marks are, which may stand in their place."""
 
 _ROWS = (
@@ -52,7 +51,6 @@ _ROWS = (
 _DATASET = re.compile(
     rf'(?P<label>{_ROWS}|{LIVE_MATH_BENCH}-v[\w-]+{_CUT}|[A-Za-z0-9][\w+-]*?)'
     r'(?P<direct>-nocot)?(?:-limit(?P<limit>[1-9][0-9]{0,17}))?(?:-samples(?P<samples>[1-9][0-9]{0,17}))?'
-    rf'(?P<until>{UNTIL})?'
     r'-k(?P<ks>[0-9]{1,18}(?:_[0-9]{1,18})*)-(?P<unit>[rn])(?P<count>[0-9]{1,18})',
     re.ASCII,
 )
@@ -181,7 +179,6 @@ class DatasetName:
     Args:
         limit: how many of the questions were asked for with `--limit`; None: all are.
         samples: whether n is what `--samples` says.
-        until: whether `--until` chose how many of the n samples were drawn.
 
     Raises:
         InputError: a k that is not in 1 … n, a limit below 1, or a label that is no benchmark's.
@@ -193,7 +190,6 @@ class DatasetName:
     cot: bool = True
     limit: int | None = None
     samples: bool = False
-    until: bool = False
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -210,8 +206,7 @@ class DatasetName:
     def __str__(self) -> str:
         direct = '' if self.cot else '-nocot'
         marks = limit_marks(self.limit, self.n if self.samples else None)
-        rule = UNTIL if self.until else ''
-        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}{rule}-{sizes(self.ks, self.n)}'
+        return f'{cut(self.label, MAX_LABEL)}{direct}{marks}-{sizes(self.ks, self.n)}'
 
     @classmethod
     def parse(cls, text: str) -> DatasetName:
@@ -342,7 +337,6 @@ def _dataset_fields(text: str) -> dict[str, Any] | None:
         'cot': match['direct'] is None,
         'limit': None if match['limit'] is None else int(match['limit']),
         'samples': match['samples'] is not None,
-        'until': match['until'] is not None,
     }
 
 

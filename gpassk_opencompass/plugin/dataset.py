@@ -78,8 +78,6 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
             order of the data (`questions.limits`); all where there are not more. They keep their uids, so
             their samples have the seeds that they have in a whole run.
         samples: n, where `--samples` said it; the result is marked as that.
-        chosen: uids of the questions that are asked, as a round of `gpassk run --uncertain-first` writes
-            them; the result is marked as that, and no command takes it for one of the run.
     """
 
     def __init__(
@@ -90,12 +88,11 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         abbr: str = 'dataset',
         limit: int | None = None,
         samples: int | None = None,
-        chosen: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
         _check_k_and_n(k, n)
         check_samples(samples, n)
-        rows = limited_rows(self.load(**kwargs), limit, samples, abbr, chosen)
+        rows = limited_rows(self.load(**kwargs), limit, samples, abbr)
         name_failing_references(rows['uid'], rows['question'], rows['answer'])
         self.dataset = ReplicatedRows.of(rows, n, abbr)
         self._init_reader(**(reader_cfg or {}))
@@ -122,7 +119,7 @@ class LiveMathBenchDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of the hub data set; the default is its main branch.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit, samples, chosen: see `ReplicatedDataset`.
+        limit, samples: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:
@@ -161,7 +158,7 @@ class BenchmarkDataset(ReplicatedDataset):
         cot: ask for step-by-step reasoning, as the protocol does.
         revision: a commit, branch or tag of a hub data set; without it, OpenCompass's own copy is not used.
         k, n: of G-Pass@k; n samples are drawn a question, every k at most n.
-        limit, samples, chosen: see `ReplicatedDataset`.
+        limit, samples: see `ReplicatedDataset`.
         abbr, reader_cfg: see OpenCompass.
 
     Raises:

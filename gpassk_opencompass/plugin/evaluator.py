@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from opencompass.registry import ICL_EVALUATORS
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
-from ..files import run_folder
 from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..naming.limits import has_rounds
 from ..results.record import digest_of
 from ..results.samples import write_samples
 from ..scoring import Scored, score_judged, score_samples
@@ -188,7 +185,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
             yield self._judge
             return
         out = self._out()
-        outputs = Path.cwd() if out is None else run_folder(results_above(out).parents[1]).parent
+        outputs = Path.cwd() if out is None else results_above(out).parents[2]
         with self._server.started(outputs / '.gpassk', get_logger().info) as url:
             # Not before: the server may have brought the weights here, so that they can be told from others.
             weights = files_of({'path': self._server.path}).get('path') or self._server.path
@@ -230,11 +227,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         if (out := self._out()) is None:
             return dict(config)
         folder = results_above(out).with_name('verdicts')
-        stored = with_store(config, str(folder))
-        run = run_folder(folder.parents[1])
-        if stored != dict(config) and has_rounds(run.name):
-            _share(folder, run / '.gpassk' / folder.name)
-        return stored
+        return with_store(config, str(folder))
 
     def _out(self) -> Path | None:
         """Return `<work_dir>/<time>/results/<model>/<dataset>`; None for another caller than OpenCompass."""
@@ -252,13 +245,6 @@ def _imports_uncollected() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-def _share(folder: Path, common: Path) -> None:
-    """Have the rounds of a run keep verdicts in one place: each has the samples of those before, too."""
-    with suppress(OSError):  # it is there, or the disk knows no links: then all is judged anew
-        common.mkdir(parents=True, exist_ok=True)
-        folder.symlink_to(os.path.relpath(common, folder.parent))
 
 
 def _checked_judge(

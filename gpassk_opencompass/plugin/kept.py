@@ -15,9 +15,8 @@ from mmengine.dist import get_world_size
 from opencompass.utils import get_logger, model_abbr_from_cfg
 
 from ..errors import IncompleteError, InputError
-from ..files import FROM_ENVIRONMENT, PROVENANCE, UNCERTAIN, run_folder
+from ..files import FROM_ENVIRONMENT
 from ..line_files import store_folder
-from ..naming.limits import has_rounds
 from ..results.health import NOT_DRAWN, Generation
 from ..sample_store.choice import (
     OTHER_VERSION,
@@ -34,7 +33,7 @@ from ..sample_store.store import BESIDE, STORE_VARIABLE, WHAT, Kept, SampleStore
 from ..serving import taken_from_environment
 from ..times import utc_now
 from .handover import GenerationsOfBatch, Sample
-from .provenance import Provenance, read_provenance
+from .provenance import Provenance
 from .task import Task
 from .weights import files_of, unidentified
 from .whole_run import WholeRun
@@ -307,7 +306,7 @@ def kept_samples(
     root = next((above for above in predictions.parents if above.name == 'predictions'), None)
     if task is None or root is None or not _takes_one_by_one(inferencer):
         return None
-    work_dir = run_folder(root.parent.parent.absolute())
+    work_dir = root.parent.parent.absolute()
     named = os.environ.get(STORE_VARIABLE)
     place = store_folder(named) if named else work_dir.parent.joinpath(*BESIDE)
     files = _without_variables(known)
@@ -329,19 +328,7 @@ def kept_samples(
         reuse,
         bool(named),
         predictions.stem,
-        _earlier_rounds(work_dir, known) if has_rounds(work_dir.name) else (),
     )
-
-
-def _earlier_rounds(work_dir: Path, known: Provenance) -> list[str]:
-    """Return the ids of the origins that drew in a work directory before: the rounds of one run.
-
-    They are told apart by when they began, so that runs of the same name elsewhere are none of them.
-    """
-    within = (work_dir, work_dir / UNCERTAIN)
-    found = [path for one in within for path in one.glob(f'*/predictions/**/{PROVENANCE}')]
-    since = [told.created for path in found if (told := read_provenance(path.parent)) is not None]
-    return [Origin(work_dir.name, moment).id for moment in since if moment and moment != known.created]
 
 
 def _told_of_model(task: Task, known: Provenance) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from opencompass.registry import LOAD_DATASET
 from opencompass.utils import get_logger
 
 from ..errors import InputError
-from ..questions.limits import limited, places_of
+from ..questions.limits import limited
 
 LIMITS = 'gpassk_limits'
 """The column with what made a run smaller, the same JSON in each row; a whole run has none."""
@@ -24,9 +24,7 @@ _NOT_LOADED = ('reader_cfg', 'infer_cfg', 'eval_cfg', 'abbr', 'k', 'n')
 """Fields of a data set's config that its `load` does not take."""
 
 
-def limited_rows(
-    rows: Dataset, limit: int | None, samples: int | None, abbr: str, chosen: Sequence[str] | None = None
-) -> Dataset:
+def limited_rows(rows: Dataset, limit: int | None, samples: int | None, abbr: str) -> Dataset:
     """Return the first questions of each group, see `questions.limits`, with the column `LIMITS`.
 
     Args:
@@ -34,12 +32,11 @@ def limited_rows(
         limit: how many questions; None for all.
         samples: n, where `--samples` said it.
         abbr: for a line that says so where the limit is above the number of questions.
-        chosen: uids of those among them that are asked; None for all.
 
     Raises:
-        InputError: a limit that is none, or questions that are not there.
+        InputError: a limit that is none.
     """
-    if limit is None and samples is None and chosen is None:
+    if limit is None and samples is None:
         return rows
     marks: dict[str, int] = {}
     if limit is not None:
@@ -52,14 +49,11 @@ def limited_rows(
         rows = Dataset.from_dict(rows[places], features=rows.features)
     if samples is not None:
         marks['samples'] = samples
-    if chosen is not None:
-        marks['chosen'] = len(chosen)
-        rows = Dataset.from_dict(rows[places_of(chosen, list(rows['uid']))], features=rows.features)
     return rows.add_column(LIMITS, [json.dumps(marks)] * len(rows))
 
 
 def limits_of(rows: Any) -> dict[str, int]:
-    """Return what made a run smaller, of the rows of its data set: limit, of, samples, chosen; else {}."""
+    """Return what made a run smaller, of the rows of its data set: limit, of, samples; else {}."""
     if LIMITS not in rows.column_names or not len(rows):
         return {}
     marks: dict[str, int] = json.loads(rows[0][LIMITS])

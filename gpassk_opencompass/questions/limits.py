@@ -38,27 +38,6 @@ def limited(groups: Sequence[Hashable], limit: int) -> list[int]:
     return sorted(order[:limit])
 
 
-def places_of(chosen: Sequence[str], uids: Sequence[str]) -> list[int]:
-    """Return the places of chosen questions, in the order of the data.
-
-    Raises:
-        InputError: none or one twice, or one that the data do not have.
-
-    >>> places_of(['c', 'a'], ['a', 'b', 'c'])
-    [0, 2]
-    """
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError(f'chosen = {list(chosen)!r:.200}: expected uids of questions, each of them once')
-    if missing := sorted(set(chosen).difference(uids)):
-        raise InputError(
-            f'chosen: {len(missing)} of {len(chosen)} questions are not in the data (any more), such as '
-            f'{missing[0]!r}; the data have {len(uids)}, such as {uids[0] if uids else None!r}: put '
-            'them back as they were, or begin anew with another -w'
-        )
-    wanted = set(chosen)
-    return [place for place, uid in enumerate(uids) if uid in wanted]
-
-
 def check_limit(limit: object) -> None:
     """Raise InputError for a limit that is no whole number of at least 1."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:

@@ -6,16 +6,13 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import NamedTuple
-
-import numpy as np
 
 from ..distributions import normal_quantile
 from ..errors import InputError
 from ..metrics import Metric
-from ..results.result import Result
 from ..tables import Cell, Column, Table, csv_text
 from ..uncertainty import Comparison, compare
 from .leaderboard import Board, Entry
@@ -205,8 +202,7 @@ class Pairs:
                 f'at once, at {level}. For one pair that was chosen before anybody saw results: gpassk gate, '
                 'or --against RUN --chosen.'
             )
-        looked_at = [] if self.chosen else self.board.looked_at
-        return ' '.join([said, contests_are(self.board), *looked_at])
+        return ' '.join([said, contests_are(self.board)])
 
 
 def entry_called(name: str, boards: Sequence[Board]) -> str:
@@ -293,25 +289,10 @@ def _csv_row(pairs: Pairs, pair: Pair) -> list[str | float | None]:
 
 
 def compared(first: Entry, second: Entry, metric: Metric) -> Comparison:
-    """Return the difference of two runs of one table, whose questions may stand in another order.
-
-    Where n of one was chosen by its difference to another run, interval and p-value are those that hold at
-    every look.
-    """
+    """Return the difference of two runs of one table, whose questions may stand in another order."""
     values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
-    share = error_share((first.result, second.result), metric)
-    level = 1 - (1 - first.level) * share if share < 1 else first.level
-    found = compare(
-        first.result.values(metric), values, first.result.problems, level, first.strata_of_questions
-    )
-    return replace(found, level=first.level, p_value=float(np.minimum(found.p_value / share, 1.0)))
-
-
-def error_share(runs: Iterable[Result], metric: Metric | str, *, of_new_questions: bool = True) -> float:
-    """Return the part of the error that a difference of two runs may spend, see `Stopped.error_share`."""
-    stopped = [run.stopped for run in runs if run.stopped]
-    return min(
-        (one.error_share(str(metric), of_new_questions=of_new_questions) for one in stopped), default=1.0
+    return compare(
+        first.result.values(metric), values, first.result.problems, first.level, first.strata_of_questions
     )
 
 

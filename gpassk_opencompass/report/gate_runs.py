@@ -14,7 +14,7 @@ from ..results.health import NOTEWORTHY
 from ..results.read import FOREIGN, NAMELESS, full_runs
 from ..results.result import Result
 from ..uncertainty import Decision, Decisions, Outcome, PairedRuns, decide_all
-from .compare import error_share, run_called
+from .compare import run_called
 from .leaderboard import Board, Entry, boards, judge_line
 from .run_names import called, told_apart
 from .several_hosts import judges_differ
@@ -40,7 +40,7 @@ class Matched:
     new: Entry
     old: Entry
 
-    def runs(self, *, of_new_questions: bool) -> PairedRuns:
+    def runs(self) -> PairedRuns:
         """Return the values of both, and how far a rerun of both would move their difference."""
         new, old = self.new.result, self.old.result
         return PairedRuns(
@@ -49,7 +49,6 @@ class Matched:
             new.problems,
             math.hypot(self.new.rerun(self.metric).error, self.old.rerun(self.metric).error),
             self.new.strata_of_questions,
-            error_share((new, old), self.metric, of_new_questions=of_new_questions),
         )
 
     @property
@@ -142,7 +141,7 @@ def gate(
         for name, (board, *entries) in tables.items()
         for metric in dict.fromkeys(metrics or [board.ranked_by])
     ]
-    pairs = [row.runs(of_new_questions=of_new_questions) for row in rows]
+    pairs = [row.runs() for row in rows]
     decided = decide_all(pairs, margin, level, of_new_questions=of_new_questions)
     remarks = chain.from_iterable(remarks_on(board, *entries) for board, *entries in tables.values())
     told = [*dict.fromkeys(remarks), *left_out]
@@ -266,19 +265,12 @@ def remarks_on(board: Board, new: Entry, old: Entry) -> list[str]:
     told = [*_sizes(new.result, old.result), *_settings(new.result, old.result)]
     told += _cut_off(new.result, old.result)
     for side, entry in ((NEW, new), (OLD, old)):
-        marks = [entry.copies, entry.result.limits_line, _stopped(entry.result)]
+        marks = [entry.copies, entry.result.limits_line]
         found = [*entry.remarks, *filter(None, marks)]
         told += [f'{side}: {remark}' for remark in (*found, *_unjudged(entry.result))]
     if _same_counts(new.result, old.result):
         told.append('every question has the same count in both: is it one run, or two with the same seeds?')
     return [f'{board.benchmark}: {remark}' for remark in (*told, *board.notes)]
-
-
-def _stopped(result: Result) -> str:
-    """Return what chose n, and what that does to the intervals here; '' where n was set."""
-    if result.stopped is None or not result.stopped.by_difference:
-        return result.stopped_line
-    return f'{result.stopped_line}; intervals by {result.stopped.metric} are wider, to hold at every look'
 
 
 def _sizes(new: Result, old: Result) -> list[str]:

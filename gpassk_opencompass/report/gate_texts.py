@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -58,10 +58,9 @@ def decisions_table(gate: Gate) -> Table:
         Column('interval', 'left', limits=ends),
         *(Column(name, 'right', '{:.1f}') for name in ('least margin', 'rerun error')),
     ]
-    level = Column('level', 'right', lambda of_row: f'{_percent(of_row)} %', hidden=len(_levels(gate)) == 1)
-    of_row = ('questions', 'problems', 'samples new', 'samples old', 'error', 'refused', 'together')
-    hidden = [Column(name, hidden=True) for name in of_row]
-    table = Table('gate', [*shown, Column('inner interval', hidden=True), level, *hidden])
+    of_row = ('inner interval', 'level', 'questions', 'problems', 'samples new', 'samples old', 'error')
+    hidden = [Column(name, hidden=True) for name in (*of_row, 'refused', 'together')]
+    table = Table('gate', [*shown, *hidden])
     for row, found in gate.decided:
         _add(table, row, found)
     return table
@@ -81,11 +80,6 @@ def _add(table: Table, row: Matched, found: Decision) -> None:
         *(found.level, len(row.new.result.uids), found.problems, row.new.result.n, row.old.result.n),
         *(100 * found.error, found.refused or None, 'yes' if found.together else 'no'),
     )
-
-
-def _levels(gate: Gate) -> list[float]:
-    """Return the levels of the intervals: that of all rows, and those of rows whose n a difference chose."""
-    return sorted({one.level for one in gate.decisions.each})
 
 
 def whole_table(gate: Gate) -> Table:
@@ -115,27 +109,15 @@ def exit_code(gate: Gate) -> int:
 
 def how_to_read(gate: Gate) -> list[str]:
     """Return what the columns are."""
-    outer = _or(f'{_percent(level)} %' for level in _levels(gate))
-    inner = _or(f'{_percent(2 * level - 1)} %' for level in _levels(gate))
+    [level] = {one.level for one in gate.decisions.each}
     floor = 'no interval is narrower' if gate.of_new_questions else 'all intervals are made of it alone'
     return [
-        f'Scores in percent, differences in points; interval: of new − old, at {outer}{_why_levels(gate)}.',
+        f'Scores in percent, differences in points; interval: of new − old, at {_percent(level)} %.',
         'better, worse: the interval lies beyond 0. equivalent, not worse: the one at '
-        f'{inner} (two one-sided tests) lies within the margin, or above minus it.',
+        f'{_percent(2 * level - 1)} % (two one-sided tests) lies within the margin, or above minus it.',
         'least margin: with a smaller one these data could not say equivalent, whatever the difference.',
         f'rerun error: the standard error of new − old if both were sampled again; {floor}.',
     ]
-
-
-def _or(texts: Iterable[str]) -> str:
-    return ' or '.join(texts)
-
-
-def _why_levels(gate: Gate) -> str:
-    """Return why the levels of rows differ, where they do."""
-    if len(_levels(gate)) == 1:
-        return ''
-    return ', the higher where a difference chose n, so that it holds at every look (gpassk run --until)'
 
 
 def sentences(gate: Gate) -> list[str]:

@@ -52,13 +52,13 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What a row says: the run, how it was made smaller on this benchmark, and what stopped it there."""
-        return called(self.result.model_abbr, self.mark, self.apart, *self.only_here)
+        """What a row says: the run, and how it was made smaller on this benchmark."""
+        return called(self.result.model_abbr, self.mark, self.apart, self.only_here)
 
     @property
-    def only_here(self) -> list[str]:
-        """What is of the run on this benchmark: how it was made smaller, and what stopped its sampling."""
-        return list(filter(None, [self.result.limits_line, self.result.stopped_line]))
+    def only_here(self) -> str:
+        """How the run was made smaller on this benchmark; '' of a whole run."""
+        return self.result.limits_line
 
     @property
     def copies(self) -> str:
@@ -96,9 +96,7 @@ class Entry:
         The samples that a judge gave up on stand in `Board.notes`.
         """
         block = self.result.block
-        further = [self.result.stopped.note] if self.result.stopped else []
-        told = [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
-        return [*filter(None, further), *told]
+        return [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
 
     @property
     def strata_of_questions(self) -> list[str] | None:
@@ -200,21 +198,6 @@ class Board:
             f'{entry.name}: {note}.' for entry in self.entries for note in undecided_notes(entry.result.block)
         ]
         return notes_on_hosts([entry.result for entry in self.entries]) + gave_up
-
-    @property
-    def looked_at(self) -> list[str]:
-        """What a reader has to know of runs whose differences somebody looked at while they were sampled."""
-        names = [
-            entry.name
-            for entry in self.entries
-            if entry.result.stopped and entry.result.stopped.by_difference
-        ]
-        if not names or len(self.entries) < 2:
-            return []
-        return [
-            f'{", ".join(names)}: n was chosen by a difference; ranks and intervals of all pairs take no '
-            'account of that, gpassk gate and gpassk compare --against RUN --chosen do.'
-        ]
 
     @property
     def questions(self) -> int:

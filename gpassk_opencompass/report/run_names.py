@@ -24,8 +24,7 @@ def told_apart(tables: Sequence[Sequence[Result]]) -> dict[int, str]:
 
     Such are models of one name from two owners on the hub, and runs of one model with other k or n. A run is
     called so on every benchmark, also where nothing else has its name there: what belongs together is found
-    by that name. What is of one benchmark alone, such as how many questions it was asked or which look of
-    `gpassk run --until` was its last, is no part of it.
+    by that name. What is of one benchmark alone, such as how many questions it was asked, is no part of it.
 
     Args:
         tables: the sampled results of each table.

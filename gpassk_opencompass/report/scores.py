@@ -73,8 +73,6 @@ class Score(NamedTuple):
     """Contests that are strata of the error and the interval; 0: none, it is for questions of any contest."""
     limited: str
     """How the run was made smaller on this benchmark, else ''."""
-    stopped: str
-    """What of `gpassk run --until` stopped its sampling there, else ''."""
     unjudged: int
     truncated: int | None
     unanswered: int | None
@@ -243,7 +241,6 @@ def _identity(board: Board, entry: Entry, result: Result) -> dict[str, Any]:
         'k': board.k,
         'n': result.n,
         'limited': result.limits_line,
-        'stopped': result.stopped_line,
         'unjudged': result.unjudged,
         'truncated': result.health.truncated,
         'unanswered': result.health.unanswered,

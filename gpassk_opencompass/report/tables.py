@@ -32,8 +32,6 @@ AVERAGE = 'average'
 
 _MISSING = 'no average: a benchmark is missing'
 
-_NOT_OF_LOOKS = 'the interval of the average takes no account of the looks'
-
 
 def write_tables(
     boards: Sequence[Board], folder: Path, notes: Sequence[str] = (), average: bool = False
@@ -152,23 +150,21 @@ def overview_table(scored: Scored, average: bool) -> Table | None:
 
 
 def _of_benchmark(score: Score | None) -> Cell | None:
-    """Return a score with a note of what holds here alone: how it was made smaller, what stopped it."""
+    """Return a score with a note of what holds here alone: how it was made smaller."""
     cell = score_cell(score)
     if score is None or cell is None:
         return None
-    return cell._replace(note='; '.join(filter(None, [cell.note, score.limited, score.stopped])))
+    return cell._replace(note='; '.join(filter(None, [cell.note, score.limited])))
 
 
 def _average(scores: Sequence[Score | None]) -> Cell:
-    """Return the mean over benchmarks, with a note on those that are not whole, or whose n a goal chose."""
+    """Return the mean over benchmarks, with a note on those that are not whole."""
     cell = score_cell(mean_score(scores))
     if cell is None:
         return Cell(None, note=_MISSING)
     known = [score for score in scores if score is not None]
     smaller = [f'{one.benchmark} ({one.limited})' for one in known if one.limited]
-    stopped = [one.benchmark for one in known if one.stopped]
     notes = [f'of runs that were made smaller on {", ".join(smaller)}'] if smaller else []
-    notes += [f'gpassk run --until chose n on {", ".join(stopped)}: {_NOT_OF_LOOKS}'] if stopped else []
     return cell._replace(note='; '.join(notes))
 
 
@@ -249,7 +245,7 @@ def heading(board: Board) -> str:
     alone = board.questions == board.problems
     problems = '' if alone else f' of {board.problems} source problems'
     why = [f'This table stands {board.reason}.'] if board.reason else []
-    told = [*why, *board.notes, *board.looked_at]
+    told = [*why, *board.notes]
     return ' '.join([f'{board.questions} questions{problems}, judge: {board.judge}.', *told])
 
 

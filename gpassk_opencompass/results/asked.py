@@ -84,13 +84,12 @@ def _found(
     check_level(level)
     design, groups = results[0].asked
     values = np.concatenate([result.table(metrics) for result in results])
-    held = [one for result in results for one in result.levels_held(metrics, level)]
-    whole = mean_intervals(values, design if strata else design._replace(stratum=None), held)
+    levels = [level] * len(values)
+    whole = mean_intervals(values, design if strata else design._replace(stratum=None), levels)
     by_group = {
-        group: mean_intervals(values[:, rows], of_group, [level] * len(values))
-        for group, (rows, of_group) in groups.items()
+        group: mean_intervals(values[:, rows], of_group, levels) for group, (rows, of_group) in groups.items()
     }
-    for start, result in zip(range(0, len(values), len(metrics)), results, strict=True):
+    for start in range(0, len(values), len(metrics)):
         own = slice(start, start + len(metrics))
         of_groups = {group: intervals[own] for group, intervals in by_group.items()}
-        yield Found(result.at_level(whole[own], level), of_groups)
+        yield Found(whole[own], of_groups)

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from ..counting import stage, step
 from ..errors import ForeignFileError, InputError
-from ..files import SAMPLES, UNCERTAIN, digest, mapping, parse_json
+from ..files import SAMPLES, digest, mapping, parse_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import as_called, clean, in_file_name, last_part
 from . import lighteval
-from .newest import Replaced, in_lines, newest_of
+from .newest import Replaced, newest_of
 from .record import SCHEMA
 from .result import Result, model_settings
 from .samples import sound_sample_file
@@ -48,13 +48,13 @@ Each = Callable[[Callable[[Path], Result | Unread], Sequence[Path]], Iterable[Re
 
 
 class Collected(NamedTuple):
-    """What was found; `passed_over` and `older` are lines for a reader, of one file each but for rounds."""
+    """What was found; `passed_over` and `older` are lines for a reader, of one file each."""
 
     results: list[Result]
     passed_over: list[str]
     """Files that are no complete result, and folders that cannot be read."""
     older: list[str]
-    """Complete results that a newer one replaces; rounds before the last are one line together."""
+    """Complete results that a newer one replaces."""
     unread: Sequence[Unread] = ()
     """The files of `passed_over`."""
     replaced: Sequence[Replaced] = ()
@@ -68,8 +68,7 @@ def read(path: Path) -> Result:
     they say in `gpassk.run` what the model, the data set and the host are called.
 
     Raises:
-        InputError: it cannot be read, is no result of G-Pass@k or the round of some of a run's questions, or
-            is damaged; in one line.
+        InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
     """
     record, seal = _record_of(path)
     return replace(result_of(path, record), seal=seal)
@@ -102,27 +101,8 @@ def result_of(path: Path, record: Any) -> Result:
     Raises:
         InputError: as `read`.
     """
-    result = read_round(path, record)
-    if count := result.limits.get('chosen'):
-        raise InputError(
-            f'{path} is a round of gpassk run --uncertain-first with the {count} questions that went on '
-            'because of their counts, so that it has no score of its own: give the work directory of the run'
-        )
-    return result
-
-
-def read_round(path: Path, record: Any = None) -> Result:
-    """Read what `read` does, also of a round that asked only the uncertain questions of a run.
-
-    Args:
-        record: the content of the file, where somebody has read it already.
-
-    Raises:
-        InputError: as `read`, for all else.
-    """
     from .check import check  # pydantic: who only looks for results needs none
 
-    record = _record_of(path)[0] if record is None else record
     check(str(path), record)
     record = _as_now(record)
     block = record['gpassk']
@@ -183,7 +163,7 @@ def collect(
     counting, replaced = newest_of(map(models.told, results))
     counting.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
     passed_over = [*unreadable, *lighteval.without_details(summaries, paths), *(one.why for one in unread)]
-    return Collected(counting, passed_over, in_lines(replaced), unread, replaced)
+    return Collected(counting, passed_over, [one.why for one in replaced], unread, replaced)
 
 
 def _read_or_why_not(details: bool, path: Path) -> Result | Unread:
@@ -276,7 +256,7 @@ def _below(folder: Path, unreadable: dict[str, None]) -> Iterator[Path]:
         if not isinstance(error, FileNotFoundError):  # which a run at work has removed meanwhile
             unreadable[f'{error.filename} cannot be read: {error.strerror}'] = None
 
-    for root, folders, names in _walked(folder, tell):
+    for root, folders, names in os.walk(folder, onerror=tell):
         models = _within(Path(root, 'results')) if 'results' in folders else []
         found = [path for model in models for path in _results_of(model)]
         found += [Path(root, name) for name in names if _is_result(name)]
@@ -327,18 +307,8 @@ def _model_path(block: Mapping[str, Any]) -> str:
     return str(model_settings(block).get('path') or '')
 
 
-def _walked(
-    folder: Path, tell: Callable[[OSError], None] | None = None
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk through a folder as `os.walk`, without the rounds of some of a run's questions, no results."""
-    for root, folders, names in os.walk(folder, onerror=tell):
-        if Path(root).name == UNCERTAIN.parent.name:
-            folders[:] = [name for name in folders if name != UNCERTAIN.name]
-        yield root, folders, names
-
-
 def _homes(folders: Iterable[Path]) -> list[Path]:
-    walks = (_walked(folder) for folder in folders)
+    walks = (os.walk(folder) for folder in folders)
     return list(dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names))
 
 

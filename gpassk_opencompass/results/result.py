@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import Metric, value_table
-from ..naming.limits import has_rounds, limit_marks, limits_in, without_sizes
+from ..naming.limits import limit_marks, limits_in, without_sizes
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.manifest import ModelFacts
 from ..naming.names import DatasetName, Settings
@@ -28,7 +28,6 @@ from .groups import strata_of
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
 from .samples import COLUMNS, SampleColumns, SampleTable, read_samples, warn_once
-from .stopped import Stopped, read_stopped
 
 if TYPE_CHECKING:  # scipy: who only asks in what state runs are needs none
     from ..uncertainty import Interval
@@ -125,7 +124,7 @@ class Result:
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """Return what made the run smaller: limit, of, samples, chosen, as far as known; {} of a whole run.
+        """Return what made the run smaller: limit, of, samples, as far as known; {} of a whole run.
 
         The record tells it, and of one that was judged anew the name.
         """
@@ -138,19 +137,6 @@ class Result:
         limit, of, samples = (self.limits.get(name) for name in ('limit', 'of', 'samples'))
         questions = f'{min(limit, of or limit)}{f" of {of}" if of else ""} questions' if limit else ''
         return ', '.join(filter(None, [questions, f'n = {samples} by --samples' if samples else '']))
-
-    @cached_property
-    def stopped(self) -> Stopped | None:
-        """Return the look of `gpassk run --until` at this result; None where n was set."""
-        if not has_rounds(self.dataset_abbr):
-            return None
-        above = next((one for one in self.path.parents if one.name == 'results'), None)
-        return None if above is None else read_stopped(above.parent.parent, self.n)
-
-    @property
-    def stopped_line(self) -> str:
-        """Return what chose n, in words: 'stopped by half-width<=2 at look 2 of 3'; '' where it was set."""
-        return self.stopped.line if self.stopped else ''
 
     @property
     def sizes_name(self) -> str:
@@ -350,9 +336,6 @@ class Result:
     def interval(self, metric: Metric, level: float = 0.95, *, strata: bool = True) -> Interval:
         """Return the mean of the metric with its interval for new questions of the same kind.
 
-        Where the width of this interval chose n (`gpassk run --until`), it is the wider one that holds at
-        every look.
-
         Args:
             metric: of the samples.
             level: of confidence.
@@ -369,16 +352,7 @@ class Result:
 
         check_level(level)
         design = self.asked.design if strata else self.asked.design._replace(stratum=None)
-        found = mean_intervals(self.table(metrics), design, self.levels_held(metrics, level))
-        return self.at_level(found, level)
-
-    def levels_held(self, metrics: Sequence[Metric], level: float) -> list[float]:
-        """Return the level at which the interval of each metric is computed, so that it holds at `level`."""
-        return [self.stopped.level_for(str(one), level) if self.stopped else level for one in metrics]
-
-    def at_level(self, intervals: list[Interval], level: float) -> list[Interval]:
-        """Return intervals that were computed at `levels_held`, with the level at which they hold."""
-        return intervals if self.stopped is None else [replace(one, level=level) for one in intervals]
+        return mean_intervals(self.table(metrics), design, [level] * len(metrics))
 
     def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
         """Return the mean and interval for the questions of one group; None where it has none."""

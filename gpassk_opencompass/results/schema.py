@@ -125,14 +125,13 @@ class Data(BaseModel):
 
 
 class Limited(BaseModel):
-    """What made a run smaller than the sweep that it belongs to: --limit, --samples, or --uncertain-first."""
+    """What made a run smaller than the sweep that it belongs to: --limit or --samples."""
 
     model_config = _written()
 
     limit: Size = _about('How many questions were asked for with --limit.')
     of: Size = _about('How many questions there were, all of which are asked where the limit is above that.')
     samples: Size = _about('n, where --samples said it.')
-    chosen: Size = _about('Of a round of --uncertain-first: how many questions went on, by their counts.')
 
 
 class Counts(BaseModel):

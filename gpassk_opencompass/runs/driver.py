@@ -23,9 +23,9 @@ from .judge_servers import JudgePlaces, judge_places
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .roles import Commands, Following, Nothing, Plain
+from .roles import Commands, Plain
 from .sessions import sessions_of
-from .state import Finding, State
+from .state import Finding
 from .turns import GPUS, PART, SESSION, Task, Turn, Turns
 from .work_dir import LOG, NOTES, Start, Starts, keep_entry, times_in
 
@@ -74,7 +74,6 @@ class Driver:
         stop: becomes true when the user wants to stop.
         gpus: those that the runs share; none: each command sees what there is.
         commands: does them.
-        following: what a run has to do when it is complete.
     """
 
     def __init__(
@@ -85,7 +84,6 @@ class Driver:
         stop: Stop,
         gpus: Sequence[Gpu] = (),
         commands: Commands | None = None,
-        following: Following | None = None,
     ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
@@ -95,13 +93,10 @@ class Driver:
         )
         self._options, self._watcher, self._stop = options, watcher, stop
         self._gpus, self._commands = gpus, commands or Plain()
-        self._following = following or Nothing()
         self._looked = 0.0
         self._judges = JudgePlaces()
         self._unjudged: frozenset[str] = frozenset()
         """Runs that only sample yet."""
-        self._last: frozenset[str] = frozenset()
-        """Runs that are judged when all have their samples."""
 
     def drive(self, runs: Sequence[Planned], jobs: int | None = None) -> list[Finding]:
         """Run what is not complete.
@@ -114,20 +109,13 @@ class Driver:
             The state of each run that it came to; after a stop the others are left out.
         """
         found = dict[str, Finding]()
-        left = list(runs)
-        while left and not self._stop:
-            left = self._drive(left, jobs, found)
-        return [found[run.name] for run in runs if run.name in found]
-
-    def _drive(self, runs: Sequence[Planned], jobs: int | None, found: dict[str, Finding]) -> list[Planned]:
-        """Run what is not complete; return what follows, where it could not be done at once."""
         tasks = self._tasks(runs, found)
         self._judges = judge_places([task.run for task in tasks], self._gpus, self._options)
         refused = self._judges.refused
         self._refuse([(task, refused[task.run.name]) for task in tasks if task.run.name in refused], found)
         tasks = [task for task in tasks if task.run.name not in refused]
-        self._last = self._unjudged = self._judged_at_last(tasks)
-        last = [task.run for task in tasks if task.run.name in self._last]
+        self._unjudged = self._judged_at_last(tasks)
+        last = [task.run for task in tasks if task.run.name in self._unjudged]
         self._work(
             [task for task in tasks if not self._options_for(task.run).is_done(task.finding)], jobs, found
         )
@@ -135,21 +123,7 @@ class Driver:
         if last and not self._stop:
             left = map(self._task, last)
             self._work([task for task in left if task.finding.sampled], jobs, found)
-        if self._stop:
-            return []
-        after = [self._after(run, found) for run in last if run.name in found]
-        return [run for run in after if run is not None]
-
-    def _after(self, run: Planned, found: dict[str, Finding]) -> Planned | None:
-        """Return what follows a run that is complete; where that cannot be written the run has failed."""
-        finding = found[run.name]
-        if finding.state is not State.COMPLETE:
-            return None
-        try:
-            return self._following.after(run, finding)
-        except InputError as error:
-            self._tell(found, replace(finding, state=State.FAILED, detail=str(error)))
-            return None
+        return [found[run.name] for run in runs if run.name in found]
 
     def _judged_at_last(self, tasks: Sequence[Task]) -> frozenset[str]:
         """Return the runs whose judges are to have GPUs that models have before."""
@@ -177,24 +151,13 @@ class Driver:
                 for job in [job for job in working if job.process.poll() is not None]:
                     working.remove(job)
                     found[job.run.name] = self._end(job)
-                    self._follow(job.turn, found, turns)
                     turns.ended(job.turn)
                 for job in self._judging(working):
-                    if turns.waits_for(job.turn) or not self._following.may_follow(job.run):
-                        turns.sampled(job.turn)
+                    turns.sampled(job.turn)
             if not self._stop:
                 self._release(turns)
         finally:
             end_groups([job.process for job in working], lambda: self._stop.count > 1)
-
-    def _follow(self, turn: Turn, found: dict[str, Finding], turns: Turns) -> None:
-        """Have a run go on that is complete, as far as something follows."""
-        name = turn.run.name
-        if self._stop or name in self._last or name not in found:
-            return
-        if (following := self._after(turn.run, found)) is not None:
-            for task in self._tasks([following], found):
-                turns.follow(turn, task)
 
     def _judging(self, working: Sequence[Job]) -> list[Job]:
         """Return the commands that have left their GPUs, as a look at their logs tells once a second."""
@@ -206,9 +169,9 @@ class Driver:
     def _tasks(self, runs: Sequence[Planned], found: dict[str, Finding]) -> list[Task]:
         """Return what has to be done; the others are told of at once."""
         tasks = []
-        left = list(runs)[::-1]
-        while left and not self._stop:
-            run = left.pop()
+        for run in runs:
+            if self._stop:
+                break
             task = self._task(run)
             if not self._options.is_done(task.finding):
                 tasks.append(task)
@@ -216,8 +179,6 @@ class Driver:
             with suppress(OSError):  # somebody else's results, that may only be read
                 _keep_entry(run, task.finding.work_dir)
             self._tell(found, task.finding)
-            if (following := self._after(run, found)) is not None:
-                left.append(following)
         return tasks
 
     def _task(self, run: Planned) -> Task:
@@ -254,7 +215,6 @@ class Driver:
             self._release(turns)
             for turn in started:
                 if self._stop or not self._begin(turn, working, found):
-                    self._follow(turn, found, turns)  # of what an earlier start has completed by now
                     turns.ended(turn)
             more = bool(started)
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..files import FROM_ENVIRONMENT, mapping, read_json
 from ..judges.build import own_name
 from ..results.health import reservations
-from ..results.read import read_round
+from ..results.read import read, result_of
 from ..serving import described, variable_digest
 from ..sweep.configs import signature
 from .config_file import Config, dicts_of, sampling_signature
@@ -246,7 +246,7 @@ def _state_of_result(path: Path, wanted: Wanted, time_dir: TimeDir, change: Chan
     if record and 'gpassk' not in record:  # of another evaluator, which does not say
         return _unless_changed(change)
     try:
-        block = read_round(path, record or None).block
+        block = (result_of(path, record) if record else read(path)).block
     except InputError as error:
         return State.DAMAGED, str(error)
     if wanted.n is not None and block.get('n') != wanted.n:

@@ -33,12 +33,10 @@ class Planned:
     sha256: str | None = None
     entry: Entry | None = None
     """What the manifest beside the config says of it; None where it says nothing of the config as it is."""
-    below: Path = Path()
-    """Where its work directory is, below that of its name."""
 
     def work_dir(self, outputs: Path) -> Path:
         """Return its work directory in a folder of them."""
-        return outputs / self.name / self.below
+        return outputs / self.name
 
     def values(self) -> Config | None:
         """Return the variables of the config; None if it is not there (any more), or computes them."""

@@ -1,34 +1,9 @@
-"""Who does commands for a driver, and what follows when a run is complete."""
+"""Who does commands for a driver."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
-
-from .plan import Planned
-from .state import Finding
-
-
-class Following(Protocol):
-    """What a run has to do after it is complete, see `until.Rule`."""
-
-    def after(self, run: Planned, finding: Finding) -> Planned | None:
-        """Return the same run with more samples; None where nothing follows. A call may be repeated."""
-
-    def may_follow(self, run: Planned) -> bool:
-        """Whether something may follow, so that its model had better stay loaded."""
-
-
-class Nothing:
-    """Nothing follows."""
-
-    def after(self, run: Planned, finding: Finding) -> Planned | None:
-        """Return None."""
-        return None
-
-    def may_follow(self, run: Planned) -> bool:
-        """Return False."""
-        return False
 
 
 class Commands(Protocol):

@@ -138,14 +138,6 @@ class Turns:
         self.sampled(turn)
         self._free(turn.session)
 
-    def follow(self, turn: Turn, task: Task) -> None:
-        """Take in what a run has to do next, before it counts as ended: its model stays loaded for that."""
-        self._add(turn.session, task)
-
-    def waits_for(self, turn: Turn) -> bool:
-        """Whether another run waits for the model of this one."""
-        return bool(self._queues.get(turn.session))
-
     def done_with(self) -> list[Unneeded]:
         """Return the models that are not needed any more, each of them once; their GPUs are given away."""
         needed = {turn.session for turn in self._sampling} | {turn.session for turn in self._plain}

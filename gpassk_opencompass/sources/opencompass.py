@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
-from ..files import mapping, read_json, run_folder
+from ..files import mapping, read_json
 from ..results.health import Generation
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ def find_runs(work_dir: Path) -> Found:
     # Unlike Path.rglob, os.walk passes over a folder that is removed meanwhile.
     walked = os.walk(work_dir)
     for folder in sorted(Path(above, name) for above, names, _ in walked for name in names if name == FOLDER):
-        if run_folder(folder.parents[1]) == folder.parents[1]:  # no round of some of a run's questions
-            _search(work_dir, folder, found)
+        _search(work_dir, folder, found)
     if not found.runs and not found.left_alone:
         raise InputError(
             f'{work_dir} holds no predictions; expected <time>/predictions/<model>/<data set>.json, as '

@@ -206,11 +206,6 @@ def takes_limits(dataset: Mapping[str, Any]) -> bool:
     return name.startswith(_OWN) and name.rpartition('.')[2] in _TAKE_LIMITS
 
 
-def takes_chosen(dataset: Mapping[str, Any]) -> bool:
-    """Return whether a data set of a config is one of ours whose questions have names of their own."""
-    return takes_limits(dataset) and not str(dataset['type']).endswith('LimitedDataset')
-
-
 def _known_limit(dataset: Mapping[str, Any]) -> int | None:
     return _count(dataset.get('limit')) if takes_limits(dataset) else None
 

@@ -79,8 +79,6 @@ class PairedRuns:
         rerun_error: standard error of new − old where both are sampled again, on the scale of the values:
             the root of the sum of the squares of what `rerun_interval` gives for the two.
         strata: of each question, as for `compare`; None: there are none.
-        error_share: the part of the error 1 − level that statements on the two may spend: below 1 where
-            somebody has looked at their difference before, and n was chosen by what was seen.
     """
 
     new: ArrayLike
@@ -88,7 +86,6 @@ class PairedRuns:
     problems: Sequence[Hashable] | None = None
     rerun_error: float = 0.0
     strata: Sequence[Hashable] | None = None
-    error_share: float = 1.0
 
 
 class Decisions(NamedTuple):
@@ -141,7 +138,6 @@ def decide(
     ('equivalent', 'not decided')
     """
     _check(margin, level, runs.rerun_error)
-    level = 1 - (1 - level) * runs.error_share if runs.error_share < 1 else level
     if of_new_questions:
         bare = _of_new_questions(runs, margin, level)
     else:

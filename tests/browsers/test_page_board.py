@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from made_pages import made_results, write_made_page
 from page_tables import (
     STANDARD,
     TITLES,
@@ -26,7 +25,6 @@ from page_tables import (
 from gpassk_opencompass.metrics import ACCURACY, Metric
 from gpassk_opencompass.report.leaderboard import Board, Entry
 from gpassk_opencompass.report.page import write_page
-from gpassk_opencompass.results.stopped import REACHED, Stopped
 
 pytestmark = pytest.mark.e2e
 MG = Metric.mg_pass_at(16)
@@ -72,33 +70,6 @@ def test_the_table_of_a_benchmark_has_every_score_of_the_library(view: View, tit
             assert interval in lines or (interval is None and re.search(r'\[.\]', ' '.join(row[name])))
     notes = [note.text for note in view.page.all('.footnote')]
     assert len(notes) == len(set(notes))
-
-
-def test_an_interval_whose_width_chose_n_is_that_of_all_looks(page: Page, tmp_path: Path) -> None:
-    """That of its metric, over all questions; other metrics and runs have theirs."""
-    results = [one for one in made_results(2, samples=False) if one.benchmark == STANDARD and one.n > 1]
-    ordinary = {one.model_abbr: one.interval(MG).high for one in results}
-    results[0].__dict__['stopped'] = Stopped('half-width<=2', str(MG), 0.95, (16, 48), 48, REACHED, 0.99)
-    boards, path = write_made_page(tmp_path, results)
-    assert results[0].interval(MG).high > ordinary[results[0].model_abbr] + 1e-3
-    view = View(page, path, boards).at(board=boards[0].title)
-    for row, entry in zip(view.rows('board'), boards[0].entries, strict=True):
-        for metric in boards[0].metrics:
-            found = entry.interval(metric)
-            assert f'{100 * found.low:.1f} – {100 * found.high:.1f}' in row[str(metric)]
-
-
-def test_an_accuracy_whose_width_chose_n_is_that_of_all_looks(page: Page, tmp_path: Path) -> None:
-    """In the table of the run, which has it."""
-    results = [one for one in made_results(2, samples=False) if one.benchmark == STANDARD and one.n > 1]
-    before = results[0].interval(ACCURACY)
-    results[0].__dict__['stopped'] = Stopped('half-width<=2', 'accuracy', 0.95, (16, 48), 48, REACHED, 0.99)
-    boards, path = write_made_page(tmp_path, results)
-    found = results[0].interval(ACCURACY)
-    assert found.high > before.high + 1e-3
-    view = View(page, path, boards).at(board=boards[0].title, run=results[0].model_abbr)
-    [shown] = [row.text for row in view.page.all('section tbody tr') if row.text.startswith('Accuracy')]
-    assert f'{100 * found.low:.1f} – {100 * found.high:.1f}' in shown
 
 
 def test_short_names_leave_the_room_to_the_numbers(page: Page, board: Board, tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from ...uncertainty.intervals import (
 )
 from ...unseen import escaped
 from ...version import __version__
-from ..compare import error_share
 from ..leaderboard import Board, Entry
 from ..light import for_one_use
 from ..tables import why_no_average
@@ -148,9 +147,7 @@ def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     return {
         'title': escaped(board.title),
         'benchmark': escaped(board.benchmark),
-        'reason': escaped(
-            '. '.join([*([board.reason] if board.reason else []), *board.notes, *board.looked_at])
-        ),
+        'reason': escaped('. '.join([*([board.reason] if board.reason else []), *board.notes])),
         'k': board.k,
         'level': board.level,
         'quantiles': _quantiles(result, board.level, strata),
@@ -178,8 +175,6 @@ def _entry(
         'name': escaped(entry.run),
         'n': result.n,
         'c': result.counts[order].tolist(),
-        'held': _held(board, result),
-        'looked': _looked(board, result),
         'unjudged': result.unjudged_of_each[order].tolist() if result.unjudged_of_each.any() else [],
         'cut': [cut[row] for row in order] if cut else [],
         'inDoubt': result.in_doubt[order].tolist() if result.in_doubt.any() else [],
@@ -224,8 +219,6 @@ def _badges(entry: Entry) -> Iterator[dict[str, str]]:
         yield {'kind': 'copies', 'text': 'copies'}
     if entry.result.limits_line:
         yield {'kind': 'limited', 'text': entry.result.limits_line}
-    if entry.result.stopped_line:
-        yield {'kind': 'stopped', 'text': entry.result.stopped_line}
 
 
 _SHOWN = 0.001
@@ -279,23 +272,3 @@ def _quantiles(result: Result, level: float, strata: Sequence[int] | None) -> di
     whole = len(set(result.problems))
     sizes = {*Counter(group for group, _ in pairs).values(), whole, whole - max(strata or [0])}
     return {size: quantile(level, size - 1) for size in sizes if size > 1}
-
-
-def _held(board: Board, result: Result) -> dict[str, Any] | None:
-    """Return the metric whose interval chose n, with Student's t at which it holds at every look."""
-    if result.stopped is None:
-        return None
-    level = result.stopped.level_for(result.stopped.metric, board.level)
-    if level == board.level:
-        return None
-    return {'metric': result.stopped.metric, 'quantiles': _quantiles(result, level, _strata(board))}
-
-
-def _looked(board: Board, result: Result) -> dict[str, Any] | None:
-    """Return the metric by which a difference chose n, and what a difference by it pays for the looks."""
-    metric = result.stopped.metric if result.stopped else ''
-    share = error_share([result], metric)
-    if share == 1:
-        return None
-    level = 1 - (1 - board.level) * share
-    return {'metric': metric, 'share': share, 'quantiles': _quantiles(result, level, _strata(board))}

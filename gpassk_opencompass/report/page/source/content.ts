@@ -72,10 +72,6 @@ export interface Entry {
   name: string;
   n: number;
   c: number[];
-  // Where the width of the interval of a metric chose n: its quantiles, at which it holds at every look.
-  held: { metric: string; quantiles: Record<number, number> } | null;
-  // Where a difference to another run, by a metric, chose n: the part of the error that a difference may spend, and its quantiles.
-  looked: Looked | null;
   // [] where all are judged.
   unjudged: number[];
   // Samples cut off; [] where it is not known.
@@ -106,15 +102,9 @@ export interface Entry {
   shardsLost: string;
 }
 
-export interface Looked {
-  metric: string;
-  share: number;
-  quantiles: Record<number, number>;
-}
-
 // A mark of a run that a reader has to see beside its score.
 export interface Badge {
-  kind: 'cut off' | 'unanswered' | 'unjudged' | 'copies' | 'limited' | 'stopped' | 'unusual';
+  kind: 'cut off' | 'unanswered' | 'unjudged' | 'copies' | 'limited' | 'unusual';
   text: string;
 }
 

@@ -82,15 +82,12 @@ function averageOf({ cells }: Row): number | null {
   return scores.includes(undefined) ? null : (scores as number[]).reduce((sum, score) => sum + score, 0) / scores.length;
 }
 
-// Of what the average is, where a run was made smaller on a benchmark, or a goal chose its n there; '' where neither is.
+// Of what the average is, where a run was made smaller on a benchmark; '' where none was.
 function averageNote({ cells, average }: Row): string {
   if (average === null) return '';
-  const where = (kind: Badge['kind'], named: (title: string, badge: Badge) => string) => boards.flatMap(({ title }, place) =>
-    cells[place]!.entry.badges.filter((badge) => badge.kind === kind).map((badge) => named(title, badge))).join(', ');
-  const smaller = where('limited', (title, { text }) => `${title} (${text})`);
-  const stopped = where('stopped', (title) => title);
-  return [smaller && `average of runs that were made smaller on ${smaller}`, stopped && `gpassk run --until chose n on ${stopped}`]
-    .filter(Boolean).join('; ');
+  const smaller = boards.flatMap(({ title }, place) =>
+    cells[place]!.entry.badges.filter(({ kind }) => kind === 'limited').map(({ text }) => `${title} (${text})`)).join(', ');
+  return smaller && `average of runs that were made smaller on ${smaller}`;
 }
 
 function tokensOf({ cells }: Row): number | null {
@@ -219,11 +216,10 @@ function BoardCell({ run, cell, choice, notes }: { run: Run; cell: Cell | null; 
 function marksOf(entry: Entry | undefined): string[] {
   if (!entry?.badges.length) return [];
   const [first, ...more] = entry.badges;
-  return [briefly(first, entry), ...(more.length ? [`+${more.length}`] : [])];
+  return [briefly(first), ...(more.length ? [`+${more.length}`] : [])];
 }
 
-function briefly({ kind, text }: Badge, { n }: Entry): string {
-  if (kind === 'stopped') return `n = ${n} by --until`;
+function briefly({ kind, text }: Badge): string {
   return kind === 'limited' ? kind : text.replace(/^(\d\d+)\.\d+ %/, '$1 %').replace('without an answer', 'no answer');
 }
 

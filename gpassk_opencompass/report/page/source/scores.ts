@@ -1,7 +1,7 @@
 // Scores of a choice of questions, k and thresholds: computed from counts when they are asked for, and once.
 
 import type { Address } from './address';
-import { content, type Board, type Entry, type Looked } from './content';
+import { content, type Board, type Entry } from './content';
 import { countOf, meanInterval, pairedComparison, total, values, type Comparison, type Interval, type Metric } from './statistics';
 
 // What the numbers of a view are of.
@@ -72,8 +72,7 @@ const intervals = new WeakMap<Choice, Map<string, Interval>>();
 // The score of a run for new questions of this kind; null where it has fewer than k samples.
 export function intervalOf(choice: Choice, entry: Entry, metric: Metric): Interval | null {
   if (metric.k > entry.n) return null;
-  const held = !choice.group && entry.held?.metric === metricKey(metric) ? entry.held.quantiles : undefined;
-  return known(choice, entry, metricName(metric), () => chosenValues(choice, metric, entry.c, entry.n), held);
+  return known(choice, entry, metricName(metric), () => chosenValues(choice, metric, entry.c, entry.n));
 }
 
 // The accuracy of the greedy run; null where there is none.
@@ -82,26 +81,18 @@ export function greedyInterval(choice: Choice, entry: Entry): Interval | null {
   return greedy && known(choice, entry, 'greedy', () => chosenValues(choice, ACCURACY, greedy, 1));
 }
 
-function known(choice: Choice, entry: Entry, what: string, list: () => number[], quantiles = choice.board.quantiles): Interval {
+function known(choice: Choice, entry: Entry, what: string, list: () => number[]): Interval {
   const found = intervals.get(choice) ?? new Map<string, Interval>();
   intervals.set(choice, found);
   const key = `${choice.board.entries.indexOf(entry)} ${what}`;
-  if (!found.has(key)) found.set(key, meanInterval(list(), choice.problems, quantiles, content.limits, choice.strata));
+  if (!found.has(key)) found.set(key, meanInterval(list(), choice.problems, choice.board.quantiles, content.limits, choice.strata));
   return found.get(key)!;
 }
 
 // first − second on the same questions; those of `second` may come from another board of the same questions.
 export function compared(choice: Choice, first: Entry, second: Entry, metric: Metric, counts: number[] = second.c): Comparison {
   const [a, b] = [chosenValues(choice, metric, first.c, first.n), chosenValues(choice, metric, counts, second.n)];
-  const looked = lookedAt(choice, first, second, metric);
-  const found = pairedComparison(a, b, choice.problems, (looked ?? choice.board).quantiles, content.limits, choice.strata);
-  return looked && !found.refused ? { ...found, p: Math.min(found.p! / looked.share, 1) } : found;
-}
-
-// What a difference by this metric pays for looks at it while one of the two was sampled; null where nobody looked.
-export function lookedAt({ group }: Choice, first: Entry, second: Entry, metric: Metric): Looked | null {
-  const found = [first, second].flatMap(({ looked }) => (!group && looked?.metric === metricKey(metric) ? [looked] : []));
-  return found.sort((one, other) => one.share - other.share)[0] ?? null;
+  return pairedComparison(a, b, choice.problems, choice.board.quantiles, content.limits, choice.strata);
 }
 
 // Whether the first is better than the second beyond doubt, of all pairs of the table at once (by the score of the
