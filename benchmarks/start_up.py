@@ -44,7 +44,6 @@ COMMANDS: Sequence[tuple[Sequence[str], str]] = (
     (('--help',), NOTHING),
     (('expand', '--help'), NOTHING),
     (('report', '--help'), NUMPY),
-    (('samples', '--help'), NOTHING),
     (('check', 'runs', '--configs', 'configs'), NUMPY),
     (('watch', '--once', 'runs', '--configs', 'configs'), NUMPY),
     (SCORE, SCIPY),

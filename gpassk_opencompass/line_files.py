@@ -11,7 +11,6 @@ at most the last `SYNC_INTERVAL` seconds.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -82,11 +81,6 @@ class LineWriter:
         if time.monotonic() - self._synced_at > SYNC_INTERVAL:
             self.sync()
 
-    def lock(self) -> None:
-        """Have `is_being_written` say so of the file until it is closed, as far as the disk knows locks."""
-        with suppress(OSError):
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
     def sync(self) -> None:
         """Make sure that what was written survives a crash of the machine; IncompleteError if it may not."""
         try:
@@ -104,18 +98,6 @@ class LineWriter:
             self.sync()
         finally:
             os.close(self._descriptor)
-
-
-def is_being_written(file: Path) -> bool:
-    """Whether a process that lives has locked a file, on this machine or as the network disk tells it."""
-    try:
-        with file.open('rb') as opened:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def own_writer(writer: LineWriter | None, folder: Path, ending: str, what: str) -> LineWriter:

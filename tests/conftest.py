@@ -47,18 +47,6 @@ def _self_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _samples() -> Iterator[None]:
-    """Each run draws all of its samples: what is compared with a run beside it shall not be a copy of that.
-
-    The tests of kept samples say otherwise.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('GPASSK_REUSE', 'none')
-        patch.delenv('GPASSK_SAMPLES', raising=False)
-        yield
-
-
-@pytest.fixture(scope='session', autouse=True)
 def _wide() -> Iterator[None]:
     """Tables have a line a row, as nothing is wrapped; the tests of their width say otherwise."""
     with pytest.MonkeyPatch.context() as patch:

@@ -51,21 +51,6 @@ def test_every_config_gets_a_work_directory_of_its_name(sweep: Path) -> None:
     assert called(sweep) == ['one', 'two']
 
 
-def test_a_sample_store_that_is_a_file_is_refused_before_anything_starts(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not by the task of each config; a folder that is not there yet is none of its business."""
-    write_configs(sweep, 'one', 'two')
-    (sweep / 'file').touch()
-    monkeypatch.setenv('GPASSK_SAMPLES', 'file')
-    assert run() == 2
-    assert 'file is a file; a store of samples is a folder' in capsys.readouterr().err
-    assert called(sweep) == []
-    monkeypatch.setenv('GPASSK_SAMPLES', 'new/folder')
-    assert run() == 0
-    assert not (sweep / 'new').exists()
-
-
 def test_only_what_failed_is_run_again(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A failed task is an exit code of 1 and the end of its log, though OpenCompass exits with 0."""
     write_configs(sweep, 'good', 'broken')

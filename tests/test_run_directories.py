@@ -60,7 +60,6 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
     monkeypatch.setenv('HOME', '/home/me')
     given = {
         'GPASSK_VERDICTS': 'v',
-        'GPASSK_SAMPLES': 's',
         'HF_HOME': '/hub',
         'PYTHONPATH': 'a:/b',
         'OTHER': 'x',
@@ -68,7 +67,6 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
     }
     assert environment(tmp_path, given) == {
         'GPASSK_VERDICTS': f'{tmp_path}/v',
-        'GPASSK_SAMPLES': f'{tmp_path}/s',
         'HF_HOME': '/hub',
         'PYTHONPATH': f'{tmp_path}/a:/b',
         'OTHER': 'x',

@@ -31,7 +31,6 @@ COMMANDS = {
     'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
-    'samples': ('samples', 'list, prune or export the samples that are kept for later configs'),
     'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),
     'study': (
         'study',
@@ -49,7 +48,7 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'judge-serve', 'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'samples', 'verdicts', 'view', 'watch'})
+LISTS = frozenset({'verdicts', 'view', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130

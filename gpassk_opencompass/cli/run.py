@@ -20,8 +20,6 @@ from ..runs.plan import Plan, Planned
 from ..runs.processes import Stop
 from ..runs.state import Finding
 from ..runs.work_dir import NOTES
-from ..sample_store.choice import REUSE, REUSE_VARIABLE, check_reuse
-from ..sample_store.store import STORE_VARIABLE, check_store
 from ..serving import SERVERS, run_in_progress
 from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
@@ -44,7 +42,6 @@ class RunRequest:
     jobs: int | None
     gpus: str | None
     passed_on: Sequence[str]
-    reuse: str | None = None
     limits: Limits = NO_LIMITS
 
     def command(self) -> str:
@@ -57,7 +54,6 @@ class RunRequest:
         words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
-        words += ['--reuse', self.reuse] if self.reuse else []
         words += ['--', *self.passed_on] if self.passed_on else []
         return words
 
@@ -93,12 +89,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='the GPUs that the runs share, such as 0,1,2,3; also GPU-… and MIG-… (default: those of '
         'CUDA_VISIBLE_DEVICES, of the allocation, or all)',
     )
-    parser.add_argument(
-        '--reuse',
-        choices=REUSE,
-        help='samples that earlier runs drew with the same settings: take those that would be drawn again '
-        '(same, the default), take all, and say so in the result (mix), or draw all anew (none)',
-    )
     add_limits(parser)
     parser.add_argument('--dry-run', action='store_true', help='say what would be run, and start nothing')
     parser.add_argument(
@@ -114,13 +104,8 @@ def run(arguments: Namespace) -> int:
         jobs=arguments.jobs,
         gpus=arguments.gpus,
         passed_on=arguments.rest,
-        reuse=arguments.reuse,
         limits=limits_of(arguments),
     )
-    if request.reuse:
-        os.environ[REUSE_VARIABLE] = request.reuse
-    check_reuse(os.environ.get(REUSE_VARIABLE))
-    check_store(os.environ.get(STORE_VARIABLE))
     options = read_options(request.passed_on)
     plan, notes = limited_plan(request.configs, request.limits, request.outputs)
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)

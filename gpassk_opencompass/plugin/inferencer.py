@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from opencompass.openicl.icl_inferencer import GenInferencer, icl_gen_inferencer
 from opencompass.openicl.icl_inferencer.icl_base_inferencer import GenInferencerOutputHandler
@@ -15,20 +15,17 @@ from opencompass.openicl.icl_retriever import ZeroRetriever
 from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
-from ..files import mapping, read_json, replace_file
-from ..results.health import Generation
+from ..files import read_json, replace_file
 from ..results.record import digest_of
 from ..unseen import json_text
 from .handover import Answered, Sample
 from .journal import Journal
-from .kept import Row, Stocked, kept_samples
 from .predictions import write_seal
 from .provenance import claim, provenance_of
-from .rows import QUESTION_COLUMNS, Asked, asked_of, check_rows, fingerprint, fingerprints_digest
+from .rows import Asked, asked_of, check_rows, fingerprint, fingerprints_digest
 from .served import ServerNotes
-from .task import Task, current_task, difference
+from .task import current_task, difference
 from .unusual import MOST_FAILED, UnusualSamples, check_most_failed
-from .whole_run import whole_run
 
 
 @ICL_INFERENCERS.register_module()
@@ -43,9 +40,6 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
     with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
     goes on, and the predictions appear in one step (see `Journal`).
-
-    Samples that an earlier run drew with the same settings are taken from the store of samples, and those
-    that are drawn are put there (see `kept`): the model is asked for what is missing.
 
     Args:
         most_failed: the share of the samples of a shard that may be no usual response, see
@@ -90,12 +84,8 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         if not self._journal.claim(partial(_compare, asked, inference, predictions)):
             size, earlier = len(self._samples), self._journal.states()
             unusual = UnusualSamples(predictions.stem, size, self._most_failed, earlier)
-            self._asked = _AskedRows(rows, reader.output_column, _replicas(task, self._samples))
-            self._kept = kept_samples(self, task, known, predictions)
-            self._run = partial(
-                whole_run, predictions, partial(self._prompts_of, ice_template, prompt_template), _samples_of
-            )
-            with self._asking(unusual.add), _any_response_written(self._said_of):
+            self._answered = Answered(getattr(self.model, 'generations', None), unusual.add)
+            with _any_response_written(self._said_of):
                 result = super().inference(
                     retriever, ice_template, prompt_template, str(folder), self._journal.draft.name
                 )
@@ -103,27 +93,10 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         self._journal.publish(partial(self._seal, predictions, asked, settings, inference))
         return result
 
-    @contextmanager
-    def _asking(self, seen: Callable[[Sequence[Generation], str], object]) -> Iterator[None]:
-        """Have something stand in the place of the model that asks it for what is not kept."""
-        model = self.model
-        if self._kept is None:
-            self._answered = Answered(getattr(model, 'generations', None), seen)
-            yield
-            return
-        self.model = Stocked(model, self._kept, seen)
-        self._answered = Answered(self.model.generations)
-        try:
-            yield
-        finally:
-            self.model = model
-            self._kept.close()
-
     def _said_of(self, row: int) -> dict[str, Any]:
         """Return what a row of the resume file says beside its response."""
-        origin = None if self._kept is None else self._kept.origin_of(row)
-        told = {'generation': self._answered.of_row(row).as_json(), 'origin': origin}
-        return {name: value for name, value in told.items() if value}
+        told = self._answered.of_row(row).as_json()
+        return {'generation': told} if told else {}
 
     def _seal(
         self, predictions: Path, asked: Asked, settings: str, inference: Mapping[str, Any], draft: Path
@@ -137,9 +110,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
             seed = None if seed_of is None else seed_of(sample)
             question = asked.texts[0][number] if asked.texts else ''
             mark = fingerprint(question, row.get('gold'), row.get('origin_prompt'), settings, sample, seed)
-            origin = row.pop('origin', None) or mapping(row.get('sample')).get('origin')
             row['sample'] = {**sample._asdict(), 'seed': seed, 'settings': settings, 'fingerprint': mark}
-            row['sample'] |= {'origin': origin} if origin else {}
         replace_file(draft, json_text(rows, indent=4).encode(), draft.with_name(f'{draft.name}.whole'))
         write_seal(predictions, draft, fingerprints_digest(list(rows.values())), inference)
 
@@ -147,44 +118,16 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
         """Return batches of the rows still to do, which are the last ones of the shard."""
         done = len(self._samples) - len(datalist)
         self._answered.skip(done)
-        if self._kept is None:
-            batches = super().get_dataloader(datalist, batch_size)
-        else:
-            self._kept.look(self._rows_from(done, datalist), done, self._asked.replicas, self._run)
-            batches = self._kept.batches(datalist, batch_size or 1)
-        return _Announced(batches, done, self._announce)
+        return _Announced(super().get_dataloader(datalist, batch_size), done, self._announce)
 
     def _announce(self, first: int, count: int) -> None:
-        """Say whose prompts come next: those of the next batch that are not kept."""
+        """Say whose prompts come next."""
         self._journal.check()
         self._answered.begin(count)
         samples = self._samples[first : first + count]
-        if self._kept is not None:
-            samples = self._kept.begin(first, count)
         seeds = getattr(self.model, 'seeds', None)
-        if samples and seeds is not None:
+        if seeds is not None:
             seeds.announce(samples)
-
-    def _prompts_of(self, ice_template: Any, prompt_template: Any, retriever: Any) -> list[Any]:
-        """Return the prompts of all rows of a retriever as they are sent, as `GenInferencer` makes them."""
-        prompts = self.get_generation_prompt_list_from_retriever_indices(
-            retriever.retrieve(),
-            retriever,
-            self.gen_field_replace_token,
-            max_seq_len=self.max_seq_len,
-            ice_template=ice_template,
-            prompt_template=prompt_template,
-        )
-        return list(self.model.parse_template(prompts, mode='gen'))
-
-    def _rows_from(self, done: int, datalist: Sequence[Any]) -> list[Row]:
-        rows, column, _ = self._asked
-        entries = [item[0] if column else item for item in datalist]
-        prompts = self.model.parse_template(entries, mode='gen')
-        named = next((name for name in QUESTION_COLUMNS if name in rows.column_names), None)
-        questions = rows[named][done:] if named else entries
-        references = [item[1] for item in datalist] if column else [None] * len(entries)
-        return list(map(Row, self._samples[done:], prompts, questions, references))
 
 
 class ResponseFiles(GenInferencerOutputHandler):  # type: ignore[misc]
@@ -234,14 +177,6 @@ def _any_response_written(said_of: Callable[[int], Mapping[str, Any]]) -> Iterat
         icl_gen_inferencer.GenInferencerOutputHandler = own
 
 
-class _AskedRows(NamedTuple):
-    """The rows of a shard, its column of references, and how many replicas its questions have in all."""
-
-    rows: Any
-    column: str | None
-    replicas: int
-
-
 class _Announced:
     """A dataloader that announces the rows of each batch, by (first, count), just before handing it out."""
 
@@ -282,12 +217,6 @@ def _compare(
         lambda at: f'{predictions.stem}, row {numbers[at]}',
         way_out='start anew, without -r or in another work directory',
     )
-
-
-def _replicas(task: Task | None, samples: Sequence[Sample]) -> int:
-    """Return n, as the config says it: a shard may have some of the replicas."""
-    told = None if task is None else task.dataset.get('n')
-    return max([told if isinstance(told, int) else 1, *(sample.replica + 1 for sample in samples)])
 
 
 def _shots_of(retriever: Any) -> Mapping[str, Any]:

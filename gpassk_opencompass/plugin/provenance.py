@@ -29,7 +29,6 @@ from ..unseen import json_text
 from .predictions import Predictions
 from .rows import asked_of, check_fingerprints, check_rows, fingerprints_digest, sample_of_row
 from .served import read_servers, servers_told
-from .taken import taken_told
 from .task import Task, current_task, difference, kept_tasks
 from .weights import files_of, variables_of
 
@@ -233,12 +232,11 @@ def check_provenance(
         changed = _changed_since(known, found, task)
     warnings += _refuse_changed(changed, found, known is not None, accepted)
     servers, several = servers_told(read_servers(found.files[0].parent))
-    taken, mixed = taken_told(found.rows)
-    warnings += [*several, *mixed]
+    warnings += several
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
     told = _told(known, found, warnings)
-    return {'provenance': told | taken | ({'servers': servers} if servers else {})}
+    return {'provenance': told | ({'servers': servers} if servers else {})}
 
 
 def _check_count(found: Predictions, rows: Any) -> None:

@@ -117,24 +117,6 @@ def current_task(below: Path, kind: str, *, kept: bool = False) -> Task | None:
     return next((task for task in found if task is not None), None)
 
 
-def task_of_run(below: Path) -> Task | None:
-    """Find what the config of the run says of the model and the data set of which a task has a shard.
-
-    Args:
-        below: `<work_dir>/<time>/predictions/<model>/<shard>`.
-
-    Returns:
-        None where it is no shard, or no config tells.
-    """
-    root = next((above for above in below.parents[1:] if above.name == 'predictions'), None)
-    found = [] if root is None else [_task_in(path, root, below) for path in _newest(root.parent)]
-    task = next((task for task in found if task is not None and task.dataset), None)
-    if root is None or task is None:
-        return None
-    whole = f'{model_abbr_from_cfg(task.model)}/{dataset_abbr_from_cfg(task.dataset)}'
-    return None if whole == str(below.relative_to(root)) else task
-
-
 def kept_tasks(out: Path, predictions: Sequence[Path]) -> dict[str, Task]:
     """Find what the configs that may have drawn predictions say of a model and a data set, by file name.
 

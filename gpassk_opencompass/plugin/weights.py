@@ -53,16 +53,6 @@ def variables_of(model: Mapping[str, Any]) -> dict[str, str]:
     return {f'{FROM_ENVIRONMENT}{name}': digest for name, digest in taken.items()}
 
 
-def unidentified(settings: Mapping[str, Any], files: Mapping[str, Any]) -> list[str]:
-    """Return the fields that name files of a model of which nobody knows what is in them.
-
-    Args:
-        settings: of the model.
-        files: of `files_of`.
-    """
-    return [name for name in _paths(settings) or ('path',) if name not in files]
-
-
 def _paths(settings: Mapping[str, Any]) -> dict[str, str]:
     found = {name: settings.get(name) for name in PATHS}
     adapters = mapping(mapping(settings.get('engine_config')).get('adapters'))  # of lmdeploy's PyTorch engine

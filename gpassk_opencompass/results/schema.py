@@ -160,28 +160,6 @@ class Replicas(BaseModel):
     warnings: list[str] = Field(default_factory=list)
 
 
-class TakenFrom(BaseModel):
-    """An earlier run of which samples were taken."""
-
-    model_config = _written('run', 'since', 'samples', 'why')
-
-    run: str = _about('The name of its work directory.')
-    since: str = _about('When it began, ISO 8601 in UTC.')
-    samples: Whole = _about('How many.')
-    why: str = _about('What makes them samples of this run.')
-    versions: dict[str, Any] = _about("Of its engine's packages; only where they are others.")
-
-
-class Reused(BaseModel):
-    """Samples that were drawn before, by other runs with the same settings."""
-
-    model_config = _written('drawn', 'taken', 'from')
-
-    drawn: Whole = _about('How many were drawn for this run.')
-    taken: Whole = _about('How many were taken from the store of samples.')
-    origins: list[TakenFrom] = _about('The runs that drew those.', alias='from')
-
-
 class Provenance(BaseModel):
     """What the samples of a run of OpenCompass were drawn with."""
 
@@ -195,7 +173,6 @@ class Provenance(BaseModel):
     versions: dict[str, Any] | None = _about("Of the engine's packages.")
     settings: str | None = _about('A digest of these four.')
     samples: str | None = _about('A digest of the fingerprints of all samples; empty if a row has none.')
-    reused: Reused = _about('Only where samples were taken from earlier runs.')
     warnings: list[str] = Field(default_factory=list)
 
 

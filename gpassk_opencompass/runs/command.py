@@ -13,7 +13,6 @@ from typing import NamedTuple, NoReturn
 
 from ..errors import InputError, MissingExtraError
 from ..judges.store import STORE_VARIABLE
-from ..sample_store.store import STORE_VARIABLE as SAMPLES_VARIABLE
 from .config_file import stores_in, texts_in
 from .state import Finding, State
 from .work_dir import DIRECTORY, SIZES
@@ -47,10 +46,7 @@ _OPTIONS = """
 
 OPTIONS = frozenset(_OPTIONS.split())
 
-PATH_VARIABLES = (
-    *(STORE_VARIABLE, SAMPLES_VARIABLE),
-    *('COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE'),
-)
+PATH_VARIABLES = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE')
 """Environment variables with one path, relative to where the user is."""
 
 _OWN = frozenset({'tmp', '.cache'})

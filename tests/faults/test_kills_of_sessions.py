@@ -53,7 +53,7 @@ class Sweep:
             return subprocess.Popen(
                 line,
                 cwd=self.folder,
-                env={**environment(), MARK: self._mark, 'GPASSK_REUSE': 'none'},
+                env={**environment(), MARK: self._mark},
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,

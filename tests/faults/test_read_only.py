@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from forks import Forks
-from hosts import results_of
 from judge_server import JudgeServer, fair
 from judging import judge_with
 from judging_run import pairs_of
@@ -73,21 +71,3 @@ def test_what_cannot_be_kept_is_an_error(store: Path) -> None:
         judge.close()
         assert len(server.asked) <= 8
     assert len(VerdictStore(store)) == 20
-
-
-def test_kept_samples_are_taken_without_writing(forks: Forks, tmp_path: Path) -> None:
-    """A run that lacks none of them is complete; one that does says that it cannot keep others."""
-    pytest.importorskip('opencompass', reason='OpenCompass is not installed in this environment')
-    from topped import FIRST, LATER, Topped
-
-    topped = Topped(forks, tmp_path)
-    named = {'GPASSK_SAMPLES': str(topped.store)}
-    with read_only(topped.store):
-        assert topped.start('again', FIRST, variables=named).wait() == 0
-        assert (len(results_of(tmp_path / 'out/again')), topped.asked('again')) == (1, 0)
-        copy = topped.start('more', LATER, variables=named)
-        copy.wait()
-        assert (results_of(tmp_path / 'out/more'), topped.asked('more')) == ([], 0)
-        assert f'cannot write samples to {topped.store}' in copy.said
-        assert topped.start('beside', LATER).wait() == 0
-        assert len(results_of(tmp_path / 'out/beside')) == 1

@@ -252,7 +252,7 @@ def test_a_model_of_the_hub_is_known_by_its_commit(tmp_path: Path, monkeypatch: 
 def test_lmdeploy_has_its_revision_and_adapters_in_its_engine_config(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit is that of the revision, not of main; an adapter is known by its files, or unidentified."""
+    """The commit is that of the revision, not of main; an adapter is known by its files, or not at all."""
     commits = {'main': 'a' * 40, 'v2': 'b' * 40}
     for revision, commit in commits.items():
         snapshot = tmp_path / 'hub' / 'models--org--m' / 'snapshots' / commit
@@ -276,7 +276,7 @@ def test_lmdeploy_has_its_revision_and_adapters_in_its_engine_config(
     (adapter / 'adapter_config.json').write_text('{"r": 16}')
     assert files(adapters={'math': str(adapter)}) != first
     lost = {'path': 'org/m', 'engine_config': {'adapters': {'math': 'org/nowhere'}}}
-    assert weights.unidentified(lost, weights.files_of(lost)) == ['engine_config.adapters.math']
+    assert 'engine_config.adapters.math' not in weights.files_of(lost)
 
 
 def test_the_version_of_peft_counts_where_it_applies_an_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_an_adapter_of_the_hub_is_known_by_its_commit(
     assert weights.files_of({field: 'org/part'}) == {field: {'commit': commit}}
     assert set(weights.files_of({field: str(snapshot)})[field])
     settings = {'path': str(snapshot), field: 'org/other'}
-    assert weights.unidentified(settings, weights.files_of(settings)) == [field]
+    assert set(weights.files_of(settings)) == {'path'}
 
 
 def test_a_task_finds_its_entries_in_the_config_that_it_was_given(

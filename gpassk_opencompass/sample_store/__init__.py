@@ -1,1 +1,0 @@
-"""Samples that were drawn once, kept by content, so that a config draws only what is missing."""
