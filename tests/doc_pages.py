@@ -104,11 +104,6 @@ def page(name: str) -> Page:
     return Page(DOCS / f'{name}.md')
 
 
-def blocks(language: str) -> list[Block]:
-    """Of all pages."""
-    return [block for each in pages() for block in each.blocks(language)]
-
-
 def site_pages(site: Path) -> list[Path]:
     """Of the site that `make docs` builds."""
     return [path for path in sorted(site.glob('*.html')) if path.name != '404.html']

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterable
-from dataclasses import fields
-from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doc_pages import ROOT, Block, Page, page
-from test_package import ROOMS
 
 from gpassk_opencompass import g_pass_at_k, mg_pass_at_k, pass_at_k
 from gpassk_opencompass.cli import main
@@ -21,12 +17,8 @@ from gpassk_opencompass.judges.build import judge_config, served_judge
 from gpassk_opencompass.metrics import metric_means, metric_table
 from gpassk_opencompass.question_sets import BENCHMARKS, QuestionSet
 from gpassk_opencompass.serving import read_judge_server
-from gpassk_opencompass.sweep import Entry
-from gpassk_opencompass.sweep.axes import MODEL_LINES
 from gpassk_opencompass.sweep.benchmarks import benchmark_names
 from gpassk_opencompass.sweep.engines import ENGINES
-from gpassk_opencompass.sweep.grid import EXCLUDE_FIELDS
-from gpassk_opencompass.uncertainty.intervals import FEWEST_EFFECTIVE, FEWEST_IN_ALL, FEWEST_PROBLEMS
 
 METRICS, JUDGING, REPORT, SWEEPS = page('metrics'), page('judging'), page('report'), page('sweeps')
 PACKAGE = ROOT / 'gpassk_opencompass'
@@ -142,13 +134,6 @@ def test_the_plan_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str])
     assert len([row for row in rows if '%' in row]) == 3
 
 
-def test_the_rules_of_refusal_are_those_of_the_code() -> None:
-    """The numbers in the table."""
-    assert (FEWEST_PROBLEMS, FEWEST_EFFECTIVE, FEWEST_IN_ALL) == (20, 6.0, 2.0)
-    text = page('statistics').text
-    assert all(f'fewer than {number}*' in text for number in (20, 6, 2))
-
-
 # docs/sweeps.md
 
 
@@ -177,15 +162,6 @@ def test_the_overrides_of_the_page_work(in_folder: Path) -> None:
     names = [path.name for path in (in_folder / 'pilot').glob('*_t0-7_*')]
     assert names
     assert all('-r4.py' in name for name in names)
-
-
-def test_the_page_of_sweeps_lists_every_field() -> None:
-    """Of an entry of the manifest, of a rule and of a model's own lines."""
-    manifest = SWEEPS.section('What is in the folder')
-    assert all(f'`{field.name}`' in manifest for field in fields(Entry))
-    lines = SWEEPS.section('The lines')
-    assert all(f'`{name}' in lines for name in EXCLUDE_FIELDS)
-    assert all(f'`{name}`' in lines for name in MODEL_LINES)
 
 
 # docs/engines.md, docs/data.md
@@ -226,65 +202,3 @@ def test_the_map_has_every_room() -> None:
     rooms = {f'{path.parent.name}/' for path in PACKAGE.glob('*/__init__.py')}
     assert {name for name in named if name.endswith('/')} == rooms
     assert {name for name in named if not list(PACKAGE.glob(name))} == set()
-
-
-def reached(rooms: Iterable[str]) -> set[str]:
-    """These, and what they may import, and so on."""
-    found: set[str] = set()
-    ahead = set(rooms)
-    while ahead:
-        found |= ahead
-        ahead = {further for room in ahead for further in ROOMS[room]} - found
-    return found
-
-
-def test_the_map_allows_what_the_import_test_allows() -> None:
-    """Directly, or through a room that is named; rooms that import none (but the errors) are for all."""
-    small = {room for room, others in ROOMS.items() if others <= {'errors'}}
-    above: set[str] = set()
-    for holds, _, may in Page(ROOT / 'CONTRIBUTING.md').rows('room'):
-        names = [name.removesuffix('/').removesuffix('.py') for name in re.findall(r'`([^`]+)`', holds)]
-        here = {room for name in names for room in ROOMS if fnmatchcase(room, name)}
-        named = set(re.findall(r'`([^`]+)`', may)) & set(ROOMS)
-        if may in {'the rooms above', 'the rooms it calls'}:
-            named = above
-        for room in here:
-            assert ROOMS[room] <= reached(named) | small | here, f'{room} in CONTRIBUTING.md'
-        above |= here
-    assert above == set(ROOMS)
-
-
-def test_the_stages_of_a_run_are_where_the_page_says() -> None:
-    """The right column of the drawing."""
-    shown = re.findall(r'(?<=  |, )([a-z_/]+(?:\.py|/))(?=,|$)', page('contributing').text, re.MULTILINE)
-    assert len(shown) > 12
-    assert {name for name in shown if not (PACKAGE / name).exists()} == set()
-
-
-# The demo's numbers
-
-
-def demo_rows(shown: Page) -> list[dict[str, str]]:
-    """The rows of its table in a page, by column."""
-    found, head = [], []
-    for line in shown.text.splitlines():
-        cells = [cell.strip() for cell in line.strip('|').split('|')] if line.startswith('|') else []
-        if cells and cells[0] == 'model':
-            head = cells
-        elif cells and cells[0].startswith('demo_t'):
-            found.append(dict(zip(head, cells, strict=True)))
-    return found
-
-
-def test_all_pages_show_the_same_demo() -> None:
-    """Score by score, as in the README."""
-    first = {row['model']: row for row in demo_rows(Page(ROOT / 'README.md'))}
-    assert len(first) == 2
-    for shown in (page('index'), REPORT):
-        rows = demo_rows(shown)
-        assert len(rows) == 2
-        assert all(row.items() <= first[row['model']].items() for row in rows), shown
-    [seeded, *_] = page('engines').rows('requests')
-    hot = first['demo_t1.0_rs42_l40']
-    shown_there = [hot[name].split()[0] for name in ('G-Pass@16_0.5', 'G-Pass@16_1.0', 'mG-Pass@16')]
-    assert seeded[4:] == shown_there
