@@ -206,7 +206,6 @@ ENGINES: dict[str, Any] = {
     'vllm': fake_vllm,
     'huggingface': _huggingface,
     'openai': _openai,
-    'completions': _openai,
     'lmdeploy_server': _lmdeploy_server,
 }
-SERVERS = ('openai', 'completions', 'lmdeploy_server')
+SERVERS = ('openai', 'lmdeploy_server')

@@ -16,9 +16,6 @@ from aiohttp import web
 from gpassk_opencompass import Verdict
 from gpassk_opencompass.judges.llm.canaries import CANARIES
 
-TEXTS = '/v1/completions'
-"""Where texts are completed."""
-
 
 class Asked(NamedTuple):
     """A request that came in."""
@@ -26,14 +23,14 @@ class Asked(NamedTuple):
     number: int
     """Of this server, from 0."""
     prompt: Any
-    """The last message of a chat; of a text the tokens, or what else was sent."""
+    """The last message of the chat."""
     body: dict[str, Any]
     headers: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Say:
-    """A completion of the chat or of the text that was sent, after `delay` seconds."""
+    """A completion of the chat that was sent, after `delay` seconds."""
 
     text: str | None
     finish_reason: str | None = 'stop'
@@ -43,11 +40,7 @@ class Say:
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(self.delay)
-        reply = completion(self.text, self.finish_reason) | self.more
-        if request.path == TEXTS:
-            for choice in reply['choices']:
-                choice['text'] = choice.pop('message')['content']
-        return web.json_response(reply)
+        return web.json_response(completion(self.text, self.finish_reason) | self.more)
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,6 @@ class JudgeServer:
     async def _start(self) -> None:
         app = web.Application(client_max_size=2**30)
         app.router.add_post('/v1/chat/completions', self._answer)
-        app.router.add_post(TEXTS, self._answer)
         if self._models is not None:
             app.router.add_get('/v1/models', self._list_models)
         for place in self._places:
@@ -176,10 +168,8 @@ class JudgeServer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        is_text = request.path == TEXTS
-        prompt = body['prompt'] if is_text else body['messages'][-1]['content']
-        asked = Asked(len(self.asked), prompt, body, dict(request.headers))
-        if not is_text and self._fit() and (right := right_verdict(asked.prompt)):
+        asked = Asked(len(self.asked), body['messages'][-1]['content'], body, dict(request.headers))
+        if self._fit() and (right := right_verdict(asked.prompt)):
             self.canaries.append(asked)
             return await Say(right).respond(request)
         self.asked.append(asked)

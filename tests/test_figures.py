@@ -359,7 +359,6 @@ def test_the_index_names_every_figure_and_what_is_missing(tmp_path: Path) -> Non
     assert [one['file'] for one in told_of['figures']] == stems
     assert all(one['caption'] for one in told_of['figures'])
     assert {one['figure'] for one in told_of['left_out']} == {
-        'scaling',
         *(f'sensitivity-{setting}' for setting in ('top-p', 'top-k', 'repetition-penalty')),
     }
 

@@ -56,7 +56,6 @@ generations = st.builds(
     st.none() | st.floats(0, 1e9),
     st.none() | st.integers(0, 2**53),
     st.none() | st.sampled_from(list(STATES)),
-    st.none() | st.integers(0, 2**53),
 )
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists)
 
@@ -84,10 +83,10 @@ def test_a_file_gives_back_what_was_written(told: Generation) -> None:
 @given(st.dictionaries(st.sampled_from(Generation._fields) | st.text(), JSON) | JSON)
 def test_damage_is_not_known_and_no_error(told: Any) -> None:
     """Each field is of its kind or None, whatever a file or a server has in its place."""
-    reason, prompt, output, seconds, reasoning, state, links = Generation.from_json(told)
+    reason, prompt, output, seconds, reasoning, state = Generation.from_json(told)
     assert reason is None or 0 < len(reason) <= 64
-    assert all(type(count) in (int, type(None)) for count in (prompt, output, reasoning, links))
-    assert all(count is None or count >= 0 for count in (prompt, output, seconds, reasoning, links))
+    assert all(type(count) in (int, type(None)) for count in (prompt, output, reasoning))
+    assert all(count is None or count >= 0 for count in (prompt, output, seconds, reasoning))
     assert state is None or state in STATES
 
 
@@ -164,7 +163,7 @@ def test_sums_are_exact_and_only_of_all(told: list[Generation]) -> None:
     """Beside exact arithmetic; seconds to the millisecond."""
     totals = totals_of(told)
     drawn = [one for one in told if one.state not in NOT_DRAWN]
-    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'links', 'seconds'):
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
         if any(getattr(one, name) is None for one in drawn) or not drawn:
             assert name not in totals
         else:

@@ -41,7 +41,6 @@ settings = st.builds(
     top_k=st.none() | st.integers(0, 10**4),
     repetition_penalty=st.none() | st.floats(0, 10**20, exclude_min=True),
     random_seed=st.none() | st.integers(0, 2**64 - 1),
-    serial_links=st.none() | st.integers(0, 64),
 )
 
 
@@ -81,7 +80,6 @@ def test_the_documented_name() -> None:
         (Settings(1, temperature=0.30000000000000004), 'm_t0.30000000000000004_l1'),
         (Settings(1, repetition_penalty=1e22), 'm_rp10000000000000000000000.0_l1'),
         (Settings(1, top_k=0, random_seed=0), 'm_k0_rs0_l1'),
-        (Settings(1, random_seed=0, serial_links=2), 'm_rs0_sl2_l1'),
     ],
 )
 def test_numbers_in_names(settings: Settings, text: str) -> None:

@@ -84,13 +84,6 @@ def test_a_greedy_run_of_lmdeploy_takes_the_likeliest_token() -> None:
     assert model_of(**settings)['temperature'] == 0.0
 
 
-def test_links_ask_for_texts() -> None:
-    """With the tokenizer of the path, unless another one is named."""
-    model = model_of(serial_links=[2], endpoint='completions')
-    assert (model['type'], model['serial_links']) == ('gpassk_opencompass.SeededServedCompletions', 2)
-    assert model_of(serial_links=[2])['type'] == model['type']
-
-
 def test_a_name_that_opencompass_takes_for_a_reasoning_api_keeps_its_temperature() -> None:
     """As with a server of one's own."""
     model = model_of(llm_infos=['org/Skywork-o1-8B'], temperatures=[0.7])
@@ -107,8 +100,6 @@ def test_a_name_that_opencompass_takes_for_a_reasoning_api_keeps_its_temperature
         ({'server': 'lmdeploy', 'pp': 2}, r'pp is 2, and the command line of the server has no \{pp\}'),
         ({'extra_body': {'seed': 1}}, 'a fixed seed'),
         ({'extra_body': {'top_p': 1}}, 'write them as axes'),
-        ({'endpoint': 'text'}, "expected 'chat' or 'completions'"),
-        ({'chat_template_kwargs': {'a': 1}}, 'takes extra_body'),
         ({'max_seq_len': 4096}, 'max_seq_len does nothing without tokenizer_path'),
         ({'openai_api_base': 'http://x'}, "is for engine 'openai'"),
         ({'temperatures': [2.5]}, 'at most 2'),

@@ -55,7 +55,6 @@ LINES: dict[str, Any] = {
     'top_ks': 20,
     'repetition_penalties': [1.1],
     'random_seeds': [7],
-    'serial_links': [0, 2],
     'max_out_lens': [32768],
     'k_lists': [[8], [4, 16]],
     'replications': [1, 2],

@@ -17,16 +17,6 @@ _MARK = re.compile(
 )
 _HINTS = ('think>', 'thinking>', 'think]', 'think▷', 'thought', 'reasoning>', '|channel|')
 """Every mark holds one of them, in small letters."""
-END_MARKS = (
-    *('</think>', '[/THINK]', '◁/think▷', '</seed:think>', '<|end_of_thought|>'),
-    *('</thinking>', '</thought>', '</thoughts>', '</reasoning>'),
-)
-"""The marks that end a thought, as models write them, the usual ones first: stop words for who wants a
-thought alone.
-
-Not gpt-oss's `<|channel|>final`: before it stands the end of one message and the head of the next.
-"""
-
 _LONGEST_END = 64
 """Characters at the end of a prompt within which a mark and the blanks behind it are looked for."""
 

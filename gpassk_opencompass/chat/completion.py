@@ -116,7 +116,7 @@ def read_reply(content: bytes) -> Reply:
 
 
 def reply_of(completion: Any) -> Reply:
-    """Return what stands in a completion, of a chat or of a text.
+    """Return what stands in a completion of a chat.
 
     Args:
         completion: the object that its JSON is.
@@ -128,7 +128,7 @@ def reply_of(completion: Any) -> Reply:
         if completion['choices'] == []:
             raise Trouble(Kind.BROKEN, 'no choice', server_message(json.dumps(completion).encode()))
         choice = completion['choices'][0]
-        message = choice['message'] if 'message' in choice else {'content': choice['text']}
+        message = choice['message']
         usage = completion.get('usage') or {}
         details = usage.get('completion_tokens_details') or {}
         whole = 'content' in message or not _has_more(message)

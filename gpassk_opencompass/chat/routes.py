@@ -20,7 +20,7 @@ DEAD_AFTER = 8
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 _SETS_ASIDE = frozenset({Kind.DOWN, Kind.LOST})
-_COMPLETIONS, _TEXTS = '/chat/completions', '/completions'
+_COMPLETIONS = '/chat/completions'
 
 
 def endpoint(address: str, variable: str = 'api_key_env') -> URL:
@@ -56,22 +56,13 @@ def endpoint(address: str, variable: str = 'api_key_env') -> URL:
     return url.with_path((path or '/v1') + _COMPLETIONS)
 
 
-def text_endpoint(url: URL) -> URL:
-    """Return the endpoint that completes texts, of the server that has this one for chats.
-
-    >>> str(text_endpoint(endpoint('http://10.0.0.1:8000')))
-    'http://10.0.0.1:8000/v1/completions'
-    """
-    return url.with_path(url.path.removesuffix(_COMPLETIONS) + _TEXTS)
-
-
 def base_of(url: URL) -> URL:
     """Return what comes before an endpoint, mostly `http://host:port/v1`.
 
-    >>> str(base_of(text_endpoint(endpoint('http://10.0.0.1:8000'))))
+    >>> str(base_of(endpoint('http://10.0.0.1:8000')))
     'http://10.0.0.1:8000/v1'
     """
-    return url.with_path(url.path.removesuffix(_COMPLETIONS).removesuffix(_TEXTS))
+    return url.with_path(url.path.removesuffix(_COMPLETIONS))
 
 
 def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> list[URL]:

@@ -260,7 +260,7 @@ def generation_config(result: Result) -> Json:
     arguments: Json = {name: sampling[name] for name in ('temperature', 'top_p', 'top_k') if name in sampling}
     if sampling.get('max_out_len', 0) >= 1:
         arguments['max_tokens'] = sampling['max_out_len']
-    others = ('repetition_penalty', 'random_seed', 'serial_links')
+    others = ('repetition_penalty', 'random_seed')
     return {
         'generation_args': arguments,
         'additional_details': {

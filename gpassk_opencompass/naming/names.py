@@ -1,7 +1,7 @@
 """Names of runs: this module writes them and reads them back, for files, abbreviations and result folders.
 
-    [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_sl[SERIAL_LINKS]
-    _l[MAX_OUT_LEN]@[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
+    [MODEL]_t[TEMPERATURE]_p[TOP_P]_k[TOP_K]_rp[REPETITION_PENALTY]_rs[RANDOM_SEED]_l[MAX_OUT_LEN]
+    @[BENCHMARK]-k[K_LIST]-r[REPLICATION].py
 
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
 there only for what was passed. The abbreviation has the model as it is called and numbers as they are
@@ -70,7 +70,6 @@ class Settings:
     top_k: int | None = None
     repetition_penalty: float | None = None
     random_seed: int | None = None
-    serial_links: int | None = None
 
     @property
     def greedy(self) -> bool:

@@ -16,7 +16,7 @@ _CALLED = {
 }
 """Setting → what other programs call it."""
 
-_WHOLE = frozenset({'top_k', 'random_seed', 'serial_links', 'max_out_len'})
+_WHOLE = frozenset({'top_k', 'random_seed', 'max_out_len'})
 
 _OF_CHOICE = ('top_p', 'top_k')
 """Settings that choose among tokens: where the likeliest is taken, they say nothing."""

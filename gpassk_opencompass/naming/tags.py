@@ -14,7 +14,6 @@ _TAGS: dict[str, tuple[str, str]] = {
     'top_k': ('k', _INT),
     'repetition_penalty': ('rp', _FLOAT),
     'random_seed': ('rs', _INT),
-    'serial_links': ('sl', _INT),
     'max_out_len': ('l', _INT),
 }
 """Fields of Settings in the order of the name: the tag and what follows it."""

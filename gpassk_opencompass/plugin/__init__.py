@@ -11,11 +11,9 @@ from .evaluator import GPassKEvaluator
 from .inferencer import SeededGenInferencer
 from .limits import LimitedDataset
 from .models import (
-    SeededCompletions,
     SeededHuggingFace,
     SeededOpenAISDK,
     SeededServed,
-    SeededServedCompletions,
     SeededTurboMind,
     SeededTurboMindAPI,
     SeededVLLM,
@@ -31,12 +29,10 @@ __all__ = [
     'GPassKSummarizer',
     'LimitedDataset',
     'LiveMathBenchDataset',
-    'SeededCompletions',
     'SeededGenInferencer',
     'SeededHuggingFace',
     'SeededOpenAISDK',
     'SeededServed',
-    'SeededServedCompletions',
     'SeededTurboMind',
     'SeededTurboMindAPI',
     'SeededVLLM',

@@ -26,21 +26,18 @@ class Sample(NamedTuple):
     replica: int
 
 
-def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS, turn: int = 0) -> int:
+def sample_seed(random_seed: int, sample: Sample, bits: int = SEED_BITS) -> int:
     """Return the seed of a sample, uniform in [0, 2^bits); with fewer bits the upper ones of the other.
 
     Args:
         random_seed: of the run.
         sample: which one.
         bits: of the seed.
-        turn: of a response that is drawn in several rounds, the number of the round; the first is 0, and
-            has the seed of a response that is drawn in one.
 
     >>> sample_seed(42, Sample('202412/AMC_en/3', 0)) == sample_seed(42, Sample('202412/AMC_en/3', 1))
     False
     """
-    later = f'\0{turn}' if turn else ''
-    name = f'{random_seed}\0{sample.uid}\0{sample.replica}{later}'.encode()
+    name = f'{random_seed}\0{sample.uid}\0{sample.replica}'.encode()
     digest = hashlib.blake2b(name, digest_size=8).digest()
     return int.from_bytes(digest, 'big') >> (64 - bits)
 
@@ -67,14 +64,6 @@ class SeedsOfBatch:
         Raises:
             RuntimeError: nothing, or a batch of another size, was announced.
         """
-        return list(map(self.seed_of, self._samples(count)))
-
-    def take_by_round(self, count: int) -> Callable[[int, int], int]:
-        """Return (place in the announced batch, number of the round) → the seed; else as `take`."""
-        samples = self._samples(count)
-        return lambda place, turn: self.seed_of(samples[place], turn)
-
-    def _samples(self, count: int) -> list[Sample]:
         announced, self._announced = self._announced, None
         if announced is None or len(announced) != count:
             known = 'none' if announced is None else len(announced)
@@ -83,11 +72,11 @@ class SeedsOfBatch:
                 "the inferencer of this package: infer_cfg=dict(inferencer=dict(type='gpassk_opencompass."
                 "SeededGenInferencer'))"
             )
-        return announced
+        return list(map(self.seed_of, announced))
 
-    def seed_of(self, sample: Sample, turn: int = 0) -> int:
-        """Return the seed of a sample, or of one of the rounds in which its response is drawn."""
-        return sample_seed(self._random_seed, sample, self._bits, turn)
+    def seed_of(self, sample: Sample) -> int:
+        """Return the seed of a sample."""
+        return sample_seed(self._random_seed, sample, self._bits)
 
 
 class GenerationsOfBatch:

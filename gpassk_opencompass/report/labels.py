@@ -16,7 +16,6 @@ SHORT = {
     'top_k': 'top-k',
     'repetition_penalty': 'rp',
     'random_seed': 'seed',
-    'serial_links': 'links',
     'max_out_len': 'len',
 }
 """Settings of the sampling as they stand in labels, in this order."""

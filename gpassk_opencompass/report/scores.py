@@ -47,7 +47,6 @@ class Score(NamedTuple):
     top_k: float | None
     repetition_penalty: float | None
     random_seed: float | None
-    serial_links: float | None
     max_out_len: float | None
     group: str
     metric: Measure

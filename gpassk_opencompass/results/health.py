@@ -81,7 +81,6 @@ class Generation(NamedTuple):
     seconds: from request to reply of this sample alone; None where a batch is answered at once.
     reasoning_tokens: those of the thinking, which `output_tokens` counts too.
     state: one of `STATES`; None for a usual response, also for one that was cut off.
-    links: how many break-links were put into it, see serial scaling.
     """
 
     finish_reason: str | None = None
@@ -90,7 +89,6 @@ class Generation(NamedTuple):
     seconds: float | None = None
     reasoning_tokens: int | None = None
     state: str | None = None
-    links: int | None = None
 
     @classmethod
     def from_json(cls, told: object) -> Generation:
@@ -98,7 +96,7 @@ class Generation(NamedTuple):
 
         >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'})
         Generation(finish_reason='stop', prompt_tokens=None, output_tokens=None, seconds=None, \
-reasoning_tokens=None, state=None, links=None)
+reasoning_tokens=None, state=None)
         """
         fields = mapping(told)
         return cls(
@@ -108,7 +106,6 @@ reasoning_tokens=None, state=None, links=None)
             _seconds(fields.get('seconds')),
             _count(fields.get('reasoning_tokens')),
             state if isinstance(state := fields.get('state'), str) and state in STATES else None,
-            _count(fields.get('links')),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -135,7 +132,7 @@ def totals_of(generations: Sequence[Generation]) -> dict[str, Any]:
     if not generations:
         return {}
     totals: dict[str, Any] = {'states': dict(Counter(one.state for one in generations if one.state))}
-    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'links', 'seconds'):
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
         told = [getattr(one, name) for one in generations if one.state not in NOT_DRAWN]
         if told and None not in told:
             more = [getattr(one, name) or 0 for one in generations if one.state in _BROKEN_OFF]

@@ -68,7 +68,6 @@ COLUMNS = (
     Column('seconds', 'double', 'From request to reply of this sample alone'),
     Column('reasoning_tokens', 'int64', 'Tokens of the thinking alone'),
     Column('state', 'label', 'What kind of response it is, where it is no usual one; null otherwise'),
-    Column('links', 'int64', 'Break-links that were put into it (serial scaling)'),
     Column('response_characters', 'int64', 'Length of the response'),
     Column('reasoning_characters', 'int64', 'Length of the thought in its text; null where there is none'),
     Column('file', 'label', 'The file with the response, as seen from the folder of the result'),

@@ -282,7 +282,6 @@ class Block(BaseModel):
     prompt_tokens: Whole = _about('Of all prompts together, each n times.')
     output_tokens: Whole = _about('Of all responses together.')
     reasoning_tokens: Whole = _about('Of all thoughts together; output_tokens counts them, too.')
-    links: Whole = _about('Break-links that were put into all responses together (serial scaling).')
     seconds: Annotated[float, Field(ge=0)] = _about('From request to reply, of all samples together.')
     hedged: Whole = _about('Responses that state more answers than are asked for; they count as incorrect.')
     self_test: SelfTest = _about('References of which the rule judge accepts a wrong answer.')

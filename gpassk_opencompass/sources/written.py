@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OF_SAMPLES = (
     *('unjudged_reasons', 'undecided_reasons', 'origins', 'hedged', 'unboxed', 'unanswered'),
     *('truncated', 'truncated_by', 'truncated_known', 'states', 'finish_reasons'),
-    *('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'links', 'seconds'),
+    *('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'),
     *('replicas', 'self_test', 'judge'),
 )
 """Entries of `gpassk` that hold for the same samples with the same verdicts, whatever k and τ."""

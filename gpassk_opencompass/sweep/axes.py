@@ -49,9 +49,6 @@ class Number:
         )
 
 
-MOST_LINKS = 64
-"""Break-links of a response; more would be a slip."""
-
 POSITIVE = Number(least=1, whole=True)
 NOT_NEGATIVE = Number(least=0, whole=True)
 
@@ -61,7 +58,6 @@ SAMPLING_AXES: dict[str, tuple[str, Number]] = {
     'top_ks': ('top_k', NOT_NEGATIVE),
     'repetition_penalties': ('repetition_penalty', Number(above=0)),
     'random_seeds': ('random_seed', NOT_NEGATIVE),
-    'serial_links': ('serial_links', Number(least=0, most=MOST_LINKS, whole=True)),
     'max_out_lens': ('max_out_len', POSITIVE),
 }
 """Template variable: the field of `names.Settings` that it varies, and its values."""

@@ -19,7 +19,6 @@ from .models import Llm, OptionKind
 
 __all__ = [
     'ENGINES',
-    'LINKS',
     'NOT_NEGATIVE',
     'POSITIVE',
     'Engine',
@@ -37,12 +36,6 @@ __all__ = [
 ]
 
 DEFAULT_ENGINE = 'turbomind'
-
-LINK_TEXT = 'serial_link_text'
-"""The option of engines that can have a response go on behind its end, as `serial_links` asks for."""
-
-LINKS: Mapping[str, OptionKind] = {LINK_TEXT: str}
-"""The options of such an engine for that."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +98,6 @@ class Engine:
     default_seed: int | None = 42
     may_be_unseeded: bool = False
 
-    @property
-    def takes_links(self) -> bool:
-        """Whether its class has the arguments `serial_links` and `serial_link_text`."""
-        return LINK_TEXT in self.options
-
 
 _LOCAL, _SERVERS = f'{__package__}.local_engines', f'{__package__}.server_engines'
 
@@ -122,7 +110,6 @@ ENGINES: Registry[Engine] = Registry(
         'vllm': f'{_LOCAL}:VLLM',
         'huggingface': f'{_LOCAL}:HUGGINGFACE',
         'openai': f'{_SERVERS}:OPENAI',
-        'completions': f'{_SERVERS}:COMPLETIONS',
         'lmdeploy_server': f'{_SERVERS}:LMDEPLOY_SERVER',
         'serve': f'{__package__}.serve_engine:SERVE',
     },
@@ -146,38 +133,15 @@ def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:
             f'{settings.max_out_len}; raise the one or lower the other'
         )
     engine.check(llm, settings)
-    links = _links(engine, llm, settings)
     return {
         'type': engine.type,
         'abbr': str(name),
         'path': with_home(llm.path) if engine.loads else llm.path,
         **engine.arguments(llm, settings),
-        **links,
         'max_out_len': settings.max_out_len,
         'batch_size': llm.batch_size,
         'run_cfg': run_cfg(llm),
     }
-
-
-def _links(engine: Engine, llm: Llm, settings: Settings) -> dict[str, Any]:
-    """Return what the class is told of break-links; TemplateError if it would ignore it."""
-    if settings.serial_links is None:
-        if LINK_TEXT in llm.options and not settings.greedy:
-            raise TemplateError(
-                f'{llm.path}: {LINK_TEXT} does nothing without serial_links: how often shall it stand in a '
-                'response? e.g. serial_links = [0, 1, 2]'
-            )
-        return {}
-    if not engine.takes_links:
-        able = [name for name, one in ENGINES.each() if isinstance(one, Engine) and one.takes_links]
-        raise TemplateError(
-            f'{llm.path}: serial_links needs an engine that can have a response go on behind its end: '
-            f'{", ".join(able)}'
-        )
-    text = chosen(llm, LINK_TEXT)
-    if text and not text[LINK_TEXT].strip():
-        raise TemplateError(f"{llm.path}: {LINK_TEXT} is {text[LINK_TEXT]!r}; expected words such as 'Wait'")
-    return {**passed(settings, 'serial_links'), **text}
 
 
 def with_home(path: str) -> str:

@@ -9,7 +9,6 @@ from ..errors import TemplateError
 from ..naming.names import Settings
 from .axes import POSITIVE, words
 from .engines import (
-    LINKS,
     Engine,
     Starter,
     check_temperature,
@@ -147,7 +146,7 @@ PYTORCH = _lmdeploy('pytorch', 'PyTorch engine', PYTORCH_FIELDS, {'backend': 'py
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
     loads=True,
-    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict, **LINKS, **PARTS},
+    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict, **PARTS},
     arguments=_vllm,
     check=_check_vllm,
     starter=_starter('vLLM, on GPUs of this machine', 'vllm'),
@@ -155,7 +154,7 @@ VLLM = Engine(
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
     loads=True,
-    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE, **LINKS, **PARTS},
+    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE, **PARTS},
     arguments=_huggingface,
     starter=_starter('transformers, on any machine', 'opencompass', more=' tp=0: no GPU.', batch_size=16),
 )

@@ -10,39 +10,29 @@ from ..errors import InputError, TemplateError
 from ..naming.names import Settings, last_part
 from ..serving.line import PRESETS, Preset, Serve, read_serve
 from .axes import POSITIVE
-from .engines import LINKS, Engine, Starter, check_temperature, refuse_keys, with_home
+from .engines import Engine, Starter, check_temperature, with_home
 from .gpus import PARTS
 from .models import Llm, OptionKind
 from .server_engines import LIMITS, check_server, openai_arguments
 
-CHAT, COMPLETIONS = 'chat', 'completions'
-"""The values of `endpoint`: whole messages are asked for, or texts, as break-links need them."""
-
-_TYPES = {
-    CHAT: 'gpassk_opencompass.SeededServed',
-    COMPLETIONS: 'gpassk_opencompass.SeededServedCompletions',
-}
 _OPTIONS: Mapping[str, OptionKind] = {
     'server': str,
     'serve': dict,
     'served_name': str,
     'pp': POSITIVE,
-    'endpoint': str,
     'extra_body': dict,
     'key_env': str,
     'max_seq_len': POSITIVE,
     'tokenizer_path': str,
-    'chat_template_kwargs': dict,
     **LIMITS,
-    **LINKS,
     **PARTS,
 }
-_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp', 'endpoint', *LINKS, *PARTS}
+_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp', *PARTS}
 
 
 def _arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
     serve, preset = _server(llm)
-    endpoint, name = _endpoint(llm, settings), _name(llm)
+    name = _name(llm)
     asked = {option: value for option, value in llm.options.items() if option in _ASKED}
     sampling = settings
     if preset.always_samples and settings.greedy:
@@ -56,7 +46,6 @@ def _arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
         called = {'repetition_penalty': preset.repetition_penalty}
         given['extra_body'] = {called.get(name, name): value for name, value in fields.items()}
     return {
-        'type': _TYPES[endpoint],
         'serve': serve.config(),
         'served_name': name,
         'tp': max(1, llm.tp),
@@ -68,23 +57,13 @@ def _arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
 def _check(llm: Llm, settings: Settings) -> None:
     check_temperature(llm, settings)
     check_server(replace(llm, tp=0))
-    endpoint = _endpoint(llm, settings)
-    if endpoint not in _TYPES:
-        raise TemplateError(f"{llm.path}: endpoint is {endpoint!r}; expected 'chat' or 'completions'")
     serve, _ = _server(llm)
     if llm.options.get('pp', 1) > 1 and '{pp}' not in serve.command:
         raise TemplateError(
             f'{llm.path}: pp is {llm.options["pp"]}, and the command line of the server has no {{pp}}: '
             'remove pp, or take a server that knows pipeline parallelism'
         )
-    if endpoint == COMPLETIONS:
-        refuse_keys(llm, 'extra_body', ['prompt'], 'it is that of the sample; remove it')
-    elif 'chat_template_kwargs' in llm.options:
-        raise TemplateError(
-            f"{llm.path}: chat_template_kwargs is for endpoint='completions'; a server of chats takes "
-            'extra_body = dict(chat_template_kwargs=…)'
-        )
-    elif 'max_seq_len' in llm.options and 'tokenizer_path' not in llm.options:
+    if 'max_seq_len' in llm.options and 'tokenizer_path' not in llm.options:
         raise TemplateError(
             f'{llm.path}: max_seq_len does nothing without tokenizer_path, with which prompts are counted; '
             "the server's own limit belongs into its arguments, as --max-model-len"
@@ -101,11 +80,6 @@ def _server(llm: Llm) -> tuple[Serve, Preset]:
     return serve, PRESETS.get(server or '', Preset(''))
 
 
-def _endpoint(llm: Llm, settings: Settings) -> str:
-    given: str = llm.options.get('endpoint', CHAT if settings.serial_links is None else COMPLETIONS)
-    return given
-
-
 def _name(llm: Llm) -> str:
     """Return what requests call the model."""
     name: str = llm.options.get('served_name', last_part(with_home(llm.path)))
@@ -113,7 +87,7 @@ def _name(llm: Llm) -> str:
 
 
 SERVE = Engine(
-    type=_TYPES[CHAT],
+    type='gpassk_opencompass.SeededServed',
     loads=True,
     options=_OPTIONS,
     arguments=_arguments,

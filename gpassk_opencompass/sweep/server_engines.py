@@ -10,8 +10,6 @@ from ..errors import TemplateError
 from ..naming.names import Settings
 from .axes import POSITIVE, Number, words
 from .engines import (
-    LINK_TEXT,
-    LINKS,
     Engine,
     Starter,
     check_temperature,
@@ -71,7 +69,7 @@ def openai_arguments(llm: Llm, settings: Settings) -> dict[str, Any]:
     # Fields that the OpenAI client does not know reach a server in the body alone.
     body = {**llm.options.get('extra_body', {}), **passed(settings, 'top_k', 'repetition_penalty')}
     always = passed(settings, 'top_p', *(['temperature'] if _reasoning_part(llm) else []))
-    own = {name: value for name, value in llm.options.items() if name not in ('extra_body', LINK_TEXT)}
+    own = {name: value for name, value in llm.options.items() if name != 'extra_body'}
     if 'tokenizer_path' in own:
         own['tokenizer_path'] = with_home(own['tokenizer_path'])
     return {
@@ -103,21 +101,6 @@ def _check_openai(llm: Llm, settings: Settings) -> None:
             'takes none; put such models into a template of their own without temperatures. For a server '
             'of your own, give its openai_api_base'
         )
-
-
-def _check_completions(llm: Llm, settings: Settings) -> None:
-    check_temperature(llm, settings)
-    check_server(llm)
-    check_key(llm)
-    refuse_keys(llm, 'extra_body', ['prompt'], 'it is that of the sample; remove it')
-    for option, why in (
-        ('openai_api_base', "where is the server? 'http://node1:8000/v1'"),
-        ('tokenizer_path', "with which chat template are prompts made? The folder of the model's tokenizer"),
-    ):
-        if option not in llm.options:
-            raise TemplateError(f'{llm.path}: {option} is missing: {why}')
-    for url in _bases(llm):
-        check_url(llm, 'openai_api_base', url, '/completions')
 
 
 def _reasoning_part(llm: Llm) -> str | None:
@@ -248,24 +231,6 @@ several servers, all of which are asked. batch_size: requests at a time.""",
     needs_temperature=False,
     default_tp=0,
     default_seed=None,
-    may_be_unseeded=True,
-)
-COMPLETIONS = Engine(
-    type='gpassk_opencompass.SeededCompletions',
-    options={**OPENAI.options, 'chat_template_kwargs': dict, **LINKS},
-    arguments=openai_arguments,
-    check=_check_completions,
-    starter=Starter(
-        about='A server of yours that completes texts at /v1/completions, such as vLLM or llama.cpp.',
-        entries="""\
-path: the name of the model at the server. openai_api_base: where it listens; a list: several servers.
-tokenizer_path: the folder of its tokenizer, whose chat template makes the prompts. batch_size: requests at a
-time.""",
-        model='Qwen2.5-7B-Instruct',
-        fields="openai_api_base='http://localhost:8000/v1', tokenizer_path='/models/Qwen2.5-7B-Instruct'",
-        lines="key = 'EMPTY'  # the server wants none\n",
-    ),
-    default_tp=0,
     may_be_unseeded=True,
 )
 LMDEPLOY_SERVER = Engine(

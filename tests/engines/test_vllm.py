@@ -20,7 +20,6 @@ from engine_checks import (  # noqa: E402
     CHECKS,
     CONTEXT,
     QUESTION,
-    Drawn,
     Engine,
     Finding,
     class_of,
@@ -30,12 +29,8 @@ from engine_checks import (  # noqa: E402
 )
 
 from gpassk_opencompass.plugin.handover import Sample  # noqa: E402
-from gpassk_opencompass.plugin.serial import break_links  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('ignore')]
-
-BUDGET = 100
-"""Tokens of a response with links: a few times what one takes."""
 
 
 @pytest.fixture(scope='session')
@@ -75,24 +70,6 @@ def lmdeploy_server(padded: Path, vllm_url: str) -> Engine:
     return Engine('lmdeploy_server', padded, lines, reload=True)
 
 
-@pytest.fixture(scope='session')
-def completions(padded: Path, vllm_url: str) -> Callable[[int | None], Engine]:
-    """And by `completions`, with so many links."""
-
-    def engine(links: int | None) -> Engine:
-        lines = {
-            'llm_infos': [{'path': 'm', 'batch_size': 16}],
-            'openai_api_base': f'{vllm_url}/v1',
-            'key': 'EMPTY',
-            'tokenizer_path': str(padded),
-            'max_seq_len': CONTEXT,
-        }
-        more = {} if links is None else {'serial_links': [links], 'serial_link_text': 'Wait'}
-        return Engine('completions', padded, {**lines, **more}, reload=True)
-
-    return engine
-
-
 def _holds(engine: Engine, check: Callable[[Engine], Finding | list[Finding]]) -> None:
     found = check(engine)
     for one in found if isinstance(found, list) else [found]:
@@ -116,34 +93,6 @@ def test_vllms_server_asked_as_openai(openai: Engine, check: Any) -> None:
 def test_vllms_server_asked_as_lmdeploys(lmdeploy_server: Engine, check: Any) -> None:
     """See `engine_checks`."""
     _holds(lmdeploy_server, check)
-
-
-@pytest.mark.parametrize('asked', ['in process', 'completions'])
-def test_a_response_with_more_links_begins_as_one_with_fewer(
-    asked: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With none it is the response of a run that says nothing of links."""
-    samples = [Sample('linked', replica) for replica in range(16)]
-
-    def drawn(links: int | None) -> list[Drawn]:
-        if asked == 'completions':
-            engine = request.getfixturevalue('completions')(links)
-        else:
-            engine = request.getfixturevalue('here')
-            engine.draw([QUESTION], samples[:1], {}, length=1)  # its model is there from the first draw on
-            monkeypatch.setattr(engine.model, 'links', break_links(links, None if links is None else 'Wait'))
-        return list(engine.draw([QUESTION] * len(samples), samples, {}, length=BUDGET))
-
-    runs = {links: drawn(links) for links in (None, 0, 1, 2)}
-    assert [one.text for one in runs[0]] == [one.text for one in runs[None]]
-    for fewer, more in ((0, 1), (1, 2)):
-        pairs = list(zip(runs[fewer], runs[more], strict=True))
-        assert all(long.text.startswith(short.text.rstrip()) for short, long in pairs)
-        assert any(long.told.links > short.told.links for short, long in pairs)
-    for one in runs[2]:
-        assert one.text.count('\n\nWait') == one.told.links
-        assert one.told.output_tokens <= BUDGET
-        assert one.told.finish_reason == ('length' if one.told.output_tokens == BUDGET else 'stop')
 
 
 @pytest.mark.parametrize('engine', ['here', 'openai'])

@@ -132,7 +132,7 @@ def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> 
         greedy = (
             settings.get('do_sample') is False
             or settings.get('top_k') == 1
-            or (engine in ('vllm', 'openai', 'completions') and settings['temperature'] == 0)
+            or (engine in ('vllm', 'openai') and settings['temperature'] == 0)
         )
         assert greedy, settings
         assert engine not in SERVERS or sent.seed is None
@@ -145,7 +145,6 @@ def test_engines_without_seeds_are_only_those_of_servers(engine: str) -> None:
 
     needed: dict[str, dict[str, Any]] = {
         'lmdeploy_server': {'api_addr': 'http://n1:1'},
-        'completions': {'openai_api_base': 'http://n1:1', 'tokenizer_path': '/m'},
     }
     lines: dict[str, Any] = {
         'engine': engine,

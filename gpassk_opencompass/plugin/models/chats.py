@@ -173,8 +173,7 @@ class Chats:
 def _probe_of(job: Job) -> bytes:
     """Return the same request with a prompt that no server has a reason to refuse."""
     body = json.loads(job.body)
-    shorter = {'prompt': 'Hi'} if 'prompt' in body else {'messages': [{'role': 'user', 'content': 'Hi'}]}
-    return json.dumps(body | shorter).encode()
+    return json.dumps(body | {'messages': [{'role': 'user', 'content': 'Hi'}]}).encode()
 
 
 def _state_of(trouble: Trouble | None) -> str:

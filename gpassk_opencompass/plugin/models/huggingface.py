@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -18,12 +19,10 @@ from opencompass.models.huggingface_above_v4_33 import (
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
-from ...errors import InputError
 from ...responses import with_states
 from ...results.health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
 from ..responses import mended
-from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_missing
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}
@@ -45,13 +44,10 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
     Args:
         random_seed: the seed of the run; those of the samples are derived from it.
         generation_kwargs: sampling settings.
-        serial_links, serial_link_text: how often a response is made to go on behind its end, and with which
-            words; see `serial.BreakLinks`.
         kwargs: as for the base class.
 
     Raises:
-        InputError: generation_kwargs has what would be overruled or ignored, or links stand beside a way of
-            making prompts in which a response cannot go on.
+        InputError: generation_kwargs has what would be overruled or ignored.
     """
 
     def __init__(
@@ -60,8 +56,6 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         *args: Any,
         generation_kwargs: Mapping[str, Any] | None = None,
         random_seed: int = 0,
-        serial_links: int | None = None,
-        serial_link_text: str | None = None,
         **kwargs: Any,
     ) -> None:
         settings = dict(generation_kwargs or {})
@@ -69,13 +63,9 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         if settings.get('do_sample') is False:
             refuse_greedy('generation_kwargs', settings, 'do_sample=True')
         refuse_missing(path)
-        self.links = break_links(serial_links, serial_link_text)
-        self._marks: Sequence[str] = ()
         self._model: Any = None
         self._weights: Callable[[], Any] = lambda: None
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
-        if self.links and (self.fastchat_template or self.mode == 'mid'):
-            raise InputError("serial_links needs the model's own chat template, and prompts that are whole")
         self.seeds = SeedsOfBatch(random_seed)
         self.generations = GenerationsOfBatch()
 
@@ -102,106 +92,47 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
 
     def generate(self, inputs: list[Any], max_out_len: int, *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""
-        prompts = self._prompts(inputs)
-        if self.links:
-            answers = self._serially(self.links, prompts, max_out_len, *args, **kwargs)
-        else:
-            seeds = self.seeds.take(len(inputs))
-            pieces = [Piece(prompt, seed, max_out_len) for prompt, seed in zip(prompts, seeds, strict=True)]
-            drawn = self._where_it_fits(inputs, pieces, *args, **kwargs)
-            answers = [
-                (mended(text, one, prompt), one) for (text, one), prompt in zip(drawn, prompts, strict=True)
-            ]
-        told = [one for _, one in answers]
-        lengths = [one.prompt_tokens or 0 for one in told if one.state == 'too long']
-        longest = f'a prompt has {max(lengths)} tokens, and the context {self.max_seq_len}' if lengths else ''
-        self.generations.note(told, longest)
-        return [text for text, _ in answers]
-
-    def _serially(
-        self, links: BreakLinks, prompts: list[str], max_out_len: int, *args: Any, **kwargs: Any
-    ) -> list[tuple[str, Generation]]:
-        one = copy.copy(self)
-        one.tokenizer = AsItIs(self.tokenizer)
-
-        def draw(pieces: Sequence[Piece], stops: Sequence[str]) -> list[tuple[str, Generation]]:
-            one._marks = stops
-            return one._where_it_fits([piece.text for piece in pieces], pieces, *args, **kwargs)
-
-        return links.responses(prompts, self.seeds.take_by_round(len(prompts)), max_out_len, draw)
-
-    def _where_it_fits(
-        self, inputs: Sequence[Any], pieces: Sequence[Piece], *args: Any, **kwargs: Any
-    ) -> list[tuple[str, Generation]]:
-        """Draw what fits the context, and say so of the rest.
-
-        Args:
-            inputs: of the base class.
-            pieces: what the model reads of them.
-        """
-        lengths = self._lengths([piece.text for piece in pieces])
-        most = None if self.mode == 'mid' else self.max_seq_len
-        fitting = [place for place, length in enumerate(lengths) if most is None or length < most]
+        prompts, seeds = self._prompts(inputs), self.seeds.take(len(inputs))
+        lengths = self._lengths(prompts)
+        most = math.inf if self.mode == 'mid' or self.max_seq_len is None else self.max_seq_len
+        fitting = [place for place, length in enumerate(lengths) if length < most]
         answers = [('', Generation(prompt_tokens=length, state='too long')) for length in lengths]
         if fitting:
             drawn = self._drawn(
-                [inputs[place] for place in fitting], [pieces[place] for place in fitting], *args, **kwargs
+                [inputs[place] for place in fitting],
+                [seeds[place] for place in fitting],
+                max_out_len,
+                *args,
+                **kwargs,
             )
             for place, answer in zip(fitting, drawn, strict=True):
                 answers[place] = answer
-        return answers
+        longest = max(lengths, default=0)
+        said = f'a prompt has {longest} tokens, and the context {most}' if longest >= most else ''
+        self.generations.note([one for _, one in answers], said)
+        return [mended(text, one, prompt) for (text, one), prompt in zip(answers, prompts, strict=True)]
 
     def _drawn(
-        self, inputs: list[Any], pieces: Sequence[Piece], *args: Any, **kwargs: Any
+        self, inputs: list[Any], seeds: Sequence[int], max_out_len: int, *args: Any, **kwargs: Any
     ) -> list[tuple[str, Generation]]:
         one = copy.copy(self)
-        one.model = watched = _Watched(
-            self.model, self.tokenizer, [piece.room for piece in pieces], self._marks
-        )
-        with SeededMultinomial([piece.seed or 0 for piece in pieces]):
-            texts: list[str] = super(SeededHuggingFace, one).generate(
-                inputs, max(piece.room for piece in pieces), *args, **kwargs
-            )
-        texts = [
-            text if shorter is None else shorter
-            for text, shorter in zip(texts, watched.shorter_texts(), strict=True)
-        ]
+        one.model = watched = _Watched(self.model, self.tokenizer, max_out_len)
+        with SeededMultinomial(seeds):
+            texts: list[str] = super(SeededHuggingFace, one).generate(inputs, max_out_len, *args, **kwargs)
         return list(zip(texts, with_states(texts, list(watched.generations())), strict=True))
 
     def _prompts(self, inputs: list[Any]) -> list[str]:
         """Return what the model will read, before the base class would cut it."""
-        if not self.fastchat_template:
-            return templated(inputs, self.tokenizer, {})
         messages = _convert_chat_messages(inputs)
-        formatted: list[str] = _format_with_fast_chat_template(messages, self.fastchat_template)
-        return formatted
+        if self.fastchat_template:
+            formatted: list[str] = _format_with_fast_chat_template(messages, self.fastchat_template)
+            return formatted
+        template = self.tokenizer.apply_chat_template
+        return [template(one, add_generation_prompt=True, tokenize=False) for one in messages]
 
     def _lengths(self, prompts: list[str]) -> list[int]:
         tokens = self.tokenizer(prompts, add_special_tokens=bool(self.fastchat_template))
         return [len(ids) for ids in tokens['input_ids']]
-
-
-class _EndsAt:
-    """Ends a row where it has said one of some words, as a stopping criterion of transformers.
-
-    OpenCompass's own looks at the end of the prompt, too, as far back as its longest word is long: it would
-    take the end of a turn that stands there for one of the response.
-
-    Args:
-        words: to stop at.
-        start: tokens of the prompt.
-    """
-
-    def __init__(self, words: Sequence[str], tokenizer: Any, start: int) -> None:
-        self.stop_words = tuple(words)
-        self._tokenizer, self._start = tokenizer, start
-        longest = (len(tokenizer.encode(word, add_special_tokens=False)) for word in words)
-        self._reach = max(longest, default=0) + 1  # a word may begin within a token
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        said = input_ids[:, max(self._start, input_ids.shape[1] - self._reach) :]
-        ended = [any(word in text for word in self.stop_words) for text in self._tokenizer.batch_decode(said)]
-        return torch.tensor(ended, dtype=torch.bool, device=input_ids.device)
 
 
 class _Watched:
@@ -209,12 +140,11 @@ class _Watched:
 
     Args:
         model, tokenizer: do the work.
-        rooms: how many tokens each row may have; the batch goes on until the longest has its own.
-        marks: words at which a row ends, beside those of the wrapper.
+        room: how many tokens each row may have.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, rooms: Sequence[int], marks: Sequence[str]) -> None:
-        self._model, self._tokenizer, self._rooms, self._marks = model, tokenizer, rooms, marks
+    def __init__(self, model: Any, tokenizer: Any, room: int) -> None:
+        self._model, self._tokenizer, self._room = model, tokenizer, room
         self._given: Mapping[str, Any] = {}
         self._outputs: Any = ()
 
@@ -223,9 +153,6 @@ class _Watched:
 
     def generate(self, **given: Any) -> Any:
         self._given = given
-        if self._marks:
-            own = _EndsAt(self._marks, self._tokenizer, self._start)
-            given['stopping_criteria'] = [*given.get('stopping_criteria', ()), own]
         self._outputs = self._model.generate(**given)
         return self._outputs
 
@@ -233,34 +160,16 @@ class _Watched:
         """Yield what the tokens of each row tell."""
         mask = self._given.get('attention_mask')
         prompts = [None] * len(self._outputs) if mask is None else mask.sum(1).tolist()
-        for tokens, room, prompt in zip(self._tokens(), self._rooms, prompts, strict=False):
-            reason, count = self._end_of(tokens, room)
+        start = int(self._given['input_ids'].shape[1])
+        for tokens, prompt in zip(self._outputs[:, start:].tolist(), prompts, strict=False):
+            reason, count = self._end_of(tokens)
             yield Generation(reason, prompt, count)
-
-    def shorter_texts(self) -> Iterator[str | None]:
-        """Yield the text of each row whose end the wrapper does not know, None of the others."""
-        width = self._outputs.shape[1] - self._start
-        for tokens, room in zip(self._tokens(), self._rooms, strict=True):
-            yield self._text(tokens) if self._marks or room < width else None
-
-    def _text(self, tokens: list[int]) -> str:
-        text: str = self._tokenizer.decode(tokens)
-        return min((text.split(stop, maxsplit=1)[0] for stop in self._stops()), key=len, default=text)
-
-    @property
-    def _start(self) -> int:
-        return int(self._given['input_ids'].shape[1])
-
-    def _tokens(self) -> list[list[int]]:
-        """Return the tokens of each row, as many as it has room for."""
-        rows = self._outputs[:, self._start :].tolist()
-        return [row[:room] for row, room in zip(rows, self._rooms, strict=True)]
 
     def _stops(self) -> list[str]:
         criteria = self._given.get('stopping_criteria') or ()
         return [word for one in criteria for word in getattr(one, 'stop_words', ())]
 
-    def _end_of(self, tokens: list[int], room: int) -> tuple[str | None, int]:
+    def _end_of(self, tokens: list[int]) -> tuple[str | None, int]:
         """Return why a row ended, and how many tokens it has up to there.
 
         Behind its end stands padding, or what the model said while the rest of its batch was not done.
@@ -279,7 +188,7 @@ class _Watched:
             end = bisect_left(range(said), True, key=has_stop)
         if end <= len(tokens):
             return 'stop', end
-        return (CUT_OFF if len(tokens) == room else None), len(tokens)
+        return (CUT_OFF if len(tokens) == self._room else None), len(tokens)
 
 
 class SeededMultinomial(TorchFunctionMode):

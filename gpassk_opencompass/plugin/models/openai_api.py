@@ -9,7 +9,6 @@ from typing import Any
 from opencompass.models import OpenAISDK
 from opencompass.models.openai_api import OAI_REASONING_MODEL_LIST, OPENAISDK_API_BASE
 from opencompass.registry import MODELS
-from yarl import URL
 
 from ...chat.exchange import Access
 from ...chat.limits import Limits
@@ -82,7 +81,7 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         workers = -(-self.max_workers // len(self.keys))
         self.chats = Chats(
             path,
-            self._endpoints(urls),
+            urls,
             Limits(*(workers, query_per_second, timeout, retry), float('inf'), patience, tokens_per_minute),
             _access(self.keys, self.orgs, self.proxy_url, self.http_client_cfg),
             think_tag=self.think_tag,
@@ -110,10 +109,6 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
 
     def _create_fresh_client(self) -> None:
         """Make no client of the base class; see `chats`."""
-
-    def _endpoints(self, urls: Sequence[URL]) -> Sequence[URL]:
-        """Return where requests go, from the endpoints for chats."""
-        return urls
 
     def _body(self, prompt: Any, max_out_len: int, seed: int | None) -> dict[str, Any] | None:
         """Return a request with the fields that one of the base class has; None if the prompt is too long."""

@@ -15,15 +15,36 @@ from ...chat.routes import endpoints
 from ...errors import InputError
 from ...serving import Asked, Server, read_serve
 from .chats import PATIENCE
-from .completions import SeededCompletions
 from .openai_api import SeededOpenAISDK
 
 _NOWHERE = 'http://127.0.0.1:9/v1'  # until the server has an address; port 9 discards what it gets
 _GIVEN = ('openai_api_base', 'openai_proxy_url', 'http_client_cfg')
 
 
-class _Started(SeededOpenAISDK):
-    """What `SeededServed` and `SeededServedCompletions` share: the server."""
+@MODELS.register_module()
+class SeededServed(SeededOpenAISDK):
+    """A server that is started for this model, at the first need, and asked as `SeededOpenAISDK` asks one.
+
+    It ends with the process. In a process of OpenCompass that is kept for several configs of one model, one
+    server does for all of them. Should it die it is started once more, and requests under way are tried
+    again; if it dies again the run ends, with the end of its log in the error. The log is in
+    `<work_dir>/<time>/logs/server`.
+
+    Args:
+        path: the weights, as the command line names them: {model}.
+        serve: how the server is started: command, ready, timeout, env; see `serving.Serve`.
+        served_name: what requests call the model: {name}; by default the last part of `path`.
+        tp, pp: {tp} and {pp}; the GPUs are those that the task has.
+        key_env: the environment variable with the server's key, if its command line gives it one.
+        patience: seconds to go on without a single reply; by default as long as the server may take to be
+            ready.
+        tokenizer_path: counts tokens, where `max_seq_len` is to shorten prompts; by default the server says
+            which are too long.
+        kwargs: as for `SeededOpenAISDK`.
+
+    Raises:
+        InputError: as for `SeededOpenAISDK`, or see `serving.read_serve`.
+    """
 
     loads = True
     """The weights behind `path` are loaded for this model, whoever answers its requests."""
@@ -38,11 +59,13 @@ class _Started(SeededOpenAISDK):
         pp: int = 1,
         key_env: str | None = None,
         patience: float | None = None,
+        tokenizer_path: str | None = None,
         **kwargs: Any,
     ) -> None:
         if taken := sorted(set(_GIVEN) & set(kwargs)):
             raise InputError(f'{taken[0]}: the server is started here, and asked without a proxy; remove it')
         self._serve = read_serve(serve)
+        self._counts = tokenizer_path is not None
         self._server: Server | None = None
         name = served_name or PurePosixPath(path).name or path
         super().__init__(
@@ -52,6 +75,7 @@ class _Started(SeededOpenAISDK):
             key='EMPTY',
             patience=max(PATIENCE, self._serve.timeout) if patience is None else patience,
             http_client_cfg={'trust_env': False},
+            tokenizer_path=tokenizer_path,
             **kwargs,
         )
         self._asked = Asked(path, name, tp, pp, key=self.keys[0] if key_env else '')
@@ -81,7 +105,7 @@ class _Started(SeededOpenAISDK):
             self._server = kept(key, self._start, Server.close) if keeps() else self._start()
             if not keeps():  # with --debug the process goes on, to other models and to the evaluation
                 weakref.finalize(self, self._server.close)
-            self.chats.go_to(self._endpoints(endpoints(self._server.address)), self._server.check)
+            self.chats.go_to(endpoints(self._server.address), self._server.check)
         return self._server
 
     def _start(self) -> Server:
@@ -95,36 +119,6 @@ class _Started(SeededOpenAISDK):
         above = [] if folder is None else [path for path in folder.parents if path.name == 'predictions']
         return (above[-1].parent if above else Path.cwd()) / 'logs' / 'server'
 
-
-@MODELS.register_module()
-class SeededServed(_Started):
-    """A server that is started for this model, at the first need, and asked as `SeededOpenAISDK` asks one.
-
-    It ends with the process. In a process of OpenCompass that is kept for several configs of one model, one
-    server does for all of them. Should it die it is started once more, and requests under way are tried
-    again; if it dies again the run ends, with the end of its log in the error. The log is in
-    `<work_dir>/<time>/logs/server`.
-
-    Args:
-        path: the weights, as the command line names them: {model}.
-        serve: how the server is started: command, ready, timeout, env; see `serving.Serve`.
-        served_name: what requests call the model: {name}; by default the last part of `path`.
-        tp, pp: {tp} and {pp}; the GPUs are those that the task has.
-        key_env: the environment variable with the server's key, if its command line gives it one.
-        patience: seconds to go on without a single reply; by default as long as the server may take to be
-            ready.
-        tokenizer_path: counts tokens, where `max_seq_len` is to shorten prompts; by default the server says
-            which are too long.
-        kwargs: as for `SeededOpenAISDK`.
-
-    Raises:
-        InputError: as for `SeededOpenAISDK`, or see `serving.read_serve`.
-    """
-
-    def __init__(self, path: str, *, tokenizer_path: str | None = None, **kwargs: Any) -> None:
-        self._counts = tokenizer_path is not None
-        super().__init__(path, tokenizer_path=tokenizer_path, **kwargs)
-
     def _init_tokenizer(self) -> None:
         """Load one only if it was named; the base class downloads that of GPT-4."""
         if self._counts:
@@ -133,17 +127,3 @@ class SeededServed(_Started):
     def get_token_len(self, prompt: str) -> int:
         """Return the tokens of a text, 0 where the server counts them."""
         return int(super().get_token_len(prompt)) if self._counts else 0
-
-
-@MODELS.register_module()
-class SeededServedCompletions(_Started, SeededCompletions):
-    """The same for a server's endpoint for texts; see `SeededServed` and `SeededCompletions`.
-
-    Args:
-        path, serve: see `SeededServed`.
-        tokenizer_path: the folder, or name on the hub, of the model's tokenizer; by default `path`.
-        kwargs: as for both.
-    """
-
-    def __init__(self, path: str, *, tokenizer_path: str | None = None, **kwargs: Any) -> None:
-        super().__init__(path, tokenizer_path=tokenizer_path or path, **kwargs)

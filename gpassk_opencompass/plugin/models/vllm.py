@@ -14,12 +14,10 @@ from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
-from ...errors import InputError
 from ...responses import with_states
 from ...results.health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
 from ..responses import mended
-from ..serial import AsItIs, BreakLinks, Piece, break_links, templated
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing
 
 RULED = {
@@ -50,13 +48,10 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
     Args:
         generation_kwargs: fields of vLLM's `SamplingParams`; one that it does not know is an error there.
         random_seed: the seed of the run; those of the samples are derived from it.
-        serial_links, serial_link_text: how often a response is made to go on behind its end, and with which
-            words; see `serial.BreakLinks`.
         kwargs: as for the base class.
 
     Raises:
-        InputError: generation_kwargs has what would be dropped, overruled or ignored, or links stand beside a
-            template of fastchat, in which a response cannot go on.
+        InputError: generation_kwargs has what would be dropped, overruled or ignored.
     """
 
     def __init__(
@@ -65,8 +60,6 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         *args: Any,
         generation_kwargs: Mapping[str, Any] | None = None,
         random_seed: int = 0,
-        serial_links: int | None = None,
-        serial_link_text: str | None = None,
         **kwargs: Any,
     ) -> None:
         settings = dict(generation_kwargs or {})
@@ -74,13 +67,8 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         if 'temperature' not in settings:  # the base class then sets 0
             refuse_greedy('generation_kwargs', settings, 'a temperature')
         refuse_missing(path)
-        self.links = break_links(serial_links, serial_link_text)
-        if self.links and kwargs.get('fastchat_template'):
-            raise InputError("serial_links needs the model's own chat template, not one of fastchat")
         self.seeds = SeedsOfBatch(random_seed)
         self.generations = GenerationsOfBatch()
-        self._own: list[dict[str, Any]] = []
-        self._drawn: list[tuple[str, Generation]] = []
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
@@ -99,50 +87,17 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         generate, context = engine.generate, _context_of(engine)
 
         def seeded(prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
-            settings = self._own or [{'seed': seed} for seed in self.seeds.take(len(prompts))]
+            seeds = self.seeds.take(len(prompts))
             fitting = [number for number, prompt in enumerate(prompts) if _fits(prompt, context)]
             _warn_of_long(len(prompts) - len(fitting), context)
-            own = [_with(params, settings[number]) for number in fitting]
+            own = [_with_seed(params, seeds[number]) for number in fitting]
             drawn = generate([prompts[number] for number in fitting], own, **options) if fitting else []
             answered = dict(zip(fitting, drawn, strict=True))
             outputs = [answered.get(number) or _not_drawn(prompt) for number, prompt in enumerate(prompts)]
-            if self._own:
-                self._drawn = [(output.outputs[0].text, _generation(output)) for output in outputs]
-            else:
-                self.generations.note(_generations(outputs, prompts))
+            self.generations.note(_generations(outputs, prompts))
             return outputs
 
         self.model = _Seeded(engine, seeded)
-
-    def generate(
-        self, inputs: list[Any], max_out_len: int, stopping_criteria: Sequence[str] = (), **kwargs: Any
-    ) -> list[str]:
-        """See the base class; the seeds of the batch must have been announced."""
-        stops = list(stopping_criteria)
-        if not self.links:
-            texts: list[str] = super().generate(inputs, max_out_len, stops, **kwargs)
-            return texts
-        answers = self._serially(self.links, inputs, max_out_len, stops, kwargs)
-        self.generations.note([told for _, told in answers])
-        return [text for text, _ in answers]
-
-    def _serially(
-        self, links: BreakLinks, inputs: list[Any], limit: int, stops: list[str], more: Mapping[str, Any]
-    ) -> list[tuple[str, Generation]]:
-        prompts = templated(inputs, self.tokenizer, self.chat_template_kwargs)
-        one = copy.copy(self)
-        one.tokenizer = AsItIs(self.tokenizer)
-
-        def draw(pieces: Sequence[Piece], marks: Sequence[str]) -> list[tuple[str, Generation]]:
-            self._own = [{'seed': piece.seed, 'max_tokens': piece.room} for piece in pieces]
-            try:
-                texts = [piece.text for piece in pieces]
-                super(SeededVLLM, one).generate(texts, limit, [*stops, *marks], **more)
-            finally:
-                self._own = []
-            return self._drawn
-
-        return links.responses(prompts, self.seeds.take_by_round(len(inputs)), limit, draw)
 
 
 class _Seeded:
@@ -232,8 +187,7 @@ def _generation(output: Any) -> Generation:
     )
 
 
-def _with(params: Any, settings: Mapping[str, Any]) -> Any:
+def _with_seed(params: Any, seed: int) -> Any:
     own = params.clone()
-    for name, value in settings.items():
-        setattr(own, name, value)
+    own.seed = seed
     return own

@@ -47,7 +47,6 @@ FIGURES: Registry[Figure] = Registry(
         'draws': f'{__name__}.curves:draws',
         'samples': f'{__name__}.samples:samples',
         'sensitivity': f'{__name__}.curves:sensitivity',
-        'scaling': f'{__name__}.scaling:scaling',
         'questions': f'{__name__}.questions:questions',
         'potential': f'{__name__}.greedy:potential',
         'gap': f'{__name__}.greedy:gap',

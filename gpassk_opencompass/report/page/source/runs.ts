@@ -6,7 +6,7 @@ import type { Run } from './content';
 export type Feature = string | number | null;
 
 // Settings as results name them; others come behind.
-const ORDER = ['temperature', 'top_p', 'top_k', 'repetition_penalty', 'random_seed', 'serial_links', 'max_out_len', 'run', 'host'];
+const ORDER = ['temperature', 'top_p', 'top_k', 'repetition_penalty', 'random_seed', 'max_out_len', 'run', 'host'];
 
 // A setting, the model or the host of a run; null where it was not set.
 export function featureOf(run: Run, name: string): Feature {
