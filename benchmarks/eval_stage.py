@@ -82,8 +82,6 @@ class Row(NamedTuple):
     floor: Cost
     truth: float
     """The accuracy, in percent."""
-    first: Cost
-    """Ours where nobody has self-tested the references yet."""
 
 
 def measure(size: Size) -> Section:
@@ -120,7 +118,6 @@ def _row(folder: Path, case: Case, verified: Cost) -> Row:
         verified.scaled(run.questions * case.n),
         floor,
         100 * run.truth,
-        run.self_test,
     )
 
 
@@ -135,8 +132,6 @@ class MadeRun(NamedTuple):
     questions: int
     truth: float
     """The share of responses that are right."""
-    self_test: Cost
-    """Of the first evaluation, which also tests the judge on the references; what that finds is kept."""
 
     def cost(self, side: str) -> Cost:
         """Evaluate it anew."""
@@ -153,7 +148,7 @@ class MadeRun(NamedTuple):
 
 
 def prepared(root: Path, questions: int, n: int, length: int) -> MadeRun:
-    """Make a run, and evaluate it once, so that the self-test of its references is kept.
+    """Make a run, and evaluate it once.
 
     Args:
         root: of its own, and new.
@@ -163,10 +158,11 @@ def prepared(root: Path, questions: int, n: int, length: int) -> MadeRun:
     with unwarned():
         import_module('opencompass.tasks')  # before the clock runs
         import_module('gpassk_opencompass.plugin')
-    os.environ['GPASSK_SELF_TESTS'] = str(root / 'self-tests')
     # In a process of its own: what it leaves in memory would count as that of the stages.
     count, truth = cost(partial(_make, root, questions, n, length)).value
-    return MadeRun(root, count, truth, cost(partial(_stage, root, 'ours')))
+    run = MadeRun(root, count, truth)
+    run.cost('ours')
+    return run
 
 
 def _make(root: Path, questions: int, n: int, length: int) -> tuple[int, float]:
@@ -292,8 +288,7 @@ def _section(rows: list[Row], commands: Mapping[str, Cost]) -> Section:
         f'"{GUEST}": our evaluator in the task of `opencompass`, which loads all predictions before; what '
         'that takes alone is "loading".',
         '"Accuracy": as each judges it, and what it is: the made responses give the right answer in another '
-        'spelling now and then, which needs mathematics to see. The judge tries itself on each reference '
-        f'once a machine: the first evaluation of the last ones took {duration(last.first.cpu)}.',
+        'spelling now and then, which needs mathematics to see.',
     ]
     if commands:
         ours, theirs = commands['ours'], commands['OpenCompass']

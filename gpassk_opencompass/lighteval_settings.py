@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import InputError
 from .judges.build import JUDGES, check_judge, llm_or_cascade, with_store
-from .judges.store import SELF_TESTS_VARIABLE, STORE_VARIABLE, cache_folder
+from .judges.store import STORE_VARIABLE, cache_folder
 from .metrics import DEFAULT_THRESHOLDS
 from .results.record import Measures
 
@@ -34,7 +34,7 @@ LENGTH_VARIABLE = 'GPASSK_MAX_NEW_TOKENS'
 """The most tokens of a response; `lighteval accelerate` heeds a task's limit alone, not the model's."""
 
 _PREFIX = 'GPASSK_'
-_KNOWN = (*VARIABLES.values(), STORE_VARIABLE, SELF_TESTS_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE)
+_KNOWN = (*VARIABLES.values(), STORE_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE)
 
 _DEFAULTS: Mapping[str, Any] = {
     'n': 48,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from .judges.protocol import HEDGED, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS
 from .replicas import describe_looks
 from .responses import Response, read_response
-from .results.health import NOT_DRAWN, NOT_TOLD, Generation, self_test_notes, undecided_notes
+from .results.health import NOT_DRAWN, NOT_TOLD, Generation, undecided_notes
 from .results.record import Measures, Questions, unjudged_reasons, versions_with, write_record
 from .results.samples import SampleColumns, sample_columns
 
@@ -225,29 +224,6 @@ def _scored(
     }
     columns = sample_columns(questions.uid, questions.rows, judgements, answers, generations, told)
     return Scored(record, columns)
-
-
-def name_failing_references(uids: Sequence[str], questions: Sequence[str], references: Sequence[str]) -> None:
-    """Warn, in one line, of the references of which the rule judge accepts wrong answers (`self_test`).
-
-    For hosts, where they load questions. The judge of the run is not known there, so it is the rule judge as
-    it is without settings. Nothing is raised, and the same questions are named once a process.
-    """
-    try:
-        _name_once(tuple(uids), tuple(questions), tuple(references))
-    except Exception as error:  # no run depends on it
-        logger.warning(f'the rule judge was not self-tested: {type(error).__name__}: {error}')
-
-
-@lru_cache(maxsize=64)
-def _name_once(uids: Sequence[str], questions: Sequence[str], references: Sequence[str]) -> None:
-    from .judges.rule import RuleJudge
-    from .judges.self_test import self_test_block
-
-    with RuleJudge() as judge:
-        block = self_test_block(judge, uids, questions, references)
-    for note in self_test_notes(block):
-        logger.warning(f'{note}; a cascade asks its second judge about those')
 
 
 def answer_counts(responses: Sequence[Response], judgements: Sequence[Judgement]) -> dict[str, int]:

@@ -39,14 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def _self_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the self-test of the rule judge found is kept for these tests alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('GPASSK_SELF_TESTS', str(tmp_path_factory.mktemp('self-tests')))
-        yield
-
-
-@pytest.fixture(scope='session', autouse=True)
 def _wide() -> Iterator[None]:
     """Tables have a line a row, as nothing is wrapped; the tests of their width say otherwise."""
     with pytest.MonkeyPatch.context() as patch:

@@ -18,7 +18,6 @@ from loguru import logger
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.protocol import FunctionJudge
-from gpassk_opencompass.judges.self_test import SelfTest
 from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.samples import COLUMNS, write_samples
@@ -330,7 +329,7 @@ def test_a_part_of_a_result_has_not_the_health_of_all(
     assert 'judged_by' not in part.record['details']
     assert part.samples is not None
     assert part.samples.column('output_tokens') is None
-    assert not {'origins', 'replicas', 'provenance', 'self_test'} & set(part.block)
+    assert not {'origins', 'replicas', 'provenance'} & set(part.block)
 
 
 COMMANDS = {
@@ -361,21 +360,3 @@ def test_a_result_that_is_not_named_as_one_is_opened_once(
     arguments = [*options, str(path)] if '--counts' in options else [str(path), *options]
     assert main([name, *arguments]) == 0
     assert opened[path] == 1
-
-
-def test_references_are_tried_once_where_a_record_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The remarks below the table are those of the record."""
-    calls = []
-    plain = SelfTest.failed
-    monkeypatch.setattr(SelfTest, 'failed', lambda self, asked: calls.append(1) or plain(self, asked))
-    row = {'question': '1 + 1?', 'answer': '1.41421356237', 'responses': ['\\boxed{2}'] * 2}
-    (tmp_path / 'rows.jsonl').write_text(json.dumps(row) + '\n')
-    said = []
-    for options in ([], ['-o', str(tmp_path / 'out.json')]):
-        assert main(['score', str(tmp_path / 'rows.jsonl'), '--k', '1', *options]) == 0
-        said.append(capsys.readouterr().out.partition('\nwrote')[0].strip())
-        assert len(calls) == 1
-        calls.clear()
-    assert said[0] == said[1]

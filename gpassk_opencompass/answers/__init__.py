@@ -6,7 +6,6 @@ from .answer_equality import Answered, compare_answers, letters_of, options_of
 from .expression_equality import RULES
 from .expressions import as_tree
 from .final import FinalAnswer, answer_of, final_answer, hedges
-from .mutations import mutants_of
 from .normal import ascii_latex, join_thousands, normal_form
 from .thoughts import Parted, part
 
@@ -23,7 +22,6 @@ __all__ = [
     'hedges',
     'join_thousands',
     'letters_of',
-    'mutants_of',
     'normal_form',
     'options_of',
     'part',

@@ -73,14 +73,6 @@ class Reply(NamedTuple):
     prompt_tokens: Any = None
     output_tokens: Any = None
     reasoning_tokens: Any = None
-    pause: float | None = None
-    """Seconds before the server takes another request; None where it asks for no pause."""
-
-    @property
-    def tokens(self) -> int | None:
-        """Return the tokens of prompt and response; None where the server does not tell both."""
-        counts = (self.prompt_tokens, self.output_tokens)
-        return sum(counts) if all(type(count) is int and count >= 0 for count in counts) else None
 
     def hiding(self, *secrets: str, in_answers: bool = False) -> Reply:
         """Return it without the secrets, which a server can quote anywhere.

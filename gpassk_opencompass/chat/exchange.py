@@ -12,7 +12,6 @@ from urllib.request import getproxies, proxy_bypass
 
 from yarl import URL
 
-from .allowance import pause_of
 from .completion import Reply, read_reply
 from .trouble import Kind, Trouble, kind_of, server_message
 from .waiting import retry_after
@@ -119,11 +118,8 @@ async def exchange(
         wait = retry_after(response.headers)
         said = server_message(content)
         kind = Kind.SETTING if _NO_QUOTA in content else kind_of(response.status, said)
-        wait = pause_of(response.headers) if wait is None else wait
         raise Trouble(kind, f'HTTP {response.status}', said, wait, response.status)
-    reply = read_reply(content)
-    pause = pause_of(response.headers, reply.tokens or 1)
-    return reply if pause is None else reply._replace(pause=pause)
+    return read_reply(content)
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:

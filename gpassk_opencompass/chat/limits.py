@@ -18,8 +18,6 @@ class Limits:
         timeout: for one request.
         attempts: of one request. A server that is busy or cannot be reached does not count as one.
         total_time: for one request, from its first attempt on: none starts later.
-        tokens_per_minute: of prompts and responses, a server; None for no limit. What a request will need is
-            reckoned from what those before took.
         patience: how long to go on without a single reply when every server fails.
 
     Raises:
@@ -32,7 +30,6 @@ class Limits:
     attempts: int = 12
     total_time: float = 1800.0
     patience: float = 120.0
-    tokens_per_minute: float | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -9,7 +9,6 @@ from yarl import URL
 
 from ..errors import InputError
 from ..keys import without_user
-from .allowance import TokenBudget
 from .limits import Limits
 from .trouble import Kind, Trouble
 from .waiting import backoff
@@ -84,10 +83,6 @@ def endpoints(addresses: str | Sequence[str], variable: str = 'api_key_env') -> 
     return list(dict.fromkeys(endpoint(address, variable) for address in given))
 
 
-Spent = list[float] | None
-"""What a request takes of a budget of tokens; None where there is no budget."""
-
-
 class Route:
     """One server and how it is doing.
 
@@ -96,7 +91,7 @@ class Route:
 
     Args:
         url: its endpoint.
-        limits: `concurrency` is the largest window; `rate` and `tokens_per_minute`.
+        limits: `concurrency` is the largest window; and `rate`.
         key: the API key that goes with its requests, '' for none.
         known: whether it needs no greeting before it gets requests.
     """
@@ -109,7 +104,6 @@ class Route:
         self.url, self.address = url, str(url)
         self.window = self._concurrency = limits.concurrency
         self._interval = 1.0 / limits.rate if limits.rate else 0.0
-        self._budget = TokenBudget(limits.tokens_per_minute) if limits.tokens_per_minute else None
         self._paced_until = float('-inf')
         self._paused_until = float('-inf')
         self.in_flight = 0
@@ -156,30 +150,17 @@ class Route:
     def begin_greeting(self, now: float) -> None:
         """Note that the greeting is on its way; it counts as a request."""
         self._greeting = True
-        self._go(now)
+        self.start(now)
 
     def end_greeting(self, known: bool) -> None:
         """Say how it went, before `succeeded` or `failed`."""
         self._greeting, self._known = False, known
 
-    def start(self, now: float, tokens: float = 0.0) -> Spent:
-        """Note that a request is on its way, of about so many tokens, and return what to settle."""
-        self._go(now)
-        if self._budget is None:
-            return None
-        spent = self._budget.spend(tokens, now)
-        self._paced_until = max(self._paced_until, now + self._budget.wait(tokens, now))
-        return spent
-
-    def _go(self, now: float) -> None:
+    def start(self, now: float) -> None:
+        """Note that a request is on its way."""
         self.in_flight += 1
         if self._interval:
             self._paced_until = max(now, self.resume_at) + self._interval
-
-    def settle(self, spent: Spent, tokens: float | None) -> None:
-        """Say how many tokens a request took; see `TokenBudget.settle`."""
-        if self._budget is not None and spent is not None:
-            self._budget.settle(spent, tokens)
 
     def pause(self, until: float) -> None:
         """Give it nothing until then."""

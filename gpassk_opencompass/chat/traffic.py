@@ -12,20 +12,22 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 from yarl import URL
 
 from ..errors import IncompleteError, InputError
 from .completion import Reply
-from .exchange import Access
+from .exchange import Access, exchange, open_session
 from .jobs import Job
 from .limits import Limits
-from .routes import DEAD_AFTER, Route, Spent
-from .sending import Sending
+from .routes import DEAD_AFTER, Route
 from .trouble import KEPT, Advice, Kind, Trouble, check_settings, hopeless, refusal
 from .waiting import Clock, WallClock, backoff
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
@@ -48,8 +50,8 @@ _OF_DEAD = _COUNTED | {Kind.DOWN}
 _REFUSES = frozenset({Kind.SETTING, Kind.REFUSED})
 
 
-Taken = tuple[Route, Job, Spent]
-"""A job, where it goes, and what it takes of a budget."""
+Taken = tuple[Route, Job]
+"""A job, and where it goes."""
 
 Received = Callable[[Job, Reply], bool]
 """Takes a reply; says False to ask the same once more at once; raises Trouble if it is as good as none."""
@@ -137,9 +139,9 @@ class Traffic:
             IncompleteError: no server answered for `patience` seconds.
         """
         self._begin()
-        async with Sending(self._limits.timeout, self._access) as sending:
+        async with open_session(self._limits.timeout, self._access) as session:
             try:
-                await self._dispatch(sending, jobs)
+                await self._dispatch(session, jobs)
                 if self._refusal is not None and not self._proven:
                     raise self._refusal
             finally:
@@ -147,21 +149,21 @@ class Traffic:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _dispatch(self, sending: Sending, jobs: Iterator[Job]) -> None:
+    async def _dispatch(self, session: ClientSession, jobs: Iterator[Job]) -> None:
         while self._open or not self._drawn:
             started = 0
             while taken := self._take(jobs):
-                self._spawn(self._work(sending, jobs, taken))
+                self._spawn(self._work(session, jobs, taken))
                 started += 1
                 if started % _AT_ONCE == 0:  # else the first is sent when the last has begun to connect
                     await asyncio.sleep(0)
             if self._open or not self._drawn:
                 await self._change()
 
-    async def _work(self, sending: Sending, jobs: Iterator[Job], taken: Taken | None) -> None:
+    async def _work(self, session: ClientSession, jobs: Iterator[Job], taken: Taken | None) -> None:
         """Serve this job and then the next at once, before other replies are looked at."""
         while taken:
-            await self._serve(sending, *taken)
+            await self._serve(session, *taken)
             taken = self._take(jobs)
 
     def _take(self, jobs: Iterator[Job]) -> Taken | None:
@@ -174,9 +176,9 @@ class Traffic:
             job.since = now if job.since is None else job.since
             if now - job.since <= self._limits.total_time:
                 route = min(free, key=lambda route: route.load)
-                spent = route.start(now, job.tokens)
+                route.start(now)
                 self._wake_for(route, now)
-                return route, job, spent
+                return route, job
             self._give_up(job)
         return None
 
@@ -238,33 +240,31 @@ class Traffic:
         while (left := moment - self._clock.now()) > 0:  # a timer may fire a little early
             await self._clock.sleep(left)
 
-    async def _serve(self, sending: Sending, route: Route, job: Job, spent: Spent) -> None:
+    async def _serve(self, session: ClientSession, route: Route, job: Job) -> None:
         self._counts['requests'] += 1
         job.url = route.address
         start = time.perf_counter()
         try:
-            reply = await self._exchange(sending, route, job.body)
+            reply = await self._exchange(session, route, job.body)
             job.seconds = time.perf_counter() - start
         except Trouble as trouble:
-            route.settle(spent, None if trouble.kind is Kind.LOST else 0.0)
-            await self._weigh(sending, route, job, trouble)
+            await self._weigh(session, route, job, trouble)
             self._failed(route, job, trouble)
         else:
-            route.settle(spent, reply.tokens)
             self._replied_to(route, job, reply)
         if route.in_flight + 1 < route.window:  # free for more than the one that comes next
             self._changed.set()
 
-    async def _exchange(self, sending: Sending, route: Route, body: bytes) -> Reply:
+    async def _exchange(self, session: ClientSession, route: Route, body: bytes) -> Reply:
         try:
-            reply = await sending.exchange(route.url, body, route.key, self._proxies[route.url])
+            reply = await exchange(session, route.url, body, route.key, self._proxies[route.url])
         except Trouble as trouble:
             if (text := self._texts.get(trouble.status or 0)) is not None:
                 return Reply(text)
             raise self._access.hidden(trouble) from trouble.__cause__
         return reply.hiding(*self._access.keys)
 
-    async def _weigh(self, sending: Sending, route: Route, job: Job, trouble: Trouble) -> None:
+    async def _weigh(self, session: ClientSession, route: Route, job: Job, trouble: Trouble) -> None:
         """Ask the probe whether a job or its server is at fault, where the failure itself does not tell.
 
         Raises what ends the run if the server refuses the probe as well.
@@ -279,7 +279,7 @@ class Traffic:
             if (refused and self._proven) or (dead and self._probes > probes):
                 return
             self._probes += 1
-            said = await self._probed(sending, route, self._probe(job))
+            said = await self._probed(session, route, self._probe(job))
         if said is None:
             self._last_reply, self._proven = self._clock.now(), True
             route.is_alive(self._last_reply)
@@ -288,11 +288,11 @@ class Traffic:
         if forbidden and (said is None or said.kind not in _REFUSES):
             trouble.kind = Kind.REFUSED if said is None else Kind.LOST
 
-    async def _probed(self, sending: Sending, route: Route, body: bytes) -> Trouble | None:
+    async def _probed(self, session: ClientSession, route: Route, body: bytes) -> Trouble | None:
         """Return None if a probe gets a reply; else what it meets."""
         try:
             await asyncio.wait_for(
-                self._exchange(sending, route, body), min(self._limits.patience, self._limits.timeout)
+                self._exchange(session, route, body), min(self._limits.patience, self._limits.timeout)
             )
         except asyncio.TimeoutError:
             return Trouble(Kind.LOST, 'time-out')
@@ -303,10 +303,6 @@ class Traffic:
     def _replied_to(self, route: Route, job: Job, reply: Reply) -> None:
         self._counts['replies'] += 1
         self._answered(route)
-        if reply.pause:
-            now = self._clock.now()
-            route.pause(now + reply.pause)
-            self._wake_for(route, now)
         try:
             taken = self._received(job, reply)
         except Trouble as trouble:

@@ -7,14 +7,8 @@ from typing import Any
 
 from ..errors import InputError
 from .protocol import Judge, Judgement, Pair, Verdict
-from .self_test import Asked, SelfTest, tested
 
 JudgeOrConfig = Judge | Mapping[str, Any]
-
-_SAME = frozenset({'string', 'integer'})
-"""Origins of the rule judge that a self-test is not about: the answer is spelled like the reference."""
-
-_SELF_TEST = 1  # to be raised with every change that may send other pairs to the second judge
 
 
 class CascadeJudge:
@@ -23,10 +17,6 @@ class CascadeJudge:
     That suits a first judge which is hardly ever wrong when it accepts, but rejects or leaves open what it
     cannot read, as the rule judge does. Where the second leaves a pair unjudged, it stays unjudged. Each
     judgement keeps the origin and reason of the judge that gave it.
-
-    Where the first is the rule judge, its word is not taken for references that fail its self-test
-    (`self_test.SelfTest`): the second is asked about all but answers spelled like them, and such a judgement
-    has `(self-test)` behind its origin.
 
     Args:
         first, second: judges or, as in a config, `dict(type=…, **arguments)`.
@@ -48,9 +38,7 @@ class CascadeJudge:
     def __init__(self, first: JudgeOrConfig, second: JudgeOrConfig) -> None:
         self.check_arguments({'first': first, 'second': second})
         self.first, self._second = _built(first), _built(second)
-        rule = tested(self.first)
-        self._self_test = None if rule is None else SelfTest(rule)
-        self._pairs = self._saved = self._doubted = 0
+        self._pairs = self._saved = 0
 
     @staticmethod
     def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -59,48 +47,27 @@ class CascadeJudge:
             _check(place, judge)
 
     def identity(self) -> dict[str, Any]:
-        """Return the identities of both judges, and whether the first is self-tested."""
+        """Return the identities of both judges."""
         return {
             'name': 'cascade',
             'first': dict(self.first.identity()),
             'second': dict(self._second.identity()),
-            **({'self_test': _SELF_TEST} if self._self_test else {}),
         }
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement a pair, in the order of `pairs`."""
         judgements = self.first.judge(pairs)
-        doubted = self._in_doubt(pairs, judgements)
-        rest = [
-            place
-            for place, said in enumerate(judgements)
-            if said.verdict is not Verdict.CORRECT or place in doubted
-        ]
+        rest = [place for place, said in enumerate(judgements) if said.verdict is not Verdict.CORRECT]
         for place, said in zip(rest, self._second.judge([pairs[place] for place in rest]), strict=True):
-            origin = f'{said.origin} (self-test)' if place in doubted else said.origin
-            judgements[place] = said._replace(origin=origin)
+            judgements[place] = said
         self._pairs += len(pairs)
         self._saved += len(pairs) - len(rest)
-        self._doubted += len(doubted)
         return judgements
-
-    def _in_doubt(self, pairs: Sequence[Pair], judgements: Sequence[Judgement]) -> set[int]:
-        """Return the places of accepted pairs whose references the first fails its self-test on."""
-        if self._self_test is None:
-            return set()
-        asked = {
-            place: Asked(pairs[place].question, pairs[place].reference)
-            for place, said in enumerate(judgements)
-            if said.verdict is Verdict.CORRECT and said.origin not in _SAME
-        }
-        failed = self._self_test.failed(asked.values())
-        return {place for place, one in asked.items() if one in failed}
 
     def statistics(self) -> dict[str, int | float]:
         """Count what was judged.
 
-        `pairs`, `saved` (not given to the second), `self_test` (given to it although the first accepted them,
-        where the first is the rule judge), and all of both as `first_…` and `second_…`.
+        `pairs`, `saved` (not given to the second), and all of both as `first_…` and `second_…`.
         """
         judges = {'first': self.first, 'second': self._second}
         parts = {
@@ -108,8 +75,7 @@ class CascadeJudge:
             for place, judge in judges.items()
             for name, count in judge.statistics().items()
         }
-        own = {'pairs': self._pairs, 'saved': self._saved}
-        return {**own, **({'self_test': self._doubted} if self._self_test else {}), **parts}
+        return {'pairs': self._pairs, 'saved': self._saved, **parts}
 
     def close(self) -> None:
         """Close both."""

@@ -166,11 +166,6 @@ class RuleJudge:
         self._count(judgements, distinct=len(judged))
         return judgements
 
-    def accepts(self, pair: Pair) -> bool | None:
-        """Return whether `judge` takes the answer for correct; see `at_once`."""
-        said = self.at_once(pair)
-        return None if said is None else said.verdict is Verdict.CORRECT
-
     def at_once(self, pair: Pair) -> Judgement | None:
         """Return what `judge` says where that needs no proof, else None; no process, nothing counted."""
         said = self._at_once((pair.reference, pair.answer, _options(pair)))

@@ -26,9 +26,6 @@ from .protocol import Verdict
 STORE_VARIABLE = 'GPASSK_VERDICTS'
 """Environment variable with the folder of a verdict store, e.g. one that a team shares."""
 
-SELF_TESTS_VARIABLE = 'GPASSK_SELF_TESTS'
-"""Environment variable with the folder where self-tests of the rule judge are kept."""
-
 _WHAT = 'verdicts'
 _sorted = json.JSONEncoder(sort_keys=True).encode
 

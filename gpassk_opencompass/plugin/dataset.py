@@ -23,7 +23,6 @@ from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
 from ..questions.files import HUB_ERRORS, Listing, rows_of
 from ..results.record import digest_of
-from ..scoring import name_failing_references
 from .limits import check_samples, limited_rows
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {
@@ -93,7 +92,6 @@ class ReplicatedDataset(BaseDataset):  # type: ignore[misc]
         _check_k_and_n(k, n)
         check_samples(samples, n)
         rows = limited_rows(self.load(**kwargs), limit, samples, abbr)
-        name_failing_references(rows['uid'], rows['question'], rows['answer'])
         self.dataset = ReplicatedRows.of(rows, n, abbr)
         self._init_reader(**(reader_cfg or {}))
 

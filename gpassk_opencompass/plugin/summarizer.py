@@ -11,7 +11,7 @@ from opencompass.utils import get_infer_output_path, get_logger
 from ..errors import InputError
 from ..report.leaderboard import provenance_warnings
 from ..report.summary import Run, breakdown_table, results_table, summary_table
-from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
+from ..results.health import answer_warnings, copies_warnings, undecided_notes
 from ..results.read import read
 from ..times import utc_folder
 from .task import Task, difference
@@ -113,4 +113,4 @@ def _warnings(record: Any) -> list[str]:
         warnings.append(
             f'{block["unjudged"]} samples unjudged: accuracy from {low:.2f} to {high:.2f}, see bounds'
         )
-    return [*warnings, *provenance_warnings(block), *undecided_notes(block), *self_test_notes(block)]
+    return [*warnings, *provenance_warnings(block), *undecided_notes(block)]

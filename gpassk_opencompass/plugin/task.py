@@ -34,7 +34,6 @@ OPERATIONAL = frozenset(
             'rpm_verbose',
             'retry',
             'patience',
-            'tokens_per_minute',
         ),
         *('timeout', 'max_workers', 'concurrency', 'verbose', 'status_code_mappings', 'http_client_cfg'),
         # over which devices a model is spread

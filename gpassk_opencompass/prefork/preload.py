@@ -17,7 +17,6 @@ MODULES = (
     'gpassk_opencompass.plugin',
     'gpassk_opencompass.plugin.summarizer',
     'gpassk_opencompass.judges.rule',
-    'gpassk_opencompass.judges.self_test',
     'math_verify',
     'yapf.yapflib.yapf_api',
     'multiprocessing.pool',

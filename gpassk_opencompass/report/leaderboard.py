@@ -15,7 +15,7 @@ from ..counting import stage, step
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
-from ..results.health import answer_warnings, copies_warnings, self_test_notes, undecided_notes
+from ..results.health import answer_warnings, copies_warnings, undecided_notes
 from ..results.read import full_runs
 from ..results.result import Result
 from ..uncertainty import AllPairs, Interval, all_pairs
@@ -96,7 +96,7 @@ class Entry:
         The samples that a judge gave up on stand in `Board.notes`.
         """
         block = self.result.block
-        return [*answer_warnings(block), *self_test_notes(block), *provenance_warnings(block)]
+        return [*answer_warnings(block), *provenance_warnings(block)]
 
     @property
     def strata_of_questions(self) -> list[str] | None:

@@ -27,7 +27,6 @@ _SUSPECT = {
     'hedged': 'state more answers than are asked for and count as incorrect',
 }
 
-_MOST_NAMED = 5
 
 _CUT_OFF = {
     'engine': 'were cut off: max_out_len is short',
@@ -327,42 +326,9 @@ def reservations(block: Mapping[str, Any]) -> list[str]:
     return [*copies_warnings(block), *([mark] if mark else []), *_state_warnings(block)]
 
 
-def self_test_notes(block: Mapping[str, Any]) -> list[str]:
-    """Return a sentence that names the references of which the rule judge accepts wrong answers, or none.
-
-    Args:
-        block: the entry `gpassk` of a record, or as much of it as there is. Where a cascade judged there is
-            no sentence: its second judge was asked about those references.
-
-    >>> one = {'uid': 'a/1', 'reference': '1.41421356237', 'accepted': ['1.41421356238']}
-    >>> self_test_notes({'self_test': {'references': 2, 'failed': [one]}})[0][27:]
-    "1 of 2 references from wrong answers: a/1 '1.41421356237' (takes '1.41421356238' for it)"
-    """
-    told, judge = block.get('self_test'), block.get('judge')
-    told = told if isinstance(told, Mapping) else {}
-    failed = told.get('failed')
-    if not isinstance(failed, list) or (isinstance(judge, Mapping) and 'second' in judge):
-        return []
-    named = [text for one in failed[:_MOST_NAMED] if (text := _failing(one))]
-    if not named:
-        return []
-    more = [f'and {len(failed) - _MOST_NAMED} more'] if len(failed) > _MOST_NAMED else []
-    count = f'{len(failed)} of {told.get("references")!s:.12}'
-    return [f'the rule judge cannot tell {count} references from wrong answers: {"; ".join([*named, *more])}']
-
-
-def _failing(one: Any) -> str:
-    """Return a reference and the first answer taken for it; '' where a damaged record does not say so."""
-    if not isinstance(one, dict) or not isinstance(one.get('accepted'), list) or not one['accepted']:
-        return ''
-    reference, accepted = str(one.get('reference')), str(one['accepted'][0])
-    return f'{one.get("uid")!s:.60} {reference!r:.60} (takes {accepted!r:.60} for it)'
-
-
 def remarks_of(block: Mapping[str, Any]) -> list[str]:
-    """Return all that a reader should know before quoting a score: of samples, judge and references."""
-    told = answer_warnings(block), undecided_notes(block), self_test_notes(block)
-    return [*copies_warnings(block), *(note for notes in told for note in notes)]
+    """Return all that a reader should know before quoting a score: of its samples and its judge."""
+    return [*copies_warnings(block), *answer_warnings(block), *undecided_notes(block)]
 
 
 def _reason(told: object) -> str | None:

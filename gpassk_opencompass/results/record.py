@@ -173,8 +173,6 @@ def write_record(
             the engine says nothing.
         more: further entries of the block `gpassk`.
     """
-    from ..judges.self_test import self_test_block  # the rule judge: who only reads records needs none
-
     rows = questions.rows
     cut, truncated = cut_off(generations, unfinished)
     verdicts = np.array([SYMBOLS[judgement.verdict] for judgement in judgements])[rows]
@@ -189,7 +187,6 @@ def write_record(
         unjudged_reasons=dict(unjudged_reasons(judgements)),
         undecided_reasons=dict(undecided_reasons(judgements)),
         origins=dict(Counter(judgement.origin for judgement in judgements)),
-        **self_test_block(judge, questions.uid, questions.question, questions.reference),
         **{**more, **truncated, **totals_of(generations)},
     )
     record['details'] |= {

@@ -199,25 +199,6 @@ class Rejudged(BaseModel):
     findings: list[str] = _about('What is wrong with the old result.')
 
 
-class FailedReference(BaseModel):
-    """A reference of which the rule judge accepts a wrong answer."""
-
-    model_config = _written('uid', 'reference', 'accepted')
-
-    uid: str = _about('Of the question.')
-    reference: str = _about('The reference answer.')
-    accepted: Texts = _about('Wrong answers that are accepted, some of them.')
-
-
-class SelfTest(BaseModel):
-    """References of which the rule judge accepts a wrong answer: one with a token changed."""
-
-    model_config = _written('references', 'failed')
-
-    references: Whole = _about('How many questions were tried.')
-    failed: list[FailedReference] = _about('Those that failed.')
-
-
 class Judge(BaseModel):
     """Who judged: everything that may change a verdict, and what was counted."""
 
@@ -284,7 +265,6 @@ class Block(BaseModel):
     reasoning_tokens: Whole = _about('Of all thoughts together; output_tokens counts them, too.')
     seconds: Annotated[float, Field(ge=0)] = _about('From request to reply, of all samples together.')
     hedged: Whole = _about('Responses that state more answers than are asked for; they count as incorrect.')
-    self_test: SelfTest = _about('References of which the rule judge accepts a wrong answer.')
     replicas: Replicas = _about('Whether the n responses to a question look like n samples.')
     provenance: Provenance = _about('What the samples of a run of OpenCompass were drawn with.')
     run: Run = _about('Where the file did not come from a run of OpenCompass: what its path would say.')

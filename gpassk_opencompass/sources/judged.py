@@ -13,7 +13,6 @@ import numpy as np
 from ..answers import final_answer
 from ..errors import InputError
 from ..judges.protocol import Judge, Judgement, Pair, Verdict
-from ..judges.self_test import self_test_block
 from ..replicas import describe_looks
 from ..responses import Response, read_responses
 from ..results.health import Generation, Health, count_not_drawn, cut_off, remarks_of, totals_of
@@ -54,7 +53,7 @@ class Judged:
         """Return what a reader should know of responses and judge before quoting a score.
 
         Args:
-            block: `gpassk` of the record that was made of them, so that references are not tried twice.
+            block: `gpassk` of the record that was made of them, if there is one.
         """
         generations = self.generations
         known = {**self.counts(), **cut_off(generations, self.unfinished)[1], **totals_of(generations)}
@@ -76,12 +75,6 @@ class Judged:
             'undecided_reasons': reasons,
             'samples': len(self.responses),
             'judge': self.judge.identity(),
-            **self_test_block(
-                self.judge,
-                [one.about.uid for one in self.questions],
-                [one.question for one in self.questions],
-                [one.reference for one in self.questions],
-            ),
         }
         return [f'health: {health.line}', *remarks_of(told)]
 

@@ -22,7 +22,7 @@ _OF_SAMPLES = (
     *('unjudged_reasons', 'undecided_reasons', 'origins', 'hedged', 'unboxed', 'unanswered'),
     *('truncated', 'truncated_by', 'truncated_known', 'states', 'finish_reasons'),
     *('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'),
-    *('replicas', 'self_test', 'judge'),
+    *('replicas', 'judge'),
 )
 """Entries of `gpassk` that hold for the same samples with the same verdicts, whatever k and τ."""
 

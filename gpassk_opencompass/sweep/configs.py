@@ -126,7 +126,7 @@ _LENGTH = 16
 NOT_MODEL = words("""
     abbr api_addr base_url key key_env openai_api_base served_name
     batch_size cache_max_entry_count gpu_memory_utilization max_batch_size max_num_seqs max_workers
-    patience pp query_per_second retry run_cfg tensor_parallel_size timeout tokens_per_minute tp
+    patience pp query_per_second retry run_cfg tensor_parallel_size timeout tp
 """)
 """Fields of a model, at any depth, that do not change what is sampled.
 
@@ -135,7 +135,7 @@ First names and places, then how many requests at a time, on how many GPUs.
 
 NOT_DATASET = words("""
     abbr api_key_env store url urls
-    attempts concurrency gpus most_failed patience pp progress rate tokens_per_minute total_time tp
+    attempts concurrency gpus most_failed patience pp progress rate total_time tp
     unjudged_tolerance workers
 """)
 """Fields of a data set and its judge, at any depth, that do not change a verdict.

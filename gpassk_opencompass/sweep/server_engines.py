@@ -58,7 +58,6 @@ LIMITS: dict[str, OptionKind] = {
     'query_per_second': Number(above=0),
     'retry': POSITIVE,
     'timeout': Number(above=0),
-    'tokens_per_minute': POSITIVE,
 }
 """How a server is asked, and how hard; see `Limits` of `chat.limits`."""
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from .answer_equality import letters_of
-from .tokens import words
-from .values import other_units
-from .words import FUNCTIONS, GREEK
+from gpassk_opencompass.answers.answer_equality import letters_of
+from gpassk_opencompass.answers.tokens import words
+from gpassk_opencompass.answers.values import other_units
+from gpassk_opencompass.answers.words import FUNCTIONS, GREEK
 
 MOST_MUTANTS = 40
 """Of one answer."""

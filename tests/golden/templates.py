@@ -162,7 +162,6 @@ query_per_second = 8
 retry = 20
 timeout = 600
 patience = 60
-tokens_per_minute = 100000
 max_workers = 16
 temperatures = [0.0, 1.0]
 top_ps = [0.9]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gpassk_opencompass.cli import parser_for
-from gpassk_opencompass.judges.store import SELF_TESTS_VARIABLE, STORE_VARIABLE
+from gpassk_opencompass.judges.store import STORE_VARIABLE
 from gpassk_opencompass.lighteval_settings import VARIABLES, read_settings
 
 with warnings.catch_warnings():
@@ -39,7 +39,7 @@ CONFIGS = {
     'vllm': VLLMModelConfig,
     'endpoint litellm': LiteLLMModelConfig,
 }
-KNOWN = {*VARIABLES.values(), STORE_VARIABLE, SELF_TESTS_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE}
+KNOWN = {*VARIABLES.values(), STORE_VARIABLE, QUESTIONS_VARIABLE, LENGTH_VARIABLE}
 TASKS = {config.name for config in TASKS_TABLE}
 
 RECORDER = """#!{python}

@@ -15,7 +15,6 @@ from statistics import mean, stdev
 
 import pytest
 from installed import install, install_theirs, python
-from loguru import logger
 from made import judged, metric_of, table_of
 
 from gpassk_opencompass import IncompleteError, InputError, RuleJudge, demo, score
@@ -184,23 +183,6 @@ def test_questions_come_from_a_local_folder(tmp_path: Path, monkeypatch: pytest.
     digest = hashlib.sha256(b'What is 3 + 4?').hexdigest()
     assert doc.specific['uid'] == f'202412/CNMO_en/{digest[:12]}'
     assert doc.choices == ['7']
-
-
-def test_references_that_fail_the_self_test_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In one line, when the questions are read."""
-    file = tmp_path / '202412' / 'CNMO_en.jsonl'
-    file.parent.mkdir()
-    row = {'question': 'What is a power of -8?', 'answer': '(-8)^{2/3}'}
-    file.write_text(json.dumps(row), encoding='utf-8')
-    monkeypatch.setenv('GPASSK_QUESTIONS', str(tmp_path))
-    lines: list[str] = []
-    number = logger.add(lambda line: lines.append(line.record['message']), level='WARNING')
-    assert len(LightevalTask(TASKS['livemathbench:v202412_CNMO_en']).eval_docs()) == 1
-    logger.remove(number)
-    [line] = [line for line in lines if 'wrong answers' in line]
-    assert "'(-8)^{2/3}' (takes '(8)^{2/3}' for it)" in line
 
 
 def test_a_folder_that_does_not_hold_the_questions_is_refused(

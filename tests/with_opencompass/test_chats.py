@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from hosts import import_plugin
 from judge_server import Act, Asked, Fail, Hang, JudgeServer, Reset, Say, SkippingClock
 
 from gpassk_opencompass import IncompleteError, InputError
-from gpassk_opencompass.chat.allowance import TokenBudget
 from gpassk_opencompass.chat.exchange import Access
 from gpassk_opencompass.chat.limits import Limits
 from gpassk_opencompass.chat.routes import endpoints
@@ -55,11 +52,9 @@ def echo(asked: Asked) -> Act:
     return f'to {asked.prompt}'
 
 
-def asked_of(
-    behave: Callable[[Asked], Act], count: int = 6, longest: int = 16, **given: Any
-) -> list[tuple[str, Generation]]:
+def asked_of(behave: Callable[[Asked], Act], count: int = 6, **given: Any) -> list[tuple[str, Generation]]:
     with JudgeServer(behave) as server:
-        answers, _ = asker(server, **given).ask(bodies(count), longest)
+        answers, _ = asker(server, **given).ask(bodies(count))
     return list(answers)
 
 
@@ -163,7 +158,7 @@ def test_a_server_that_fails_for_all_ends_the_run(status: int) -> None:
         JudgeServer(lambda asked: Fail(status) if asked.number >= 3 else echo(asked)) as server,
         pytest.raises((InputError, IncompleteError)),
     ):
-        asker(server, concurrency=1, patience=30.0, attempts=1000).ask(bodies(9), 16)
+        asker(server, concurrency=1, patience=30.0, attempts=1000).ask(bodies(9))
     assert len(server.asked) < 200
 
 
@@ -180,9 +175,9 @@ def test_servers_are_asked_again_after_a_run_that_was_broken_off() -> None:
         asking = asker(server, concurrency=4)
         for _ in range(2):
             with pytest.raises(InputError, match='401'):
-                asking.ask(bodies(4), 16)
+                asking.ask(bodies(4))
         fails[0], answers = False, []
-        thread = threading.Thread(target=lambda: answers.extend(asking.ask(bodies(9), 16)[0]), daemon=True)
+        thread = threading.Thread(target=lambda: answers.extend(asking.ask(bodies(9))[0]), daemon=True)
         thread.start()
         thread.join(20)
         assert states(answers) == [None] * 9
@@ -211,7 +206,7 @@ SETTINGS: dict[str, tuple[Fail, str]] = {
 def test_settings_that_no_server_takes_end_the_run_at_once(act: Fail, advice: str, count: int) -> None:
     """With the server's words, and the setting; after a handful of requests."""
     with JudgeServer(lambda asked: act) as server, pytest.raises(InputError) as caught:
-        asker(server).ask(bodies(count), 16)
+        asker(server).ask(bodies(count))
     said = str(caught.value)
     assert act.body['error']['message'] in said
     assert advice in said
@@ -226,12 +221,12 @@ def test_of_several_keys_one_that_is_turned_away_is_given_up() -> None:
         return Fail(401) if asked.headers['Authorization'] == 'Bearer key-bad' else echo(asked)
 
     with JudgeServer(behave) as server:
-        answers, _ = asker(server, keys=('key-good', 'key-bad', 'key-also')).ask(bodies(300), 16)
+        answers, _ = asker(server, keys=('key-good', 'key-bad', 'key-also')).ask(bodies(300))
     assert states(answers) == [None] * 300
     used = Counter(asked.headers['Authorization'] for asked in server.asked)
     assert set(used) == {'Bearer key-good', 'Bearer key-bad', 'Bearer key-also'}
     with JudgeServer(lambda asked: Fail(401)) as server, pytest.raises(InputError, match='401'):
-        asker(server, keys=('key-a', 'key-b')).ask(bodies(30), 16)
+        asker(server, keys=('key-a', 'key-b')).ask(bodies(30))
 
 
 @pytest.mark.parametrize('key', ['sk-no-key-required', '1234', 'test', 'token-abc123'])
@@ -240,7 +235,7 @@ def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
     said = f'The {key} of 1234 is a test with {key[:9]}.'
     choice = {'message': {'content': said, 'reasoning': said}, 'finish_reason': 'stop'}
     with JudgeServer(lambda asked: Say(said, more={'choices': [choice]})) as server:
-        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1))
     assert text == f'{said}</think>{said}'
 
 
@@ -248,7 +243,7 @@ def test_a_long_key_that_a_gateway_quotes_as_a_reply_is_hidden() -> None:
     """To the letter; nothing that only resembles it."""
     key = 'sk-0123456789abcdefghij'
     with JudgeServer(lambda asked: f'Your key {key} expires; {key[:15]} {key.upper()}') as server:
-        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1), 16)
+        [(text, _)], _ = asker(server, keys=(key,)).ask(bodies(1))
     assert text == f'Your key *** expires; {key[:15]} {key.upper()}'
 
 
@@ -277,7 +272,7 @@ def test_a_server_that_is_killed_and_restarted_costs_time_alone() -> None:
         thread = threading.Thread(target=restart)
         thread.start()
         asking = chats.Chats('m', endpoints(server.url), limits(concurrency=16), Access())
-        answers, said = asking.ask(bodies(200), 16)
+        answers, said = asking.ask(bodies(200))
         thread.join()
     assert [text for text, _ in answers] == [f'to prompt {number}' for number in range(200)]
     assert states(answers) == [None] * 200
@@ -290,7 +285,7 @@ def test_all_servers_are_asked_and_the_free_one_more() -> None:
         JudgeServer(lambda asked: Say('slow', delay=0.1)) as slow,
         JudgeServer(lambda asked: Say('fast', delay=0.01)) as fast,
     ):
-        answers, _ = asker(slow, fast, concurrency=4).ask(bodies(60), 16)
+        answers, _ = asker(slow, fast, concurrency=4).ask(bodies(60))
     count = Counter(text for text, _ in answers)
     assert count['slow'] + count['fast'] == 60
     assert 0 < 2 * count['slow'] < count['fast']
@@ -306,7 +301,7 @@ def test_without_any_server_a_run_ends_when_the_patience_does() -> None:
     with pytest.raises(
         IncompleteError, match=r'no server answers .*The samples of the batches before are kept'
     ) as caught:
-        asking.ask(bodies(10), 16)
+        asking.ask(bodies(10))
     assert '\n' not in str(caught.value)
     assert 540 <= clock.now() <= 660
 
@@ -325,52 +320,6 @@ def test_a_server_says_how_long_to_wait(status: int) -> None:
 
     assert states(asked_of(behave, clock=clock, concurrency=1)) == [None] * 6
     assert asked_at[1] >= 47
-
-
-def test_nothing_is_sent_while_a_server_says_that_nothing_is_left() -> None:
-    """By the headers of its replies, before it has to refuse anything."""
-    clock, asked_at = SkippingClock(), []
-
-    class Limited(Say):
-        async def respond(self, request: Any) -> Any:
-            response = await super().respond(request)
-            left = 3 - len(asked_at) % 4  # four a minute
-            response.headers['x-ratelimit-remaining-requests'] = str(left)
-            response.headers['x-ratelimit-reset-requests'] = '45.5s'
-            return response
-
-    def behave(asked: Asked) -> Act:
-        asked_at.append(clock.now())
-        return Limited('x')
-
-    assert states(asked_of(behave, count=12, clock=clock, concurrency=1)) == [None] * 12
-    pauses = [later - earlier for earlier, later in pairwise(asked_at)]
-    assert [pause >= 45.5 for pause in pauses] == [number % 4 == 2 for number in range(11)]
-
-
-def test_a_budget_of_tokens_holds_in_every_minute() -> None:
-    """Whatever the replies take; of one beyond the budget, one at a time."""
-    chance = random.Random(1)
-    budget, now, spent = TokenBudget(1000.0), 0.0, []
-    for _ in range(200):
-        now += budget.wait(300.0, now)
-        tokens = chance.randrange(100, 200)
-        budget.settle(budget.spend(300.0, now), tokens)
-        spent.append((now, tokens))
-    for start, _ in spent:
-        within = [tokens for moment, tokens in spent if start <= moment < start + 60]
-        assert sum(within) <= 1000 + 100  # what the last one took beyond the mean before it
-    assert now <= sum(tokens for _, tokens in spent) / 1000 * 60 * 1.5  # and no more slowly than it must
-
-
-def test_a_model_keeps_to_its_budget_of_tokens() -> None:
-    """Twenty replies of 250 tokens at 1,000 a minute are more than four minutes."""
-    clock, usage = SkippingClock(), {'usage': {'prompt_tokens': 50, 'completion_tokens': 200}}
-    answers = asked_of(
-        lambda asked: Say('x', more=usage), count=20, longest=240, clock=clock, tokens_per_minute=1000.0
-    )
-    assert states(answers) == [None] * 20
-    assert 240 <= clock.now() <= 420
 
 
 def test_a_rate_is_kept() -> None:
@@ -405,7 +354,7 @@ def test_versions_are_noted_and_a_change_is_a_warning(tmp_path: Path) -> None:
         with known(version) as servers:
             asking = asker(*servers)
             asking.notes.keep_in(tmp_path)
-            asking.ask(bodies(3), 16)
+            asking.ask(bodies(3))
         told, warnings = served.servers_told(served.read_servers(tmp_path))
         assert [one['version'] for one in told] == ['0.13.0', '0.32.0'][: 1 + (number == 2)]
     assert [(one['engine'], one['root']) for one in told] == [('vllm', 'a')] * 2
@@ -419,14 +368,14 @@ def test_other_weights_end_the_run(tmp_path: Path) -> None:
         with known('1', root=root) as servers:
             asking = asker(*servers)
             asking.notes.keep_in(tmp_path)
-            asking.ask(bodies(3), 16)
+            asking.ask(bodies(3))
     _, warnings = served.servers_told(served.read_servers(tmp_path))
     assert warnings == ["the servers have their weights in 2 places that end in 'a': are they the same?"]
     with known('1', root='/models/b') as servers:
         asking = asker(*servers)
         asking.notes.keep_in(tmp_path)
         with pytest.raises(IncompleteError, match="serves 'b'"):
-            asking.ask(bodies(3), 16)
+            asking.ask(bodies(3))
     assert servers[0].asked == []
 
 

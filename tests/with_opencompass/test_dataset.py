@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from datasets import Dataset
 from hosts import READER, SHARED, import_plugin, write_bench
-from loguru import logger
 
 from gpassk_opencompass import InputError
 
@@ -64,19 +63,6 @@ def test_a_question_has_its_uid_wherever_it_stands(tmp_path: Path) -> None:
     other = {'AMC_en': [('What is 1+2?', '$2$')]}
     edited = build(write_bench(tmp_path / 'c', other), dataset_languages=['en'])
     assert not set(edited['uid']) & set(there['uid'])
-
-
-def test_references_that_fail_the_self_test_are_named(tmp_path: Path) -> None:
-    """Once, when the questions are loaded, whatever n is; the rows are those of any other data set."""
-    root = write_bench(tmp_path, {'AMC_en': [('What is a power of -8?', '(-8)^{2/3}'), ('What?', '7')]})
-    lines: list[str] = []
-    number = logger.add(lambda line: lines.append(line.record['message']), level='WARNING')
-    for n in (1, 3):
-        assert len(build(root, dataset_languages=['en'], n=n)) == 2 * n
-    logger.remove(number)
-    [line] = lines
-    assert '1 of 2 references from wrong answers: 202412/AMC_en/' in line
-    assert "'(-8)^{2/3}' (takes '(8)^{2/3}' for it)" in line
 
 
 def test_rows_tell_the_file_that_they_come_from(tmp_path: Path) -> None:

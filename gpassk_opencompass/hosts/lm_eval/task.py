@@ -19,7 +19,6 @@ from ...judges.build import build_judge
 from ...lighteval_settings import VARIABLES, Settings, read_settings
 from ...questions.benchmarks import QUESTION_FIELDS
 from ...questions.wording import language_of
-from ...scoring import name_failing_references
 from ...version import __version__
 from .rows import task_rows
 from .verdicts import AGGREGATIONS, Answers, Asked, judge_all, values_of
@@ -80,7 +79,6 @@ class GPassK(ConfigurableTask):  # type: ignore[misc]
             super().download(dataset_kwargs, **kwargs)
             return
         rows = task_rows(self.config.metadata)
-        name_failing_references(*([row[name] for row in rows] for name in ('uid', 'question', 'answer')))
         self.dataset = {self.config.test_split: Dataset.from_list(rows)}
 
     def build_all_requests(self, **options: Any) -> None:

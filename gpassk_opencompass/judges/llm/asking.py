@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...answers.thoughts import part
 from ...chat.completion import ENDS, Reply, around_prompt
-from ...chat.jobs import Job, job_for
+from ...chat.jobs import Job
 from ..filling import Asked, squeezed
 from ..prompts import Prompts
 from ..protocol import Pair, Verdict
@@ -228,8 +228,7 @@ class Asking:
 
     def job(self, item: Any, asked: Asked) -> Job:
         """Return the request as a job that the caller recognises by `item`."""
-        longest = self.sampling.get('max_tokens')
-        return job_for(item, self.request(asked), longest if isinstance(longest, int) else 0)
+        return Job(item, self.request(asked))
 
     def hear(self, reply: Reply, asked: Asked) -> Heard:
         """Return the verdict of the reply, or why there is none."""

@@ -83,8 +83,7 @@ class LLMJudge:
         canaries: ask the pairs with known verdicts; a judge that fails them is refused.
         server_digest: of what its server is started with, where that is known: verdicts of a judge with
             another one are not reused. '': what servers say that they serve tells them apart alone.
-        concurrency, rate, timeout, attempts, total_time, patience, tokens_per_minute: see
-            `chat.limits.Limits`.
+        concurrency, rate, timeout, attempts, total_time, patience: see `chat.limits.Limits`.
         progress: show a progress bar on stderr.
         clock: the time to live by, for tests.
 
@@ -117,7 +116,6 @@ class LLMJudge:
         attempts: int = 12,
         total_time: float = 1800.0,
         patience: float = 120.0,
-        tokens_per_minute: float | None = None,
         progress: bool = True,
         clock: Clock | None = None,
     ) -> None:
@@ -140,7 +138,7 @@ class LLMJudge:
         self._asking = Asking(model, find_prompts(prompts), sampling, also_whole)
         self._api_key_env = api_key_env
         self._accept_equal, self._longest, self._canaries = accept_equal, longest, canaries
-        self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience, tokens_per_minute)
+        self._limits = Limits(concurrency, rate, timeout, attempts, total_time, patience)
         self._progress, self._clock = progress, clock
         # All that may change what the model says of a candidate.
         self._asked_as = {

@@ -13,7 +13,7 @@ from yarl import URL
 from ...chat.apart import run_apart
 from ...chat.completion import Reply
 from ...chat.exchange import Access, open_session
-from ...chat.jobs import Job, job_for
+from ...chat.jobs import Job
 from ...chat.limits import Limits
 from ...chat.served import about
 from ...chat.traffic import Traffic
@@ -123,14 +123,11 @@ class Chats:
         """
         self._traffic = self._traffic_to(urls, check=check)
 
-    def ask(
-        self, bodies: Sequence[Mapping[str, Any] | None], max_tokens: int
-    ) -> tuple[list[tuple[str, Generation]], str]:
+    def ask(self, bodies: Sequence[Mapping[str, Any] | None]) -> tuple[list[tuple[str, Generation]], str]:
         """Ask for one completion a body.
 
         Args:
             bodies: what is sent; None for a prompt that does not fit the context.
-            max_tokens: the longest response.
 
         Returns:
             Text and generation of each, in their order; and what a server said of the first that has no
@@ -143,9 +140,7 @@ class Chats:
         self._answers = {number: _TOO_LONG for number, body in enumerate(bodies) if body is None}
         self._said = 'the prompt is longer than max_seq_len' if self._answers else ''
         jobs = (
-            job_for(number, json.dumps(body).encode(), max_tokens)
-            for number, body in enumerate(bodies)
-            if body is not None
+            Job(number, json.dumps(body).encode()) for number, body in enumerate(bodies) if body is not None
         )
         run_apart(partial(self._traffic.run, jobs))
         return [self._answers[number] for number in range(len(bodies))], self._said

@@ -46,7 +46,7 @@ class SeededTurboMindAPI(TurboMindAPIModel):  # type: ignore[misc]
         random_seed: the seed of the run; those of the samples are derived from it. None: no seed is sent.
         key_env: the environment variable with the server's key, if it wants one.
         max_workers: requests under way at once, a server; None: as many as a batch has.
-        query_per_second, tokens_per_minute: limits of a server; None for none.
+        query_per_second: requests started a second, a server; None for no limit.
         retry: attempts of a request that a server answers with an error, or loses.
         timeout: seconds that an answer may take.
         patience: seconds to go on without a single reply when every server fails.
@@ -74,7 +74,6 @@ class SeededTurboMindAPI(TurboMindAPIModel):  # type: ignore[misc]
         end_str: str | None = None,
         max_workers: int | None = None,
         query_per_second: float | None = None,
-        tokens_per_minute: float | None = None,
         patience: float = PATIENCE,
     ) -> None:
         settings = dict(gen_config or {})
@@ -97,7 +96,7 @@ class SeededTurboMindAPI(TurboMindAPIModel):  # type: ignore[misc]
             urls,
             Limits(
                 max_workers or _WORKERS,
-                *(query_per_second, timeout, retry, float('inf'), patience, tokens_per_minute),
+                *(query_per_second, timeout, retry, float('inf'), patience),
             ),
             Access((key,), environment=True),
         )
@@ -106,7 +105,7 @@ class SeededTurboMindAPI(TurboMindAPIModel):  # type: ignore[misc]
         """See the base class; with seeds, those of the batch must have been announced."""
         seeds = self.seeds.take(len(inputs)) if self.seeds is not None else [None] * len(inputs)
         bodies = [self._body(one, max_out_len, seed) for one, seed in zip(inputs, seeds, strict=True)]
-        answers, said = self.chats.ask(bodies, max_out_len)
+        answers, said = self.chats.ask(bodies)
         self.generations.note([generation for _, generation in answers], said)
         texts = [valid_str(text) for text, _ in answers]
         return [text.split(self.end_str)[0] for text in texts] if self.end_str else texts

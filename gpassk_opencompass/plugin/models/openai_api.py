@@ -40,7 +40,6 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         openai_api_base: of one server or several.
         max_workers: requests under way at once, a server.
         query_per_second: requests started a second, a server; None for no limit.
-        tokens_per_minute: of prompts and responses, a server; None for no limit.
         retry: attempts of a request that a server answers with an error, or loses.
         timeout: seconds that a reply may take.
         patience: seconds to go on without a single reply when every server fails.
@@ -59,7 +58,6 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         *,
         openai_api_base: str | Sequence[str] = OPENAISDK_API_BASE,
         query_per_second: float | None = None,
-        tokens_per_minute: float | None = None,
         retry: int = ATTEMPTS,
         timeout: float = TIMEOUT,
         patience: float = PATIENCE,
@@ -82,7 +80,7 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         self.chats = Chats(
             path,
             urls,
-            Limits(*(workers, query_per_second, timeout, retry), float('inf'), patience, tokens_per_minute),
+            Limits(*(workers, query_per_second, timeout, retry), float('inf'), patience),
             _access(self.keys, self.orgs, self.proxy_url, self.http_client_cfg),
             think_tag=self.think_tag,
             texts=self.status_code_mappings,
@@ -98,13 +96,13 @@ class SeededOpenAISDK(OpenAISDK):  # type: ignore[misc]
         """
         seeds = [None] * len(inputs) if self.seeds is None else self.seeds.take(len(inputs))
         bodies = [self._body(one, max_out_len, seed) for one, seed in zip(inputs, seeds, strict=True)]
-        answers, said = self.chats.ask(bodies, max_out_len)
+        answers, said = self.chats.ask(bodies)
         self.generations.note([generation for _, generation in answers], said)
         return [text for text, _ in answers]
 
     def _generate(self, input: Any, max_out_len: int, temperature: float) -> str:
         """See the base class: one prompt, without a seed."""
-        [(text, _)], _ = self.chats.ask([self._body(input, max_out_len, None)], max_out_len)
+        [(text, _)], _ = self.chats.ask([self._body(input, max_out_len, None)])
         return text
 
     def _create_fresh_client(self) -> None:
