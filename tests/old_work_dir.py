@@ -172,14 +172,14 @@ class Exact(FunctionJudge):
 EXACT = ['--judge', f'{__name__}.Exact']
 
 
-def rejudge(work_dir: Path, *options: str) -> tuple[int, Path]:
-    """The exit code, and the folder of the new results."""
+def score(work_dir: Path, *options: str) -> tuple[int, Path]:
+    """The exit code of `gpassk score` with a judge, and the folder of the new results."""
     out = work_dir.parent / 'new'
-    return main(['rejudge', str(work_dir), '-o', str(out), *EXACT, *options]), out
+    return main(['score', str(work_dir), '-o', str(out), *EXACT, *options]), out
 
 
 def record_in(out: Path, name: str = NAME) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((out / TIME / 'results' / 'm' / f'{name}.json').read_text())
+    content: dict[str, Any] = json.loads((out / f'm@{name}.gpassk.json').read_text())
     return content
 
 

@@ -87,7 +87,7 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
             "--k: '4,8' is no whole number; several have blanks between",
         ),
         ('score x --threshold 0.5,1', 'gpassk score [-h]', 'several have blanks between them: 0.5 1'),
-        ('rejudge x --k 1.5', 'gpassk rejudge [-h]', "--k: '1.5' is no whole number\n"),
+        ('score x --k 1.5', 'gpassk score [-h]', "--k: '1.5' is no whole number\n"),
     ],
 )
 def test_a_slip_is_told_with_what_the_command_takes(
@@ -188,7 +188,6 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'judge-agreement',
         'judge-agreement --stores',
         'plan --half-width 2 --pilot',
-        'rejudge',
         'report',
         'report --file',
         'run',
@@ -252,7 +251,6 @@ def written_to(output: TextIOWrapper) -> bytes:
         ('score x --output=~/o.json', 'output'),
         ('judge-agreement x --output=~/o.json', 'output'),
         ('judge-agreement x --disagreements=~/o.json', 'disagreements'),
-        ('rejudge x --output=~/o.json', 'output'),
         ('run x --work-dir=~/o.json', 'work_dir'),
     ],
 )

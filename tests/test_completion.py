@@ -64,7 +64,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ('line', 'wanted'),
     [
-        ('gpassk re', {'rejudge', 'report'}),
+        ('gpassk rep', {'report'}),
         ('gpassk compare --ag', {'--against'}),
         ('gpassk study c', {'coe', 'contamination'}),
         ('gpassk study coe --d', {'--device', '--dtype'}),

@@ -1,4 +1,4 @@
-"""Old runs, and logs of runs at work, found while others remove what lies beside them."""
+"""Logs of runs at work, read while others remove them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import old_work_dir as old
 import pytest
 
 from gpassk_opencompass.runs.examine import is_judging
-from gpassk_opencompass.sources.opencompass import find_runs
 
 
 @pytest.fixture
@@ -32,20 +30,6 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
             monkeypatch.setattr(pathlib._normal_accessor, 'scandir', gone)
 
     return vanish
-
-
-@pytest.mark.parametrize('inside', ['other', f'{old.TIME}/predictions/other'])
-def test_a_folder_that_is_removed_meanwhile_is_passed_over(
-    tmp_path: Path, vanishing: Callable[[Path], None], inside: str
-) -> None:
-    """The runs beside it are found."""
-    root = old.write(tmp_path / 'old', old.rows())
-    known = find_runs(root).runs
-    (root / inside).mkdir()
-    vanishing(root / inside)
-    found = find_runs(root).runs
-    assert [run.name for run in found] == [run.name for run in known] == [f'm/{old.NAME}']
-    assert found[0].parts == known[0].parts
 
 
 def test_logs_that_are_removed_meanwhile_do_not_end_a_run(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import old_work_dir as old
 import pytest
 from damaged_records import good_record
 from fake_opencompass import config_text, write
@@ -234,32 +233,3 @@ def test_every_command_goes_on_without_the_sample_file(
             [f'{line} beside it'] if line else []
         )
     assert ends[0] == ends[1]
-
-
-@pytest.mark.parametrize('name', ['a later layout', 'verdicts against counts', 'cut by a kill'])
-def test_rejudge_puts_a_damaged_result_aside(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It says so with the same line, and writes the new one."""
-    work_dir = old.judged_run(tmp_path)
-    target = tmp_path / 'new' / old.TIME / 'results' / 'm' / f'{old.NAME}.json'
-    write(target, damaged(name))
-    with pytest.raises(InputError) as caught:
-        read(target)
-    assert old.rejudge(work_dir)[0] == 0
-    assert f'{caught.value}; put aside as ' in capsys.readouterr().err
-    [aside] = target.parent.glob('*.aside')
-    assert aside.read_text() == damaged(name)
-    assert read(target).counts.tolist() == old.COUNTS
-
-
-def test_an_old_result_that_is_damaged_has_no_old_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where the old run has a result of this package, its line is among the findings."""
-    work_dir = old.judged_run(tmp_path)
-    result = work_dir / old.TIME / 'results' / 'm' / f'{old.NAME}.json'
-    write(result, damaged('k above n'))
-    old.rejudge(work_dir)
-    said = ' '.join(capsys.readouterr().out.split())
-    assert 'gpassk.k = 8; expected whole numbers from 1 to n = 4' in said

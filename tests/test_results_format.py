@@ -11,7 +11,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import old_work_dir
 import pytest
 from formats import PAGE, SCHEMAS, Json, complaints, on_disk, valid_values
 from hosts import import_plugin
@@ -131,16 +130,6 @@ def test_a_record_and_the_verdicts_of_an_llm_fit(tmp_path: Path, cascade: bool) 
     lines = [json.loads(line) for text in texts for line in text.splitlines()]
     assert len(lines) >= 2
     assert [complaints('verdict', line) for line in lines] == [[]] * len(lines)
-
-
-def test_a_rejudged_record_fits(tmp_path: Path) -> None:
-    """With what it was made of."""
-    old = old_work_dir.write(tmp_path / 'old', old_work_dir.rows())
-    assert main(['rejudge', str(old), '-o', str(tmp_path / 'new'), *EXACT]) == 0
-    [path] = (tmp_path / 'new').rglob('results/*/*.json')
-    record = json.loads(path.read_text(encoding='utf-8'))
-    assert record['gpassk']['rejudged']['predictions']
-    assert complaints('result', record) == []
 
 
 @pytest.mark.filterwarnings('ignore')

@@ -259,7 +259,7 @@ def judging_commands(work: Path, here: Path, judge: str) -> list[list[str]]:
     )
     disagreements = ['--disagreements', str(here / 'differ.jsonl')]
     return [
-        ['rejudge', str(work), '-o', str(here / 'rejudged'), '--judge', judge],
+        ['score', str(work), '-o', str(here / 'old'), '--judge', judge],
         ['judge-agreement', 'pairs.jsonl', '--judge', judge, '-o', str(here / 'rates.json'), *disagreements],
         ['score', 'samples.jsonl', '--judge', judge, '-o', str(here / 'samples.gpassk.json')],
     ]
@@ -286,7 +286,6 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         judge = {'type': 'llm', 'model': 'judge', 'urls': [server.url], 'prompts': 'own'}
         config = json.dumps({**judge, 'api_key_env': 'MARKED_JUDGE_KEY', 'concurrency': 1})
         codes = [main(command) for command in judging_commands(work, here, config)]
-        assert main(['rejudge', str(work), '--check']) == 0
         assert {asked.headers['Authorization'] for asked in server.asked} == {f'Bearer {JUDGE_KEY}'}
     said = ''.join(capfd.readouterr())
     assert 'marked' not in said
@@ -474,14 +473,14 @@ def test_a_linked_result_is_read_once_and_never_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('model', ['C:\\x', '..x', '...', '~', 'a/b', 'CON', '-rf'])
-def test_a_rejudged_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, model: str) -> None:
+def test_an_old_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, model: str) -> None:
     """Names of folders, abbreviations and splits are those of an old work directory, perhaps another's."""
     work = tmp_path / 'old'
     data = old.dataset(dataset_splits=['../../x', 'CNMO'], version='../../../v')
     old.write(work, old.rows(), data, {'abbr': model})
     (work / 'more').symlink_to(tmp_path)
     before = tree(tmp_path)
-    code, out = old.rejudge(work)
+    code, out = old.score(work)
     assert code in (0, 1, 2)
     assert all(path == 'new' or path.startswith('new/') for path in tree(tmp_path) - before)
     assert all(path.resolve().is_relative_to(out) for path in files_below(out))
@@ -510,12 +509,12 @@ def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
     (work / 'up').symlink_to(tmp_path)
     before = {path: (tmp_path / path).lstat().st_mtime_ns for path in tree(tmp_path)}
     files = old.contents(tmp_path)
-    code, _ = old.rejudge(work)
-    assert code == 1
+    for place in sorted(work.iterdir()):
+        assert main(['score', str(place), '-o', str(out / place.name), *old.EXACT]) in (0, 2)
     assert {path for path in tree(tmp_path) - set(before) if not path.startswith('new')} == set()
     assert {path: (tmp_path / path).lstat().st_mtime_ns for path in before} == before
     assert {path: content for path, content in old.contents(tmp_path).items() if path in files} == files
-    assert (out / old.TIME / 'results' / 'm' / f'{old.NAME}.json').is_file()
+    assert (out / old.TIME / f'm@{old.NAME}.gpassk.json').is_file()
     assert not [path for path in out.rglob('*') if path.is_symlink()]
     said = ''.join(capsys.readouterr())
     assert b'root:' not in said.encode() + b''.join(path.read_bytes() for path in files_below(out))

@@ -208,10 +208,10 @@ def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
         assert shard['prompt'] is None
 
 
-def test_responses_of_rejudged_runs_are_those_of_the_old_work_directory(tmp_path: Path) -> None:
+def test_responses_of_old_runs_are_those_of_the_old_work_directory(tmp_path: Path) -> None:
     """The result lies elsewhere, and the predictions in several parts."""
     work_dir = old.judged_run(tmp_path)
-    code, out = old.rejudge(work_dir)
+    code, out = old.score(work_dir)
     assert code == 0
     assert with_responses(tmp_path, out) == 0
     written = {

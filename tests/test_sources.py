@@ -245,7 +245,7 @@ def test_a_source_that_is_no_class_is_named(
 
 
 def test_old_predictions_of_opencompass_are_a_source(tmp_path: Path) -> None:
-    """A work directory with two runs: the counts of `gpassk rejudge`, and what the engine told."""
+    """A work directory with two runs: the counts that they were made with, and what the engine told."""
     told = [{'finish_reason': 'length' if row % 4 else 'stop', 'output_tokens': row} for row in range(32)]
     rows = [{**row, 'generation': one} for row, one in zip(old.rows(), told, strict=True)]
     root = old.write(tmp_path / 'work', rows)
@@ -258,10 +258,6 @@ def test_old_predictions_of_opencompass_are_a_source(tmp_path: Path) -> None:
     assert result.counts.tolist() == old.COUNTS
     assert result.block['k'] == [2, 4]
     assert (result.health.truncated, result.health.output_tokens) == (24, sum(range(32)))
-    assert old.rejudge(root, '--only', old.NAME)[0] == 0
-    again = read(tmp_path / 'new' / old.TIME / 'results' / 'm' / f'{old.NAME}.json')
-    for name in ('counts', 'data', 'finish_reasons', 'output_tokens', 'truncated_by'):
-        assert result.block[name] == again.block[name]
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ COMMANDS = {
     'judge-serve': ('judge_serve', 'start the server of a judge, say where it is, and end it at Ctrl-C'),
     'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
-    'rejudge': ('rejudge', 'judge the predictions of an old LiveMathBench run of OpenCompass anew'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
     'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),

@@ -38,7 +38,7 @@ examples:
   gpassk score samples_aime_2026-11-21.jsonl logs/*.eval       files of other harnesses, docs/sources.md
   gpassk score logs --judge both                               their verdicts and those of the rule
   gpassk score table.csv --group-by problem                    a row a sample
-  gpassk score outputs/old -o scores                           all old LiveMathBench runs of OpenCompass
+  gpassk score outputs/old --judge rule -o scores              old runs of OpenCompass, judged anew
 
 A row is a question, a JSON object a line:
   responses  {"question": "1 + 1?", "answer": "2", "responses": ["It is \\\\boxed{2}.", …]}
@@ -206,12 +206,13 @@ def _request(arguments: Namespace) -> ScoreRequest:
         raise InputError(f'--judge both scores both verdicts; leave out --as {arguments.kind}')
     if both:
         arguments.judge = 'llm' if arguments.model else None
+    judge = chosen_judge(arguments, f'{Path(arguments.paths[0]).stem}.verdicts')
     return requested(
         ScoreRequest,
         arguments,
-        reading=_reading(arguments, choices, both),
+        reading=_reading(arguments, choices, judge, both),
         choices=choices,
-        judge=chosen_judge(arguments, f'{Path(arguments.paths[0]).stem}.verdicts'),
+        judge=judge,
         judge_options=[
             f'--{name}' for name in ('judge', 'model', 'url', 'store') if getattr(arguments, name)
         ],
@@ -219,7 +220,7 @@ def _request(arguments: Namespace) -> ScoreRequest:
     )
 
 
-def _reading(arguments: Namespace, choices: Choices, both: bool) -> Reading:
+def _reading(arguments: Namespace, choices: Choices, judge: Mapping[str, Any], both: bool) -> Reading:
     """Return what is asked of the sources: texts are left out where nobody looks at them."""
     anew = both or arguments.judge or arguments.kind == 'responses'
     return Reading(
@@ -229,6 +230,7 @@ def _reading(arguments: Namespace, choices: Choices, both: bool) -> Reading:
         bool(anew or choices.keep or choices.votes),
         arguments.correct_from,
         arguments.group_by,
+        needs_questions=judge['type'] != 'rule',
     )
 
 
@@ -297,8 +299,9 @@ def _chosen(found: Sequence[FoundRun], request: ScoreRequest) -> list[FoundRun]:
     targets = [request.target(one) for one in runs]
     if request.output and len(set(targets)) < len(targets):
         raise InputError(
-            f'-o {request.output}: several runs would be written to one file; choose one with --only, or '
-            f'give a folder, a name without an ending, for a record each. There are {names}'
+            f'-o {request.output}: several runs would be written to one file; choose one with --only, give a '
+            'folder, a name without an ending, for a record each, or score runs of one name one by one. '
+            f'There are {names}'
         )
     return runs
 

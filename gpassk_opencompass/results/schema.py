@@ -187,18 +187,6 @@ class Run(BaseModel):
     created: Moment = _about('ISO 8601, with a time zone.')
 
 
-class Rejudged(BaseModel):
-    """In records of gpassk rejudge: what they were made of."""
-
-    model_config = _written('predictions', 'created', 'questions', 'old', 'findings')
-
-    predictions: Texts = _about('Files with the responses.')
-    created: Moment = _about('ISO 8601, with a time zone.')
-    questions: str = _about('prompts, or the data set that was named.')
-    old: dict[str, float] = _about('The old scores of all questions; empty where there are none.')
-    findings: list[str] = _about('What is wrong with the old result.')
-
-
 class Judge(BaseModel):
     """Who judged: everything that may change a verdict, and what was counted."""
 
@@ -268,7 +256,6 @@ class Block(BaseModel):
     replicas: Replicas = _about('Whether the n responses to a question look like n samples.')
     provenance: Provenance = _about('What the samples of a run of OpenCompass were drawn with.')
     run: Run = _about('Where the file did not come from a run of OpenCompass: what its path would say.')
-    rejudged: Rejudged = _about('In records of gpassk rejudge: what they were made of.')
     versions: dict[str, str] = _about(
         'Of this package, of Python, and of the host.',
         json_schema_extra={'required': ['gpassk_opencompass', 'python']},

@@ -1,4 +1,4 @@
-"""LiveMathBench runs in a work directory of OpenCompass: which there are, and all of their responses."""
+"""Runs in a work directory of OpenCompass; and all responses of one of its own LiveMathBench."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import IncompleteError, InputError
+from ..errors import InputError
 from ..files import mapping, read_json
 from ..results.health import Generation
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..runs.work_dir import TimeDir, Wanted
 
 _DATASET_CLASS = 'LiveMathBenchDataset'
-EVALUATOR_CLASS = 'LiveMathBenchEvaluator'
 FOLDER = 'predictions'
 _OWN_CLASS = 'gpassk_opencompass'
 """What the class of this package's data set begins with."""
@@ -34,8 +33,6 @@ _MOST_NAMED = 20
 class OldRun:
     """One model on one data set, as its config and its predictions tell it."""
 
-    place: Path
-    """Below the work directory: the time directory."""
     time_dir: TimeDir
     model: str
     dataset: str
@@ -52,11 +49,6 @@ class OldRun:
         return f'{self.model}/{self.dataset}'
 
     @property
-    def folder(self) -> Path:
-        """Return where its result goes, below the folder of all results."""
-        return self.place / 'results' / self.model.replace('/', '_')
-
-    @property
     def wanted(self) -> Wanted:
         """Return what `TimeDir` is asked for its files."""
         from ..runs.work_dir import Wanted
@@ -67,11 +59,6 @@ class OldRun:
     def result(self) -> Path:
         """Return what the old evaluation wrote, if it came to its end."""
         return self.time_dir.result(self.wanted)
-
-    @property
-    def replies(self) -> Path:
-        """Return where the built-in evaluator kept the judge's replies."""
-        return self.result.with_suffix('') / 'tmp_judge.json'
 
     @property
     def is_live_math_bench(self) -> bool:
@@ -120,21 +107,8 @@ class OldRun:
 
     @property
     def evaluator_class(self) -> str:
-        """Return the name of the old evaluator's class; that of LiveMathBench is the built-in one."""
+        """Return the name of the old evaluator's class."""
         return _class_of(self.evaluator)
-
-    @property
-    def had_llm_judge(self) -> bool:
-        """Whether the built-in evaluator had an LLM to ask; without one it judged by rules."""
-        named = self.evaluator.get('model_name') and self.evaluator.get('url')
-        return bool(self.evaluator_class == EVALUATOR_CLASS and named)
-
-    @property
-    def postprocessors(self) -> list[str]:
-        """Return what the old evaluation made of each response before it judged it, by name."""
-        holders = (self.model_config, mapping(self.config.get('eval_cfg')), self.evaluator)
-        found = [mapping(holder.get('pred_postprocessor')) for holder in holders]
-        return [_class_of(one) for one in found if one]
 
     @property
     def part_of_rows(self) -> bool:
@@ -148,65 +122,17 @@ class OldRun:
         return bool(self.parts) and self.parts[0].stem != self.dataset
 
 
-class Found(NamedTuple):
-    """What a work directory holds."""
-
-    runs: list[OldRun]
-    left_alone: dict[str, str]
-    """Other predictions → why nothing is done with them."""
-
-
-def find_runs(work_dir: Path) -> Found:
-    """Return the LiveMathBench runs below a folder; nothing is written, and no config is executed.
-
-    Args:
-        work_dir: `<work_dir>` or `<work_dir>/<time>` of OpenCompass, or a folder above several.
-
-    Raises:
-        InputError: there is no such folder, or there are no predictions in it.
-    """
-    if not work_dir.is_dir():
-        raise InputError(
-            f'{work_dir} is no folder; give a work directory of OpenCompass, the one after -w, or a '
-            '<work_dir>/<time>'
-        )
-    found = Found([], {})
-    # Unlike Path.rglob, os.walk passes over a folder that is removed meanwhile.
-    walked = os.walk(work_dir)
-    for folder in sorted(Path(above, name) for above, names, _ in walked for name in names if name == FOLDER):
-        _search(work_dir, folder, found)
-    if not found.runs and not found.left_alone:
-        raise InputError(
-            f'{work_dir} holds no predictions; expected <time>/predictions/<model>/<data set>.json, as '
-            'OpenCompass writes them'
-        )
-    return found
-
-
-def _search(work_dir: Path, folder: Path, found: Found) -> None:
-    from ..runs.work_dir import TimeDir
-
-    place = folder.parent.relative_to(work_dir)
-    place = Path(folder.parent.resolve().name) if place == Path() else place
-    for run in runs_in(TimeDir(folder.parent), place):
-        if why := _why_not(run):
-            found.left_alone[f'{place / run.model / run.dataset}'] = why
-        else:
-            found.runs.append(run)
-
-
-def runs_in(time_dir: TimeDir, place: Path, folder: str = FOLDER) -> Iterator[OldRun]:
+def runs_in(time_dir: TimeDir, folder: str = FOLDER) -> Iterator[OldRun]:
     """Yield a run a model and data set, of any class, that has files in a folder of a time directory.
 
     Args:
-        place: see `OldRun`.
         folder: of predictions; or of results, and then the runs are without prediction files.
     """
     datasets, models = _entries(time_dir, 'datasets'), _entries(time_dir, 'models')
     for (model, dataset), parts in _predictions(time_dir.path / folder, datasets).items():
         config, entry = datasets.get(dataset, {}), models.get(model, {})
         asked = parts if folder == FOLDER else ()
-        yield OldRun(place, time_dir, model, dataset, config, entry, asked)
+        yield OldRun(time_dir, model, dataset, config, entry, asked)
 
 
 def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:
@@ -215,18 +141,6 @@ def _entries(time_dir: TimeDir, kind: str) -> dict[str, Mapping[str, Any]]:
 
     entries = [entry for config in time_dir.configs for entry in dicts_of(config, kind)]
     return {entry['abbr']: entry for entry in entries if isinstance(entry.get('abbr'), str)}
-
-
-def _why_not(run: OldRun) -> str:
-    if not run.config:
-        kept = list(run.time_dir.path.glob('configs/*.py'))
-        there = 'no config in configs/ names it' if kept else 'there is no configs/*.py that says what it is'
-        return f'{there}; gpassk score judges responses of any program'
-    if run.is_ours:
-        return 'it is of this package: move its result away, and opencompass -m eval -r judges it anew'
-    if not run.is_live_math_bench:
-        return f'it is of {_class_of(run.config) or "no class"}, not of LiveMathBench'
-    return ''
 
 
 def _predictions(folder: Path, datasets: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Path, ...]]:
@@ -286,8 +200,8 @@ def read_questions(run: OldRun) -> list[Row]:
     and the reference answers do repeat in this way is checked, so that no row can be taken for another's.
 
     Raises:
-        IncompleteError: the sampling is not finished.
-        InputError: a file is damaged, a response is no text, or rows are not n times the same questions.
+        InputError: the sampling is not finished, a file is damaged, a response is no text, or rows are not n
+            times the same questions.
     """
     rows = [row for part in run.parts for row in _rows(part)]
     if not rows:
@@ -319,7 +233,7 @@ def _first_misplaced(rows: Sequence[Row], size: int) -> int | None:
 
 
 def check_finished(run: OldRun) -> None:
-    """Raise IncompleteError if names of parts and logs tell that one is missing.
+    """Raise InputError if names of parts and logs tell that one is missing.
 
     To be asked where the rows do not tell: logs may be of an older start with more parts.
     """
@@ -331,7 +245,7 @@ def check_finished(run: OldRun) -> None:
     missing = list(dict.fromkeys([*islice(gaps, _MOST_NAMED + 1), *known.unfinished]))
     if missing:
         more = ', …' if len(missing) > _MOST_NAMED else ''
-        raise IncompleteError(
+        raise InputError(
             f'predictions are missing or unfinished: {", ".join(missing[:_MOST_NAMED])}{more}; '
             'finish the run with opencompass -r and the --max-num-workers of its start'
         )
@@ -385,11 +299,11 @@ def _asked(message: object) -> str:
     return text if isinstance(text, str) else ''
 
 
-def _not_repeated(run: OldRun, rows: Sequence[Row], wrong: int | None) -> IncompleteError:
+def _not_repeated(run: OldRun, rows: Sequence[Row], wrong: int | None) -> InputError:
     counts = Counter(Counter(row[:2] for row in rows).values())
     shown = ', '.join(f'{questions} with {times}' for times, questions in sorted(counts.items()))
     where = '' if wrong is None else f'; row {wrong} repeats another question than it should'
-    return IncompleteError(
+    return InputError(
         f'{len(rows)} rows are not n = {run.n} times the same questions{where}. Questions with so many '
         f'responses: {shown}. Rows are missing or are of other data: n was changed under the same abbr while '
         '.cache/dataset_size.json knew the old size, or a part was lost; sample again'

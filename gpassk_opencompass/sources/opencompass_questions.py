@@ -1,19 +1,16 @@
 """Which question each row of an old run was of: its text, reference, name, contest and language.
 
-The text is that of the questions' data, if that is given; else it is cut out of the prompt, by the prompt
-template in the run's config.
+The text is cut out of the prompt, by the prompt template in the run's config.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, groupby, islice, product
 from typing import Any, NamedTuple
 
-from ..errors import IncompleteError, InputError, MissingExtraError
+from ..errors import InputError, MissingExtraError
 from ..files import mapping
 from ..judges.prompts import protocol_constants
 from ..question_sets import live_math_bench_names, live_math_bench_questions
@@ -28,65 +25,54 @@ _MOST_KNOWN = 100_000
 """Prompts that are remembered."""
 
 
-@dataclass(frozen=True)
-class Questions:
-    """All questions of a run, and how they are known."""
-
-    rows: list[Responded]
-    whole_prompts: int = 0
-    """Questions whose text is the whole prompt, as it could not be cut out."""
-    named: bool = True
-    """Whether contest, language and place in its file are known, so that names are those of new runs."""
-
-
-def questions_in(run: OldRun, rows: Sequence[Row], data: str | None = None) -> Questions:
-    """Return the questions of a run.
+def questions_in(run: OldRun, rows: Sequence[Row], remarks: list[str]) -> list[Responded]:
+    """Return the questions of a run, as its prompts and its config tell them.
 
     Args:
         rows: its questions as the prediction files have them.
-        data: a folder or hub name of LiveMathBench's questions; None: what the prompts and the config tell.
+        remarks: gets what a reader should know of them.
 
     Raises:
-        IncompleteError: the run has one sample a question, in parts, and other questions than its data.
-        InputError: a row has no reference answer, or `data` does not hold its question with that reference.
+        InputError: a row has no reference answer; or the run has one sample a question, in parts, and other
+            questions than its data.
     """
-    if data is not None:
-        return Questions(_from_data(run, rows, data))
-    _check_all_asked(run, rows, live_math_bench_questions(run.version, run.splits, run.languages) or 0)
+    _check_all_asked(run, rows)
+    if without := [number for number, row in enumerate(rows) if not row.gold]:
+        raise InputError(f'{run.parts[0]}, row {without[0]} has no reference answer (gold)')
     asked = asked_in(run, [row.prompt for row in rows])
-    references = [_reference(run, number, row) for number, row in enumerate(rows)]
+    if whole := sum(not one.exact for one in asked):
+        remarks.append(
+            f'the question cannot be cut out of {whole} prompts: a judge that reads questions is shown the '
+            'whole prompt'
+        )
     names = _names(run, asked)
-    abouts = names or [
-        About(number + 1, uid, uid, 'all', one.language)
-        for number, one in enumerate(asked)
-        for uid in [f'{run.dataset}/{number}']
+    if not names:
+        remarks.append(
+            'contest, language and place of the questions are not known, so they are numbered: this result '
+            'cannot be paired with those of new runs'
+        )
+        uids = [f'{run.dataset}/{number}' for number in range(len(rows))]
+        names = [
+            About(number, uid, uid, 'all', one.language)
+            for number, (uid, one) in enumerate(zip(uids, asked, strict=True), 1)
+        ]
+    return [
+        Responded(about, one.question, row.gold or '', row.responses, row.generations, places=row.places)
+        for about, one, row in zip(names, asked, rows, strict=True)
     ]
-    found = [
-        Responded(about, one.question, reference, row.responses, row.generations, places=row.places)
-        for about, one, reference, row in zip(abouts, asked, references, rows, strict=True)
-    ]
-    return Questions(found, sum(not one.exact for one in asked), bool(names))
 
 
-def _check_all_asked(run: OldRun, rows: Sequence[Row], expected: int) -> None:
-    """Raise IncompleteError if a part is missing, or of another split, in a run of one sample a question.
+def _check_all_asked(run: OldRun, rows: Sequence[Row]) -> None:
+    """Raise InputError if a part is missing, or of another split, in a run of one sample a question.
 
     With n > 1 the rows tell, and a whole file is whole.
     """
+    expected = live_math_bench_questions(run.version, run.splits, run.languages) or 0
     if run.n == 1 and run.in_parts and not run.part_of_rows and expected and len(rows) != expected:
-        raise IncompleteError(
-            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data {expected}: '
-            'finish the run with opencompass -r and the --max-num-workers of its start; or, if it had other '
-            'data, give that with --questions DATA'
-        )
-
-
-def _reference(run: OldRun, number: int, row: Row) -> str:
-    if not row.gold:
         raise InputError(
-            f'{run.parts[0]}, row {number} has no reference answer (gold); give them: --questions DATA'
+            f'{len(run.parts)} parts of {run.dataset} hold {len(rows)} questions, and its data {expected}: '
+            'finish the run with opencompass -r and the --max-num-workers of its start'
         )
-    return row.gold
 
 
 def _names(run: OldRun, asked: Sequence[Asked]) -> list[About]:
@@ -126,59 +112,6 @@ def _group_sizes(run: OldRun, languages: Sequence[str]) -> dict[tuple[str, str],
     if len(sizes) == len(groups) and expected == list(languages):
         return dict(zip(groups, sizes, strict=True))
     return {}
-
-
-def _from_data(run: OldRun, rows: Sequence[Row], data: str) -> list[Responded]:
-    from ..questions.benchmarks import live_math_bench_rows
-
-    known = live_math_bench_rows(data, run.version, run.splits, run.languages)
-    _check_all_asked(run, rows, len(known))
-    if any(row.prompt for row in rows):
-        known = list(_by_text(run, rows, known, data))
-    elif len(rows) != len(known):
-        raise InputError(
-            f'{data} has {len(known)} questions and the run {len(rows)}; as its files hold no prompts, '
-            'questions are told by their place, which takes the same ones in the same order'
-        )
-    return [_of_data(run, number, row, known[number]) for number, row in enumerate(rows)]
-
-
-def _by_text(
-    run: OldRun, rows: Sequence[Row], known: Sequence[dict[str, Any]], data: str
-) -> Iterator[dict[str, Any]]:
-    """Find the entry of each row's question in the data, by its text."""
-    asked = asked_in(run, [row.prompt for row in rows])
-    by_text: dict[str, list[int]] = {}
-    for place, entry in enumerate(known):
-        by_text.setdefault(entry['question'], []).append(place)
-    taken: Counter[str] = Counter()
-    for number, (row, one) in enumerate(zip(rows, asked, strict=True)):
-        text = one.question if one.exact else _longest_in(row.prompt, by_text)
-        places = by_text.get(text, [])
-        if taken[text] >= len(places):
-            raise InputError(
-                f'{data} does not hold the question of row {number}, {text or row.prompt!r:.80}: it is of '
-                'another version, or the run had other questions'
-            )
-        yield known[places[taken[text]]]
-        taken[text] += 1
-
-
-def _longest_in(prompt: str, texts: dict[str, list[int]]) -> str:
-    """Return the longest question that the prompt holds; '' if there is none."""
-    return max((text for text in texts if text in prompt), key=len, default='')
-
-
-def _of_data(run: OldRun, number: int, row: Row, entry: dict[str, Any]) -> Responded:
-    if row.gold not in {None, entry['answer']}:
-        raise InputError(
-            f'row {number} of {run.name} was asked with the reference {row.gold!r:.60}, but the data has '
-            f'{entry["answer"]!r:.60} for its question: they are of another version'
-        )
-    about = About(number + 1, entry['uid'], entry['problem'], entry['split'], entry['language'])
-    return Responded(
-        about, entry['question'], entry['answer'], row.responses, row.generations, places=row.places
-    )
 
 
 class Asked(NamedTuple):

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import IncompleteError, InputError
+from ..errors import InputError
 from ..files import PROVENANCE, mapping
 from ..json_entries import JsonEntries
 from ..results.health import Generation
@@ -148,12 +148,11 @@ def _is_time_dir(path: Path) -> bool:
 
 
 def _of_time(time_dir: TimeDir) -> Iterator[_Files]:
-    place = Path(time_dir.time)
     seen = set()
-    for run in runs_in(time_dir, place):
+    for run in runs_in(time_dir):
         seen.add((run.model, run.dataset))
         yield _Files(run, run.result if run.result.is_file() else None)
-    for run in runs_in(time_dir, place, RESULTS):
+    for run in runs_in(time_dir, RESULTS):
         if (run.model, run.dataset) not in seen:
             yield _Files(run, run.result)
 
@@ -168,7 +167,7 @@ def _of_file(path: Path) -> _Files:
                 known = [*files.run.parts, *([files.result] if files.result else [])]
                 if path.resolve() in [one.resolve() for one in known]:
                     return files
-    alone = OldRun(Path(), TimeDir(path.parent), '', path.stem, {}, {}, ())
+    alone = OldRun(TimeDir(path.parent), '', path.stem, {}, {}, ())
     if _begins_as_predictions(path):
         return _Files(replace(alone, parts=(path,)), None)
     return _Files(alone, path)
@@ -180,15 +179,24 @@ def _runs(files: _Files, reading: Reading) -> Iterator[Run]:
         if files.result and reading.kind is None:
             yield from ResultFile().read(Place(files.result), reading)
     elif run.is_live_math_bench and run.parts:
-        yield Run(('responses',), _of_live_math_bench(run), run.model, run.dataset, ks=tuple(run.ks))
+        remarks: list[str] = []
+        questions = _of_live_math_bench(run, reading, remarks)
+        yield Run(('responses',), questions, run.model, run.dataset, ks=tuple(run.ks), remarks=remarks)
     else:
         yield _run(files, reading)
 
 
-def _of_live_math_bench(run: OldRun) -> Iterator[Responded]:
+def _of_live_math_bench(run: OldRun, reading: Reading, remarks: list[str]) -> Iterator[Responded]:
     from .opencompass_questions import questions_in  # prompts and answers: who only recognises needs none
 
-    yield from questions_in(run, read_questions(run)).rows
+    found = questions_in(run, read_questions(run), remarks)
+    without = sum(not one.question for one in found)
+    if without and reading.needs_questions:
+        raise InputError(
+            f'{without} questions are not in the prediction files of {run.name}, and the judge reads them; '
+            'judge by the rule'
+        )
+    yield from found
 
 
 def _run(files: _Files, reading: Reading) -> Run:
@@ -341,7 +349,7 @@ class _Reads:
                 size, largest = size + 1, max(largest, key)
                 yield self._row(path, key, before + key, value)
             if largest + 1 != size:
-                raise IncompleteError(
+                raise InputError(
                     f'{path}: rows are missing, it has {size} and the last one is number {largest}; finish '
                     'the run with opencompass -r'
                 )
@@ -370,8 +378,8 @@ class _Reads:
             number, prompt, '' if gold is None else reference_text(gold), tuple(responses), told, path, key
         )
 
-    def _incomplete(self, rows: int, expected: str) -> IncompleteError:
-        return IncompleteError(
+    def _incomplete(self, rows: int, expected: str) -> InputError:
+        return InputError(
             f'{self.files.run.parts[0] if self.files.run.parts else self.files.result}: {rows} rows are not '
             f'{expected}: rows are missing, or are of another n than its config or its evaluation. Finish '
             'the run with opencompass -r, or evaluate it again; --as responses judges what is there anew'

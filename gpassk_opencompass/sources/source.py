@@ -198,6 +198,7 @@ class Reading:
             otherwise, and so read a file that does not fit into memory.
         correct_from: the least number that is a verdict of correct.
         group_by: of tables: the column that tells the questions apart.
+        needs_questions: whether a judge reads the questions.
     """
 
     kind: str | None = None
@@ -206,6 +207,7 @@ class Reading:
     texts: bool = True
     correct_from: float = 1.0
     group_by: str | None = None
+    needs_questions: bool = False
 
 
 @dataclass(frozen=True)

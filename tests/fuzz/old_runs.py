@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import old_work_dir as old
 from drawn import deep, mutated, values
-from hosts import write_bench
 from hypothesis import strategies as st
 
 Files = dict[str, bytes]
@@ -22,9 +21,6 @@ ASKS = [old.ASKS[place] for place in (0, 3, 4, 7)]
 """A question of each split and language; their answers are 6 and 7."""
 
 GIVEN = old.responses(ASKS, [2, 1, 1, 1], n=2)
-DATA = 'data'
-"""The folder of questions, beside the work directory."""
-
 WORK_DIR = 'old'
 
 
@@ -60,7 +56,7 @@ KINDS = (
 
 @cache
 def whole_run(kind: int) -> Files:
-    """One of `KINDS`, and the questions."""
+    """One of `KINDS`."""
     rows, data, parts, times = KINDS[kind]
     with TemporaryDirectory() as folder:
         root = Path(folder, WORK_DIR)
@@ -69,7 +65,6 @@ def whole_run(kind: int) -> Files:
             old.put_result(root, [[1, 1], [0, 0], [1, 1], [0, 0]])
             old.put_replies(root, [r'\boxed{yes}', r'\boxed{no}', r'\boxed{Yes.}', '?'])
             (root / old.TIME).rename(root / time)
-        write_bench(Path(folder, DATA), old.files(ASKS))
         return old.contents(Path(folder))
 
 
@@ -167,7 +162,7 @@ DAMAGES = ['bytes', 'value', 'value', 'config', 'config', 'move', 'copy', 'copy'
 
 @st.composite
 def old_runs(draw: st.DrawFn) -> Files:
-    """A work directory and a folder of questions beside it, with none to three damages."""
+    """A work directory, with none to three damages."""
     of = draw(st.integers(0, len(KINDS) - 1))
     files = dict(whole_run(of))
     for _ in range(draw(st.integers(0, 3))):

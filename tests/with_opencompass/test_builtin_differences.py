@@ -105,20 +105,16 @@ def test_defect_1_the_verdict_on_the_first_sample_counts_for_all(bench: Any, tmp
 
 
 @pytest.mark.usefixtures('forgetful')
-def test_defect_1_is_found_and_mended_by_rejudge(
-    bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The built-in evaluator's own files, checked and judged anew: the true counts."""
+def test_defect_1_is_mended_by_score(bench: Any, tmp_path: Path) -> None:
+    """The built-in evaluator's own files, judged anew: the true counts."""
     root = old.write(tmp_path / 'old', old.rows())
     results = root / old.TIME / 'results' / 'm'
     rows = data_set(bench, tmp_path, 'LiveMathBench_v202412')
     folder = results / 'LiveMathBench_v202412'
     found = evaluate(bench, rows, folder, FakeJudge(fair), old.responses())
     (results / 'LiveMathBench_v202412.json').write_text(json.dumps(found))
-    assert main(['rejudge', str(root), '-o', str(tmp_path / 'new')]) == 0
-    printed = capsys.readouterr().out
-    assert 'WRONG SCORES: the old judge was asked 8 times for 32 samples' in printed
-    [file] = (tmp_path / 'new').rglob('results/*/*.json')
+    assert main(['score', str(root), '--judge', 'rule', '-o', str(tmp_path / 'new')]) == 0
+    [file] = (tmp_path / 'new').glob('*.json')
     assert json.loads(file.read_text())['gpassk']['counts']['c'] == old.COUNTS
 
 
