@@ -23,7 +23,6 @@ from gpassk_opencompass.report.figures import drawings, write_figures
 from gpassk_opencompass.report.figures.chosen import MOST, chosen, with_picked
 from gpassk_opencompass.report.figures.curves import sensitivity, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing
-from gpassk_opencompass.report.figures.greedy import potential
 from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.figures.style import (
     FAINT,
@@ -140,7 +139,7 @@ def out_of_view(axis: Any) -> list[Text]:
 
 
 def boxes(drawing: Drawing) -> dict[str, tuple[float, float, float, float]]:
-    """The texts of a figure that are seen, and where, in inches; numbers of points are left out."""
+    """The texts of a figure that are seen, and where, in inches."""
     figure = drawing.figure
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -148,12 +147,7 @@ def boxes(drawing: Drawing) -> dict[str, tuple[float, float, float, float]]:
     found = {}
     for number, text in enumerate(figure.findobj(Text)):
         lines = text.get_text().strip()
-        if (
-            lines
-            and text not in hidden
-            and text.get_visible()
-            and not (drawing.name == 'potential' and text.axes and lines.isdigit())
-        ):
+        if lines and text not in hidden and text.get_visible():
             box = text.get_window_extent(canvas.get_renderer())
             found[f'{number} {lines}'] = tuple(side / figure.dpi for side in box.extents)
     return found
@@ -192,7 +186,7 @@ def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
 def test_labels_of_y_stand_at_the_axis_that_has_numbers() -> None:
     """A label at every panel whose y axis is numbered, right beside it, and at no other."""
     with house_style():
-        for one in drawings(small_board(), ['thresholds', 'draws', 'samples', 'sensitivity']):
+        for one in drawings(small_board(), ['thresholds', 'samples', 'sensitivity']):
             for axes in one.figure.axes if isinstance(one, Drawing) else ():
                 canvas = FigureCanvasAgg(one.figure)
                 canvas.draw()
@@ -232,13 +226,12 @@ def test_the_other_runs_stand_behind_in_grey() -> None:
     assert [line.get_marker() for line in axes.lines].count('None') == 18
     assert len(axes.lines) == 24
     assert names == [
-        *('thresholds', 'draws', 'samples', 'sensitivity-temperature', 'questions', 'potential'),
-        'gap',
+        *('thresholds', 'samples', 'sensitivity-temperature', 'questions'),
     ]
 
 
 def test_runs_can_be_asked_for() -> None:
-    """By a part of the name, in upper or lower case; of series and of points, too."""
+    """By a part of the name, in upper or lower case; of series, too."""
     [board] = with_picked([large_board()], ['STEP-9', '通义千问-1_t0.7'])
     names = [run.entry.name for run in chosen(board).runs]
     assert len(names) == 3
@@ -248,10 +241,6 @@ def test_runs_can_be_asked_for() -> None:
         one = next(iter(sensitivity(board)))
         assert isinstance(one, Drawing)
         assert len(one.figure.axes) == 2
-        [points] = potential(board)
-        assert isinstance(points, Drawing)
-        [line] = [line for line in points.figure.axes[0].lines if line.get_label() == 'named']
-        assert len(line.get_xdata()) == 3
 
 
 def test_a_name_that_no_run_has_is_refused(tmp_path: Path) -> None:

@@ -3,59 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from doc_pages import page
-from installed import install, python
-from made_results import board_of, made_result, made_sweep, write_results
+from made_results import board_of, made_result, made_sweep
 
 from gpassk_opencompass import InputError, MissingExtraError
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.registry import Registry
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.uncertainty import compare, mean_interval, rerun_interval
+from gpassk_opencompass.uncertainty import mean_interval, rerun_interval
 from gpassk_opencompass.uncertainty.rerun import subset_squares
 
 pytest.importorskip('matplotlib')
 
 from matplotlib.text import Text
 
-from gpassk_opencompass.report import figures
-from gpassk_opencompass.report.figures import (
-    board_names,
-    drawings,
-    labels,
-    write_figures,
-    write_formula_figures,
-)
-from gpassk_opencompass.report.figures.curves import draws, sensitivity, series, steps, thresholds
+from gpassk_opencompass.report.figures import board_names, drawings, labels, write_figures
+from gpassk_opencompass.report.figures.curves import sensitivity, series, steps, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing, LeftOut
-from gpassk_opencompass.report.figures.formulas import RERUNS, simulate
-from gpassk_opencompass.report.figures.greedy import (
-    free_places,
-    gap,
-    gaps_of,
-    potential,
-    told,
-    with_greedy,
-)
 from gpassk_opencompass.report.figures.labels import columns, cut_middle, drawable, labelled
 from gpassk_opencompass.report.figures.questions import MOST_COLUMNS, columns_of, questions, shares_of
 from gpassk_opencompass.report.figures.samples import (
     half_widths,
     question_error,
     rerun_error,
-    samples,
     sizes,
     subset_variances,
 )
@@ -63,7 +42,6 @@ from gpassk_opencompass.report.figures.style import house_style
 
 pytestmark = pytest.mark.slow
 
-PAGE = page('extending')
 DOCS = Path(__file__).resolve().parents[1] / 'docs'
 COUNTS = (0, 1, 3, 4, 6, 8, 8, 2, 5, 7)
 ODD_NAMES = ('cost_$5_or_$6', 'a&b<c>"d"', '数学-模型_t', 'x^{2}\\alpha', 'no\nbreak\x00', 'عربى')
@@ -101,24 +79,6 @@ def test_a_line_over_thresholds_is_the_share_of_draws() -> None:
         ]
         assert line.get_xdata() == pytest.approx([0.25, 0.5, 0.75, 1.0])
         assert line.get_ydata() == pytest.approx(wanted)
-
-
-def test_lines_over_k_are_shares_of_draws() -> None:
-    """pass@k and G-Pass@k at 0.5, 0.75 and 1.0 for k = 1, 2, 4, 8, and nothing at odd places."""
-    board = small_board()
-    needed = {'pass@k': (1, 1, 1, 1), 'G-Pass@k_0.5': (1, 1, 2, 4), 'G-Pass@k_0.75': (1, 2, 3, 6)}
-    needed['G-Pass@k_1.0'] = (1, 2, 4, 8)
-    with house_style():
-        panels = only(draws(board)).figure.axes
-    for axes, entry in zip(panels, board.entries, strict=True):
-        lines = {line.get_label(): line for line in axes.lines}
-        for name, steps_of in needed.items():
-            cells = [
-                [share_of_draws(c, 8, k, step) for c in entry.result.counts]
-                for k, step in zip((1, 2, 4, 8), steps_of, strict=True)
-            ]
-            assert lines[name].get_xdata() == pytest.approx([1, 2, 4, 8])
-            assert lines[name].get_ydata() == pytest.approx(100 * np.mean(cells, axis=1))
 
 
 def test_bands_are_the_clustered_intervals_and_stop_where_those_are_refused() -> None:
@@ -243,16 +203,15 @@ def test_sensitivity_keeps_the_other_settings_fixed() -> None:
 
 
 def test_nothing_to_show_is_left_out_with_a_reason() -> None:
-    """One run at n = k, no greedy run, no second setting: three families have nothing, and say why."""
+    """One run at n = k, no second setting: two families have nothing, and say why."""
     board = board_of([made_result('m_t0.3_l64', COUNTS, 8, [8])])
     with house_style():
         found = list(drawings(board))
     reasons = {one.name: one.reason for one in found if isinstance(one, LeftOut)}
     assert 'more samples than k = 8' in reasons['samples']
     assert 'differ in top_p alone' in reasons['sensitivity-top-p']
-    assert 'no greedy run' in reasons['potential'] == reasons['gap']
     drawn = [one.name for one in found if isinstance(one, Drawing)]
-    assert drawn == ['thresholds', 'draws', 'questions']
+    assert drawn == ['thresholds', 'questions']
 
 
 def test_the_map_has_the_hardest_question_first() -> None:
@@ -277,48 +236,6 @@ def test_many_questions_share_columns() -> None:
     assert wide.mean(1) == pytest.approx(shares.mean(1))
 
 
-def test_the_gap_is_the_paired_difference() -> None:
-    """Largest first, and what stands beside it is what `compare` says."""
-    board = board_of(made_sweep(['a', 'b'], questions=60))
-    gaps = gaps_of(with_greedy(board), Metric.g_pass_at(16, 1.0))
-    found = [one.difference.difference for one in gaps]
-    assert found == sorted(found, reverse=True)
-    entry = gaps[0].run.entry
-    assert entry.greedy is not None
-    values = entry.result.values(Metric.parse('G-Pass@16_1.0'))
-    wanted = compare(entry.greedy.values(Metric.parse('accuracy')), values, entry.result.problems)
-    assert gaps[0].difference == wanted
-    assert told(wanted) == (
-        f'{100 * wanted.difference:.2f}  [{100 * wanted.low:.1f}, {100 * wanted.high:.1f}]'
-    )
-
-
-def test_a_refused_gap_has_no_interval() -> None:
-    """Ten problems are too few; the number stands alone."""
-    [first, _] = gaps_of(with_greedy(small_board()), Metric.g_pass_at(4, 1.0))
-    assert told(first.difference).endswith('no interval')
-
-
-def test_potential_shows_each_run_where_it_is() -> None:
-    """Greedy accuracy across, mG-Pass@k upwards."""
-    board = small_board()
-    with house_style():
-        axes = only(potential(board)).figure.axes[0]
-    [best] = [line for line in axes.lines if line.get_label() == 'named']
-    top = board.entries[0]
-    assert best.get_xdata() == pytest.approx([50.0])
-    assert best.get_ydata() == pytest.approx([100 * top.result.values(Metric.parse('mG-Pass@4')).mean()])
-
-
-@pytest.mark.parametrize(('spot', 'points'), [(50.0, 20), (98.0, 5)])
-def test_numbers_of_points_keep_apart(spot: float, points: int) -> None:
-    """Points on one spot, in the middle or in a corner: numbers keep apart, and within the axes."""
-    places = free_places(np.full((points, 2), spot), range(points), 3.0, (0.0, 100.0))
-    apart = np.hypot(*(places[:, None] - places).T) + 10 * np.eye(points)
-    assert apart.min() > 2.0
-    assert places.max() < 100
-
-
 def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None:
     """PNG and SVG of every figure, in two runs the same bytes, whatever the user's settings are."""
     import matplotlib as mpl
@@ -338,19 +255,6 @@ def test_files_are_what_they_say_and_the_same_every_time(tmp_path: Path) -> None
     assert {path.suffix for path in first[:-1]} == {'.png', '.svg'}
 
 
-def test_bars_stay_within_the_figure() -> None:
-    """Intervals reach further than the points, the more so where models are few."""
-    runs = [
-        made_result('m_t0.3_l64', [0, 4, 4, 2] * 6, 4, [4]),
-        made_result('m_t0_l64', [0, 1, 1, 0] * 6, 1),
-    ]
-    with house_style():
-        axes = only(potential(board_of(runs))).figure.axes[0]
-    [bars] = axes.collections
-    [[_, low], [_, high]] = bars.get_segments()[0]
-    assert axes.get_ylim()[0] < low < high < axes.get_ylim()[1]
-
-
 def test_the_index_names_every_figure_and_what_is_missing(tmp_path: Path) -> None:
     """A caption for each pair of files, a reason for each figure left out."""
     *files, index = write_figures([small_board()], tmp_path)
@@ -363,14 +267,11 @@ def test_the_index_names_every_figure_and_what_is_missing(tmp_path: Path) -> Non
     }
 
 
-@pytest.mark.parametrize('write', [lambda folder: write_figures([], folder), write_formula_figures])
-def test_without_matplotlib_no_folder_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
-) -> None:
+def test_without_matplotlib_no_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     with pytest.raises(MissingExtraError, match='matplotlib is not installed'):
-        write(tmp_path / 'report')
+        write_figures([], tmp_path / 'report')
     assert not (tmp_path / 'report').exists()
 
 
@@ -389,8 +290,9 @@ def test_names_of_any_kind_are_drawn_as_they_are(tmp_path: Path) -> None:
         if path.suffix == '.svg':
             ElementTree.parse(path)
     with house_style():
-        shown = [axes.get_title(loc='left') for axes in only(draws(board)).figure.axes]
-    assert {'cost_$5_or_$6', 'a&b<c>"d"', 'no\\nbreak\\x00'} <= set(shown)
+        [axes] = only(thresholds(board)).figure.axes
+        shown = {line.get_label() for line in axes.lines}
+    assert {'cost_$5_or_$6', 'a&b<c>"d"', 'no\\nbreak\\x00'} <= shown
 
 
 def test_what_no_font_can_draw_is_written_as_python_writes_it() -> None:
@@ -465,28 +367,13 @@ def test_a_small_board_in_every_way_is_drawn(tmp_path: Path) -> None:
     assert write_figures([mixed], tmp_path / 'mixed')
 
 
-def test_formula_figures_are_written(tmp_path: Path) -> None:
-    """pass@k against G-Pass@k over k and over c, and the simulation."""
-    names = [path.name for path in write_formula_figures(tmp_path) if path.suffix == '.png']
-    assert names == ['formula-over-k.png', 'formula-over-c.png', 'formula-unbiased.png']
-
-
-@pytest.mark.parametrize('tau', [0.5, 0.75, 1.0])
-def test_the_simulation_shows_that_the_estimate_is_unbiased(tau: float) -> None:
-    """At every n within four standard errors of the true value; the plugged-in formula is not."""
-    simulated = simulate(tau)
-    errors = simulated.estimates.std(1) / np.sqrt(RERUNS)
-    assert np.all(np.abs(simulated.estimates.mean(1) - simulated.truth) < 4 * errors)
-    assert abs(simulated.plugged.mean(1)[0] - simulated.truth) > 10 * errors[0]
-
-
 def test_without_matplotlib_the_extra_is_named(tmp_path: Path) -> None:
     """One line with the pip command, from the call and not from the import."""
     code = (
         'import sys; sys.modules["matplotlib"] = None\n'
         'from pathlib import Path\n'
-        'from gpassk_opencompass.report.figures import write_formula_figures\n'
-        'try: write_formula_figures(Path(sys.argv[1]))\n'
+        'from gpassk_opencompass.report.figures import write_figures\n'
+        'try: write_figures([], Path(sys.argv[1]))\n'
         'except ImportError as error: print(type(error).__name__, error)'
     )
     done = subprocess.run(
@@ -501,13 +388,18 @@ def test_neither_pyplot_nor_the_backend_is_touched(tmp_path: Path) -> None:
     code = (
         'import sys\n'
         'from pathlib import Path\n'
-        'from gpassk_opencompass.report.figures import write_formula_figures\n'
+        'from gpassk_opencompass.report.figures import write_figures\n'
+        'from made_results import board_of, made_sweep\n'
         'assert "matplotlib" not in sys.modules\n'
-        'write_formula_figures(Path(sys.argv[1]))\n'
+        'write_figures([board_of(made_sweep(["m"], questions=20))], Path(sys.argv[1]))\n'
         'print("matplotlib.pyplot" in sys.modules)'
     )
     done = subprocess.run(
-        [sys.executable, '-c', code, str(tmp_path)], capture_output=True, text=True, check=True
+        [sys.executable, '-c', code, str(tmp_path)],
+        env={**os.environ, 'PYTHONPATH': str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.strip() == 'False'
 
@@ -515,47 +407,3 @@ def test_neither_pyplot_nor_the_backend_is_touched(tmp_path: Path) -> None:
 def test_a_family_without_sampled_runs_gets_no_board() -> None:
     """Greedy runs alone make no board, so there is nothing to draw."""
     assert boards([made_result('m_t0_l64', [1, 0], 1)])[0] == []
-
-
-def test_both_families_of_greedy_runs_say_what_is_missing() -> None:
-    """Reasons, not empty pictures."""
-    board = board_of([made_result('m_t1.0_l64', COUNTS, 8, [4])])
-    assert [type(one) for family in (potential, gap) for one in family(board)] == [LeftOut, LeftOut]
-    with house_style():
-        assert isinstance(only(samples(board)), Drawing)
-
-
-def test_a_figure_of_another_package_is_drawn_by_gpassk_report(tmp_path: Path) -> None:
-    """The one of docs/extending.md: it stands among the others, and can be asked for by name."""
-    [points] = [block.text for block in PAGE.blocks('toml') if '.figures' in block.text]
-    [code] = [block.text for block in PAGE.blocks('python') if 'report.figures' in block.text]
-    points = points.replace("project.entry-points.'", '').replace("'", '')
-    install(tmp_path / 'site', 'theirs', points, figures=code)
-    write_results(made_sweep(['m'], temperatures=(1.0,), top_ps=(1.0,), questions=40), tmp_path / 'results')
-    folder = tmp_path / 'out' / 'figures'
-    for names in (['counts'], ['draws', 'counts']):
-        done = report_figures(tmp_path, *names)
-        assert done.returncode == 0, done.stderr
-        index = json.loads((folder / 'figures.json').read_text())
-        assert [one['figure'] for one in index['figures']] == names
-        assert (folder / 'LiveMathBench-vmade-counts.svg').is_file()
-        assert (folder / 'LiveMathBench-vmade-draws.svg').is_file() == ('draws' in names)
-    done = report_figures(tmp_path, 'no-such-figure')
-    assert done.returncode == 2
-    assert "'no-such-figure': expected one of thresholds, draws, " in done.stderr
-    assert done.stderr.endswith(', gap, counts\n')
-
-
-def report_figures(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
-    """Run `gpassk report --figures` with what is installed in the folder `site`."""
-    line = ['-m', 'gpassk_opencompass.cli', 'report', 'results', '-o', 'out', '--only', 'figures']
-    return python(folder, folder / 'site', *line, '--figures', *names)
-
-
-def test_a_drawing_whose_name_is_no_name_of_a_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be written anywhere."""
-    astray = Drawing('../astray', 't', 'c', None)  # type: ignore[arg-type]
-    monkeypatch.setattr(figures, 'FIGURES', Registry('none', 'figure', {'astray': 'made_figures:astray'}))
-    monkeypatch.setitem(sys.modules, 'made_figures', SimpleNamespace(astray=lambda board: [astray]))
-    with pytest.raises(InputError, match=r"'\.\./astray': expected letters"):
-        list(drawings(small_board()))

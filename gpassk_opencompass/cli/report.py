@@ -110,7 +110,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
     add('--only', choices=PARTS, help='write only these')
-    names = 'draw only these, such as thresholds and draws (default: all, also those of other packages)'
+    names = 'draw only these of thresholds, samples, sensitivity and questions (default: all)'
     add('--figures', action=Several, metavar='NAME', help=names)
     beside_page = 'also the responses, in a folder beside the page, which loads them on a click'
     add('--responses', action='store_true', help=beside_page)
@@ -163,7 +163,7 @@ def _report(request: ReportRequest, workers: Workers) -> int:
     if not tables:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
     with stage('handing out work', 1):
-        begin(request.parts, tables, workers, request.figures, request.runs, request.responses)
+        begin(request.parts, tables, workers, request.responses)
     compute_intervals(tables)
     compute_ranks(tables, workers)
     scored = [(board, scores_of(board)) for board in counted('computing scores', tables)]
@@ -199,8 +199,8 @@ def _request(arguments: Namespace) -> ReportRequest:
         raise InputError(f'--responses writes them for the page, and --only {arguments.only} writes none')
     if arguments.runs and arguments.only not in (None, 'figures'):
         raise InputError(f'--runs says what figures show, and --only {arguments.only} writes none')
-    for name in arguments.figures or ():
-        FIGURES[name]  # refuses a name that is unknown, and what cannot be imported
+    if unknown := [name for name in arguments.figures or () if name not in FIGURES]:
+        raise InputError(f'--figures {unknown[0]!r}: expected {", ".join(FIGURES)}')
     return requested(
         ReportRequest,
         arguments,
@@ -314,17 +314,14 @@ def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], worker
 
 
 def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
-    from ..report.figures import FIGURES, write_figures, write_formula_figures
+    from ..report.figures import FIGURES, write_figures
 
     if not scored:
         return []
     names = request.figures or list(FIGURES)
     tables = [board for board, _ in scored]
     with stage('drawing figures', len(scored) * len(names)):
-        paths = write_figures(
-            tables, request.output, names=request.figures, runs=request.runs, workers=workers
-        )
-    return [*paths, *write_formula_figures(request.output / 'figures', workers=workers)]
+        return write_figures(tables, request.output, names=request.figures, runs=request.runs)
 
 
 def _page(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:

@@ -27,9 +27,6 @@ def read_each(
     if len(paths) < FEWEST:
         return map(work, paths)
     read = workers.each(work, paths)
-    # What they import they do while this process makes tables of what was read.
-    drawing = ['matplotlib.figure', 'matplotlib.backends.backend_svg'] * ('figures' in parts)
-    workers.expect(drawing)
     return read
 
 
@@ -37,8 +34,6 @@ def begin(
     parts: Sequence[str],
     tables: Sequence[Board],
     workers: Workers,
-    figures: Sequence[str] | None,
-    runs: Sequence[str],
     responses: bool,
 ) -> None:
     """Have processes begin what they can do before all else is done, if it is worth to have some.
@@ -48,8 +43,6 @@ def begin(
     Args:
         parts: of the report.
         tables: its boards.
-        figures: names of figures; None: all.
-        runs: parts of names of runs that figures show.
         responses: whether responses lie beside the page, which then holds no answers of these runs.
     """
     from ..report.leaderboard import begin_ranks
@@ -58,11 +51,6 @@ def begin(
     if not tables or sum(len(board.entries) for board in tables) < FEWEST:
         return
     begin_ranks(tables, workers)
-    if 'figures' in parts:
-        from ..report.figures import begin_figures, begin_formula_figures
-
-        begin_figures(tables, figures, runs, workers)
-        begin_formula_figures(workers)
     if 'page' in parts and not responses:
         from ..report.page.answers import begin_packing
 

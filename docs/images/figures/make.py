@@ -8,10 +8,8 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from gpassk_opencompass.report.figures.curves import draws, sensitivity, thresholds
+from gpassk_opencompass.report.figures.curves import sensitivity, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing
-from gpassk_opencompass.report.figures.formulas import formulas
-from gpassk_opencompass.report.figures.greedy import gap, potential
 from gpassk_opencompass.report.figures.questions import questions
 from gpassk_opencompass.report.figures.samples import samples
 from gpassk_opencompass.report.figures.style import house_style, save
@@ -26,13 +24,12 @@ COLOURS = 64
 
 
 def main() -> None:
-    """Draw the formulas and two made-up boards: one of few runs, and one of thirty models."""
+    """Draw two made-up boards: one of few runs, and one of thirty models."""
     few = board_of(made_sweep(['model-A', 'model-B'], (0.3, 0.7, 1.0), (0.8,), seed=5))
     many = board_of(made_sweep([f'model-{number}' for number in range(30)], (0.7,), (0.8,), seed=3))
     with TemporaryDirectory() as folder, house_style():
-        drawn = [one for family in (thresholds, draws, samples, sensitivity, gap) for one in family(few)]
-        drawn += [one for family in (questions, potential) for one in family(many)]
-        for one in [*drawn, *formulas()]:
+        drawn = [one for family in (thresholds, samples, sensitivity) for one in family(few)]
+        for one in [*drawn, *questions(many)]:
             if isinstance(one, Drawing):
                 large, _ = save(one, Path(folder) / one.name, DPI)
                 shrink(large, HERE / f'{one.name}.png')

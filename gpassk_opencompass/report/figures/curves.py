@@ -1,4 +1,4 @@
-"""G-Pass@k_τ over the threshold τ, over the number of draws k, and over a sampling setting."""
+"""G-Pass@k_τ over the threshold τ, and metrics over a sampling setting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...metrics import Metric, required_correct
+from ...metrics import Metric
 from ...uncertainty import Interval
 from ..labels import varying, written
 from ..leaderboard import Board, Entry
@@ -23,16 +23,13 @@ from .drawing import (
     draw_line,
     estimates,
     handle,
-    log_axis,
     measured,
     percent_axis,
     plot_style,
-    powers,
     unbanded,
-    upright,
 )
-from .labels import NAME_WIDTH, Labelled, drawable, shared_settings
-from .style import FAINT, LOOKS, METRIC_LOOKS, STRICTER, Look
+from .labels import NAME_WIDTH, drawable, shared_settings
+from .style import FAINT, LOOKS, METRIC_LOOKS, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,33 +70,6 @@ def thresholds(board: Board) -> Iterator[Drawing]:
     yield Drawing('thresholds', sheet.title, caption, figure)
 
 
-def draws(board: Board) -> Iterator[Drawing]:
-    """Draw pass@k and G-Pass@k at three τ over k, a panel a run."""
-    found = chosen(board)
-    handles = [handle(look, name) for name, look, _ in STRICTER]
-    sheet, bare = (
-        Sheet(len(found.runs), 'pass@k and G-Pass@k over the number of draws k', measured(board)),
-        [],
-    )
-    for axes, run in zip(sheet.axes, found.runs, strict=True):
-        axes.set_title(run.label)
-        upright(axes, board.k)
-        bare += _draw_draws(axes, run, board.k)
-    highest = max(run.entry.result.n for run in found.runs)
-    log_axis(sheet.axes[0], powers(highest), highest)
-    percent_axis(sheet.axes[0])
-    notes = [f'The upright line: k = {board.k}, that of the tables.', *unbanded(bare)]
-    figure = sheet.finish('k', 'percent', handles, [*notes, *found.note, *shared_settings(board)])
-    runs = counted(len(found.runs), 'run')
-    caption = f'Lines over k from 1 to n, {runs}: pass@k rises with k, G-Pass@k_1.0 falls.'
-    yield Drawing('draws', sheet.title, caption, figure)
-
-
-def sizes_of_draws(n: int, k: int) -> list[int]:
-    """Return where a line over k has its points: the powers of two up to n, and the k of the tables."""
-    return sorted({k, *powers(n)})
-
-
 def steps(k: int) -> list[int]:
     """Return the numbers of correct answers at which a line over τ has its points."""
     return sorted({round(i) for i in np.linspace(1, k, min(k, MOST_THRESHOLDS))})
@@ -116,15 +86,6 @@ def _over_taus(k: int) -> list[Metric]:
 def _g_pass(k: int, needed: int) -> Metric:
     """Return G-Pass@k where `needed` of the k answers must be correct."""
     return Metric.g_pass_at(k, needed / k)
-
-
-def _draw_draws(axes: Axes, run: Labelled, k: int) -> list[str]:
-    sizes = sizes_of_draws(run.entry.result.n, k)
-    complete = True
-    for name, look, tau in STRICTER:
-        intervals = run.entry.intervals([_g_pass(size, required_correct(size, tau)) for size in sizes])
-        complete &= draw_line(axes, sizes, intervals, look, name)
-    return [] if complete else [run.label]
 
 
 class Series(NamedTuple):

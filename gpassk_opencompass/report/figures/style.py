@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,21 +71,12 @@ LOOKS = tuple(
 """For runs, in the colours of `PALETTE`."""
 
 METRIC_LOOKS = {
-    'pass': Look(FAINT, (0, (1, 1)), '.'),
     'half': LOOKS[2]._replace(line='-', marker='o'),
     'most': LOOKS[0]._replace(line='--', marker='s'),
     'all': Look(INK, '-', '^'),
     'mean': LOOKS[1]._replace(line='-.', marker='D'),
 }
-"""For pass@k, G-Pass@k at τ = 0.5, 0.75 and 1.0, and mG-Pass@k."""
-
-STRICTER = (
-    ('pass@k', METRIC_LOOKS['pass'], 0.0),
-    ('G-Pass@k_0.5', METRIC_LOOKS['half'], 0.5),
-    ('G-Pass@k_0.75', METRIC_LOOKS['most'], 0.75),
-    ('G-Pass@k_1.0', METRIC_LOOKS['all'], 1.0),
-)
-"""The metrics of one question that stand together over k or c, ever stricter: name, look, τ."""
+"""For G-Pass@k at τ = 0.5, 0.75 and 1.0, and mG-Pass@k."""
 
 _SETTINGS = {
     'font.size': 8.0,
@@ -156,26 +147,13 @@ def _no_backend_chosen() -> Iterator[None]:
 
 def save(drawing: Drawing, stem: Path, dpi: int = DPI) -> list[Path]:
     """Write `stem`.png and `stem`.svg, without dates; title and caption go into their metadata."""
-    return write_forms(forms_of(drawing, dpi), stem)
-
-
-def forms_of(drawing: Drawing, dpi: int = DPI) -> dict[str, bytes]:
-    """Return the content of the files of a drawing by their endings."""
     about = {'Title': drawing.title, 'Description': drawing.caption}
     forms = {'png': {**about, 'Software': None}, 'svg': {**about, 'Date': None, 'Creator': None}}
-    contents = {}
+    paths = []
     for form, metadata in forms.items():
         drawn = io.BytesIO()
         more: dict[str, Any] = {'pil_kwargs': _PNG} if form == 'png' else {}
         drawing.figure.savefig(drawn, format=form, dpi=dpi, metadata=metadata, **more)
-        contents[form] = drawn.getvalue()
-    return contents
-
-
-def write_forms(forms: Mapping[str, bytes], stem: Path) -> list[Path]:
-    """Write files of one name with different endings."""
-    paths = []
-    for form, content in forms.items():
         paths.append(stem.with_name(f'{stem.name}.{form}'))
-        write_file(paths[-1], content)
+        write_file(paths[-1], drawn.getvalue())
     return paths
