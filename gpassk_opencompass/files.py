@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -53,6 +54,11 @@ def replace_file(path: Path, content: bytes, draft: Path) -> None:
         with suppress(OSError):  # none was made, or what stands in its way is the error
             draft.unlink()
         raise
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file in one step, see `replace_file`; several programs may do it at once."""
+    replace_file(path, content, path.with_name(f'.writing-{os.getpid()}'))
 
 
 def keep_mode(path: Path, draft: Path) -> None:

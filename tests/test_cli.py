@@ -279,7 +279,7 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: b
         process = start(*arguments, stdout=writing, stderr=writing, env=environment)
         os.close(writing)
         assert process.wait(timeout=60) == code
-    assert (tmp_path / 'report' / 'written.json').is_file()
+    assert (tmp_path / 'report' / 'signatures.txt').is_file()
 
 
 def test_a_folder_that_is_gone_is_told(

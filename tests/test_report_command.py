@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from result_files import ABBR, THIRDS, block, write_result, write_three
 
 from gpassk_opencompass import __version__
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.written import take_over
 
 
 def report(*arguments: object) -> int:
@@ -35,7 +35,6 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         'results.json',
         'signatures.txt',
         'tables',
-        'written.json',
     }
 
 
@@ -75,7 +74,7 @@ def test_figures_are_drawn_whatever_backend_a_notebook_has_chosen(tmp_path: Path
 
 
 def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
-    """And noted as ours, so that the next report takes them away; what is missing is said last."""
+    """What is missing is said last."""
     write_three(tmp_path / 'outputs')
     code = (
         'import sys; sys.modules |= dict.fromkeys(("matplotlib", "jinja2"))\n'
@@ -91,7 +90,7 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
         'gpassk report: no figures and no page: matplotlib is not installed; run: pip'
     )
     assert done.stderr.endswith('--only tables takes none of it\n')
-    assert set(json.loads((tmp_path / 'report' / 'written.json').read_text())) == {'tables'}
+    assert not (tmp_path / 'report' / 'index.html').exists()
     assert not (tmp_path / 'report' / 'figures').exists()
 
 
@@ -203,55 +202,27 @@ def test_a_name_that_steers_a_terminal_is_shown_escaped(
     assert '\x1b' not in capsys.readouterr().out
 
 
-def test_what_a_report_no_longer_writes_is_removed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The tables of a benchmark that is gone; all that the report did not write stays."""
-    gone = write_result(tmp_path / 'outputs', ABBR.format(1), THIRDS, dataset='AIME2024')
+@pytest.mark.slow
+def test_an_interrupt_ends_a_report_and_leaves_whole_files(tmp_path: Path) -> None:
+    """With the exit code of an interrupt and without a traceback, while figures are drawn; no draft stays."""
+    pytest.importorskip('matplotlib')
     write_three(tmp_path / 'outputs')
-    folder = tmp_path / 'report'
-    assert report(tmp_path / 'outputs', '-o', folder) == 0
-    (folder / 'tables' / 'mine.tex').write_text('mine')
-    (folder / 'tables' / 'AIME2024.groups.tex').write_text('changed by hand')
-    gone.unlink()
-    assert report(tmp_path / 'outputs', '-o', folder) == 0
-    assert {path.name for path in (folder / 'tables').iterdir()} == {
-        'AIME2024.groups.tex',
-        'MATH500-L5.tex',
-        'MATH500-L5.groups.tex',
-        'mine.tex',
-    }
-    assert 'removed 2 files of an earlier report' in capsys.readouterr().out
-
-
-def test_only_the_part_that_is_written_again_is_tidied(tmp_path: Path) -> None:
-    """--only tables leaves page and figures; another part may have a file of the same name."""
-    for name in ('a.png', 'b.tex', 'c.tex'):
-        (tmp_path / name).write_text(name)
-    take_over(tmp_path, {'figures': [tmp_path / 'a.png'], 'tables': [tmp_path / 'b.tex', tmp_path / 'c.tex']})
-    assert take_over(tmp_path, {'tables': [tmp_path / 'c.tex']}) == [tmp_path / 'b.tex']
-    assert (tmp_path / 'a.png').is_file()
-    assert take_over(tmp_path, {'figures': []}) == [tmp_path / 'a.png']
-
-
-@pytest.mark.parametrize('text', ['', '[]', '{"tables": 1}', '{"tables": {"kept.tex": null}}'])
-def test_a_damaged_note_of_an_earlier_report_removes_nothing(tmp_path: Path, text: str) -> None:
-    """Nothing is known to be the report's own."""
-    (tmp_path / 'written.json').write_text(text)
-    (tmp_path / 'kept.tex').write_text('')
-    assert take_over(tmp_path, {'tables': []}) == []
-    assert (tmp_path / 'kept.tex').is_file()
-
-
-def test_a_note_never_leads_out_of_the_folder(tmp_path: Path) -> None:
-    """Not by dots, by an absolute path or by a link."""
-    outside, folder = tmp_path / 'outside.tex', tmp_path / 'report'
-    outside.write_text('x')
-    folder.mkdir()
-    (folder / 'link').symlink_to(tmp_path)
-    (folder / 'one.tex').symlink_to(outside)
-    digest = hashlib.sha256(b'x').hexdigest()
-    names = ['../outside.tex', str(outside), 'link/outside.tex', 'one.tex']
-    (folder / 'written.json').write_text(json.dumps({'tables': dict.fromkeys(names, digest)}))
-    assert take_over(folder, {'tables': []}) == []
-    assert outside.is_file()
+    line = ['report', tmp_path / 'outputs', '-o', tmp_path / 'report', '--only', 'figures']
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'gpassk_opencompass.cli', *map(str, line)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    drawn = tmp_path / 'report' / 'figures'
+    while process.poll() is None and not (drawn.is_dir() and any(drawn.iterdir())):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert 'gpassk report: stopped' in said
+    assert 'Traceback' not in said
+    left = {path.name: path.read_bytes() for path in drawn.iterdir()}
+    assert not [name for name in left if name.startswith('.writing')]
+    assert main([*map(str, line)]) == 0
+    assert left.items() <= {path.name: path.read_bytes() for path in drawn.iterdir()}.items()

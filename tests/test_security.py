@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -439,22 +438,6 @@ def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
     code = dump(tmp_path, text + 'max_out_lens = [100]\nk_lists = [[4]]\nreplications = 1\n')
     assert code in (0, 2)
     assert {path for path in tree(tmp_path) - before if not path.startswith('configs')} == set()
-
-
-def test_a_report_removes_nothing_outside_its_folder(tmp_path: Path) -> None:
-    """Its list of what an earlier one wrote may be anybody's, and links may lead out of it."""
-    write_result(tmp_path / 'work', ABBR.format(1), THIRDS)
-    victim, out = tmp_path / 'victim.md', tmp_path / 'report'
-    victim.write_text('mine')
-    out.mkdir()
-    (out / 'link').symlink_to(tmp_path)
-    digest = hashlib.sha256(b'mine').hexdigest()
-    names = ['../victim.md', str(victim), 'link/victim.md', 'tables/../../victim.md']
-    (out / 'written.json').write_text(
-        json.dumps({'tables': dict.fromkeys(names, digest), 'x': [1], 'page': {'y': {}}})
-    )
-    assert main(['report', str(tmp_path / 'work'), '-o', str(out), '--only', 'tables']) == 0
-    assert victim.read_text() == 'mine'
 
 
 def test_a_linked_result_is_read_once_and_never_written(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,13 @@ import old_work_dir as old
 import pytest
 from exported_runs import TRUTH, response, scored_counts, scored_labels, scored_responses
 from judge_server import JudgeServer
-from loguru import logger
 from shard_files import read_shards
 from stored_results import with_columns
 from stored_run import ABBR, QUESTION, Run, write_run
 
 from gpassk_opencompass.answers.thoughts import thought_in
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.page.shard_folders import Draft
-from gpassk_opencompass.report.written import alone_in
+from gpassk_opencompass.report.page import shards as shards_module
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.samples import write_samples
 
@@ -63,13 +60,9 @@ def shards_of(folder: Path) -> list[dict[str, Any]]:
     return [found[f'{name}/{number}'] for number in range(len(found))]
 
 
-def files_in(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Path → inode, time and content of all files below a folder."""
-    return {
-        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
-        for path in folder.rglob('*')
-        if path.is_file()
-    }
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Path → content of all files below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
 
 
 def rows_of(run: Run) -> Mapping[str, Any]:
@@ -311,8 +304,8 @@ def test_what_a_judge_was_asked_and_replied_is_shown(tmp_path: Path, monkeypatch
     assert [texts(shard)[1] for shard in shards_of(tmp_path)] == ['\\boxed{one} ***'] * 24
 
 
-def test_another_report_writes_only_what_has_changed(tmp_path: Path) -> None:
-    """The shards of a run that has not stay as they are; those of one that has are replaced."""
+def test_another_report_replaces_what_has_changed(tmp_path: Path) -> None:
+    """The shards of a run that has not are the same; those of one that has are replaced."""
     for name in ('one', 'two'):
         run = write_run(tmp_path / name / 'w')
         renamed(run, name)
@@ -320,7 +313,7 @@ def test_another_report_writes_only_what_has_changed(tmp_path: Path) -> None:
     place = tmp_path / 'report' / 'responses'
     assert with_responses(tmp_path, *given) == 0
     before = files_in(place)
-    assert len(before) == 2 * 13
+    assert len(before) == 2 * 12
     assert with_responses(tmp_path, *given) == 0
     assert files_in(place) == before
     [predictions] = (tmp_path / 'two').rglob('predictions/*/*.json')
@@ -329,9 +322,9 @@ def test_another_report_writes_only_what_has_changed(tmp_path: Path) -> None:
     os.utime(predictions, ns=(1, 1))
     assert with_responses(tmp_path, *given) == 0
     after = files_in(place)
-    assert len(after) == 2 * 13
+    assert len(after) == 2 * 12
     kept = {name for name in after if before.get(name) == after[name]}
-    assert len(kept) == 13
+    assert len(kept) == 12
     assert len({name.partition('/')[0] for name in kept}) == 1
 
 
@@ -350,20 +343,16 @@ def test_a_shard_that_is_gone_or_cut_is_written_again(tmp_path: Path) -> None:
     assert with_responses(tmp_path) == 0
     assert shards_of(tmp_path) == expected
     (folder / '4.js').write_bytes((folder / '4.js').read_bytes()[:-20])
-    (folder / 'written.json').write_text('{"files": {"../../x": [1, "2"]', encoding='utf-8')
     assert with_responses(tmp_path) == 0
     assert shards_of(tmp_path) == expected
 
 
-def test_shards_of_an_earlier_report_are_removed_but_for_what_somebody_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing that no report wrote goes, and no link is followed."""
+def test_shards_of_an_earlier_report_are_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of another name stay, and no link is followed."""
     write_run(tmp_path / 'outputs')
     assert with_responses(tmp_path) == 0
     place = tmp_path / 'report' / 'responses'
     [folder] = place.iterdir()
-    (folder / '5.js').write_text('mine', encoding='utf-8')
     (folder / 'mine.txt').write_text('mine', encoding='utf-8')
     elsewhere = tmp_path / 'elsewhere'
     shutil.copytree(folder, elsewhere)
@@ -371,9 +360,8 @@ def test_shards_of_an_earlier_report_are_removed_but_for_what_somebody_changed(
     capsys.readouterr()
     assert report(tmp_path) == 0
     assert 'removed 12 files with responses of an earlier report' in capsys.readouterr().out
-    assert sorted(path.name for path in folder.iterdir()) == ['5.js', 'mine.txt']
-    assert len(list(elsewhere.iterdir())) == 14
-    (folder / '5.js').unlink()
+    assert sorted(path.name for path in folder.iterdir()) == ['mine.txt']
+    assert len(list(elsewhere.iterdir())) == 13
     (folder / 'mine.txt').unlink()
     folder.rmdir()
     (place / '0123456789ab').unlink()
@@ -382,23 +370,8 @@ def test_shards_of_an_earlier_report_are_removed_but_for_what_somebody_changed(
     assert not place.exists()
 
 
-def test_a_note_leads_nowhere_else(tmp_path: Path) -> None:
-    """A folder of shards in a report that somebody sent names only its own files."""
-    write_run(tmp_path / 'outputs')
-    assert with_responses(tmp_path) == 0
-    precious = tmp_path / 'report' / 'responses' / 'precious.js'
-    precious.write_bytes(b'x')
-    sealed = '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881'
-    stale = precious.with_name('0123456789ab')
-    stale.mkdir()
-    note = {'files': {'../precious.js': [1, sealed]}, 'lost': ''}
-    (stale / 'written.json').write_text(json.dumps(note), encoding='utf-8')
-    assert with_responses(tmp_path) == 0
-    assert precious.read_bytes() == b'x'
-
-
 def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
-    """The second one waits, and finds the shards there."""
+    """Each writes whole files."""
     for name in ('one', 'two', 'three'):
         renamed(write_run(tmp_path / 'outputs' / name), name)
     command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(tmp_path / 'outputs')]
@@ -408,30 +381,6 @@ def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
     assert [one.returncode for one in started] == [0, 0, 0], said
     assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
     assert not list((tmp_path / 'report').rglob('.writing*'))
-
-
-def test_another_report_waits_for_the_folder(tmp_path: Path) -> None:
-    """Said once, and then nothing until the other one is done."""
-    place = tmp_path / 'responses'
-    place.mkdir()
-    entered = threading.Event()
-
-    def enter() -> None:
-        with alone_in(place):
-            entered.set()
-
-    second = threading.Thread(target=enter)
-    said: list[str] = []
-    sink = logger.add(said.append, format='{message}')
-    try:
-        with alone_in(place):
-            second.start()
-            assert not entered.wait(0.5)
-        assert entered.wait(30)
-    finally:
-        logger.remove(sink)
-        second.join()
-    assert said == [f'another report is being written to {place}; this one waits for it\n']
 
 
 def test_lost_responses_are_told_and_the_report_goes_on(
@@ -519,23 +468,21 @@ def test_a_report_that_is_killed_leaves_no_half_shard(tmp_path: Path) -> None:
     for name in ('one', 'two'):
         renamed(write_run(tmp_path / 'outputs' / name), name)
     assert with_responses(tmp_path) == 0
-    whole = {name: content for name, (_, _, content) in files_in(tmp_path / 'report').items()}
+    whole = files_in(tmp_path / 'report')
     shutil.rmtree(tmp_path / 'report')
     done = killed_at(10**9, tmp_path)
     changes = int(done.stdout.rpartition('changes ')[2])
-    assert changes > 2 * 13
+    assert changes > 2 * 12
     for change in [2, *random.Random(7).sample(range(3, changes), 6), changes]:
         shutil.rmtree(tmp_path / 'report', ignore_errors=True)
         assert killed_at(change, tmp_path).returncode == -signal.SIGKILL
         left = files_in(tmp_path / 'report')
         named = {name: content for name, (_, _, content) in left.items() if '/.' not in f'/{name}'}
         assert named.items() <= whole.items()
-        folders = {name.split('/')[1] for name in named if name.startswith('responses/')}
-        assert all(sum(f'/{folder}/' in name for name in named) == 13 for folder in folders)
         assert with_responses(tmp_path) == 0
-        now = {name: content for name, (_, _, content) in files_in(tmp_path / 'report').items()}
-        left = {name for name in now if re.match(r'\.writing-\d+$', name)}  # of the page itself
-        assert {name: content for name, content in now.items() if name not in left} == whole
+        now = files_in(tmp_path / 'report')
+        drafts = {name for name in now if re.search(r'(^|/)\.writing-\d+$', name)}
+        assert {name: content for name, content in now.items() if name not in drafts} == whole
 
 
 def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
@@ -546,17 +493,18 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
     assert with_responses(tmp_path) == 0
     before = files_in(tmp_path / 'report')
     os.utime(run.predictions, ns=(1, 1))
-    added = Draft.add
+    write = shards_module.write_file
 
-    def add(self: Draft, name: str, content: bytes) -> None:
-        if name == '7.js':
+    def full(path: Path, content: bytes) -> None:
+        if path.name == '7.js':
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        added(self, name, content)
+        write(path, content)
 
-    monkeypatch.setattr(Draft, 'add', add)
+    monkeypatch.setattr(shards_module, 'write_file', full)
     assert with_responses(tmp_path) == 2
     assert f'cannot write to {tmp_path / "report"}: No space left on device' in capsys.readouterr().err
-    assert files_in(tmp_path / 'report') == before
+    assert before.items() <= files_in(tmp_path / 'report').items()
+    assert not list((tmp_path / 'report').rglob('.writing*'))
 
 
 @pytest.mark.parametrize(

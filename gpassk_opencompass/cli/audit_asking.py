@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ..files import replace_file
+from ..files import write_file
 from ..unseen import printable
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def save(file: Path, sheet: Sheet) -> None:
         InputError: it cannot be written.
     """
     try:
-        replace_file(file, sheet.text().encode(), file.with_name(f'.writing-{os.getpid()}'))
+        write_file(file, sheet.text().encode())
     except OSError as error:
         raise InputError(f'cannot write {file}: {error.strerror}') from error
 

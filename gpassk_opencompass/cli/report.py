@@ -6,7 +6,6 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +15,13 @@ from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
 from .options import WITH_LIMITED, Several, add_several, add_strata, listed, path, requested
-from .report_ahead import begin, read_each
-from .report_sources import RECORDS
-from .report_summary import Written, summary_of
+from .report_summary import summary_of
 from .shown import add_table_options, show
 
 if TYPE_CHECKING:
     from ..report.gates import Gate
     from ..report.leaderboard import Board
     from ..report.scores import Scored
-    from ..report.workers import Workers
     from ..results.read import Collected
 
 _EPILOG = """\
@@ -135,26 +131,21 @@ def run(arguments: Namespace) -> int:
     Raises:
         IncompleteError: an optional package is missing; what can be written without it is.
     """
-    from ..report.workers import Workers, collect_garbage_seldom
     from .progress import shown_progress
 
-    collect_garbage_seldom()
-    with shown_progress('report'), Workers() as workers:
+    with shown_progress('report'):
         with stage('looking for results', 1):  # so that a terminal shows it before all imports are done
             request = _request(arguments)
-        return _report(request, workers)
+        return _report(request)
 
 
-def _report(request: ReportRequest, workers: Workers) -> int:
-    from ..report.leaderboard import boards, compute_ranks
-    from ..report.light import light
+def _report(request: ReportRequest) -> int:
+    from ..report.leaderboard import boards
     from ..report.scores import compute_intervals, scores_of
     from ..results.read import full_runs
 
-    found, records = _found(request, workers)
+    found = _found(request)
     chosen, limited = full_runs(found.results, request.with_limited)
-    if 'page' in request.parts:  # which shows answers
-        chosen = [light(result) for result in chosen]
     settings = (request.k, request.level, request.thresholds, request.with_limited, request.strata)
     tables, left_out = boards(chosen, *settings)
     missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
@@ -162,14 +153,13 @@ def _report(request: ReportRequest, workers: Workers) -> int:
         print(f'left out: {printable(line)}', file=sys.stderr)
     if not tables:
         raise InputError(_nothing(request.paths, len(found.results), len(found.passed_over)))
-    with stage('handing out work', 1):
-        begin(request.parts, tables, workers, request.responses)
     compute_intervals(tables)
-    compute_ranks(tables, workers)
+    for board in counted('computing ranks', tables):
+        board.compared_by(board.ranked_by)  # once, for all that shows it
     scored = [(board, scores_of(board)) for board in counted('computing scores', tables)]
     _print(scored)
-    written, lacking = _write(request, scored, [*missing, *meant], records, workers)
-    print(*summary_of(request.output, written), sep='\n')
+    parts, lacking = _write(request, scored, [*missing, *meant])
+    print(*summary_of(request.output, parts), sep='\n')
     if lacking:
         why = '; '.join(dict.fromkeys(map(str, lacking.values())))
         raise IncompleteError(f'no {" and no ".join(lacking)}: {why}; --only tables takes none of it')
@@ -212,8 +202,8 @@ def _request(arguments: Namespace) -> ReportRequest:
     )
 
 
-def _found(request: ReportRequest, workers: Workers) -> tuple[Collected, list[Path]]:
-    """Return all results, and the records that were written of runs of other programs.
+def _found(request: ReportRequest) -> Collected:
+    """Return all results, those of other programs too, of which records are written.
 
     A folder in which there is a result of G-Pass@k is taken as a folder of results; any other, and a file
     that is none, as what another program wrote.
@@ -225,28 +215,22 @@ def _found(request: ReportRequest, workers: Workers) -> tuple[Collected, list[Pa
     results = [path for path in files if not request.source and holds_result(path)]
     folders = [path for path in request.paths if path not in files and not request.source]
 
-    found = collect(
-        folders,
-        [*request.files, *results],
-        request.configs,
-        False,
-        partial(read_each, request.parts, workers),
-    )
+    details = 'page' in request.parts  # which shows answers
+    found = collect(folders, [*request.files, *results], request.configs, details)
     homes = {parent for result in found.results for parent in result.path.resolve().parents}
     others = [path for path in request.paths if path not in results and path.resolve() not in homes]
     taken = write_records(others, request.source, request.output, request.k)
     if not taken.records:
-        return found._replace(passed_over=[*found.passed_over, *taken.left_out]), []
+        return found._replace(passed_over=[*found.passed_over, *taken.left_out])
     mine = [path for path in folders if path not in taken.paths]
     if len(mine) < len(folders):  # what those hold is known by now
-        found = collect(mine, [*request.files, *results], request.configs, details=False)
-    more = collect([], taken.records, details=False)
-    merged = Collected(
+        found = collect(mine, [*request.files, *results], request.configs, details)
+    more = collect([], taken.records, details=details)
+    return Collected(
         [*found.results, *more.results],
         [*found.passed_over, *more.passed_over, *taken.left_out],
         [*found.older, *more.older],
     )
-    return merged, taken.records
 
 
 def _refused(boards: Sequence[Board], gates: Sequence[Gate]) -> bool:
@@ -276,21 +260,14 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
 
 
 def _write(
-    request: ReportRequest, scored: Scored, notes: Sequence[str], records: Sequence[Path], workers: Workers
-) -> tuple[Written, dict[str, MissingExtraError]]:
-    """Write the parts that were asked for; what an earlier report left of them is removed.
-
-    Args:
-        records: those that were written already.
+    request: ReportRequest, scored: Scored, notes: Sequence[str]
+) -> tuple[dict[str, list[Path]], dict[str, MissingExtraError]]:
+    """Write the parts that were asked for.
 
     Returns:
-        What was written, and why parts are not among it.
+        The files of each part that was written, and why parts are not among them.
     """
-    from ..report.written import take_over
-    from ..results.samples import sample_file_of
-
     folder = request.output
-    sample_files = [one for one in map(sample_file_of, records) if one.is_file()]
     parts: dict[str, list[Path]] = {}
     lacking: dict[str, MissingExtraError] = {}
     try:
@@ -298,33 +275,30 @@ def _write(
         for part in request.parts:
             try:
                 with stage(f'writing {part}', 1):
-                    parts[part] = _WRITERS[part](request, scored, notes, workers)
+                    parts[part] = _WRITERS[part](request, scored, notes)
             except MissingExtraError as error:
                 lacking[part] = error
-        removed = take_over(folder, {**parts, RECORDS: [*records, *sample_files]})
     except OSError as error:
         raise InputError(f'cannot write to {folder}: {error.strerror or error}') from error
-    return Written(parts, removed), lacking
+    return parts, lacking
 
 
-def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
+def _tables(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.tables import write_scored
 
-    return write_scored(scored, request.output, notes, request.average) if scored else []
+    return write_scored(scored, request.output, notes, request.average)
 
 
-def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
+def _figures(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.figures import FIGURES, write_figures
 
-    if not scored:
-        return []
     names = request.figures or list(FIGURES)
     tables = [board for board, _ in scored]
     with stage('drawing figures', len(scored) * len(names)):
         return write_figures(tables, request.output, names=request.figures, runs=request.runs)
 
 
-def _page(request: ReportRequest, scored: Scored, notes: Sequence[str], workers: Workers) -> list[Path]:
+def _page(request: ReportRequest, scored: Scored, notes: Sequence[str]) -> list[Path]:
     from ..report.page import write_page
     from ..report.page.shards import remove_stale
     from .report_responses import write_responses
@@ -332,7 +306,7 @@ def _page(request: ReportRequest, scored: Scored, notes: Sequence[str], workers:
     boards = [board for board, _ in scored]
     shards = write_responses(boards, request.output) if request.responses else None
     where = None if shards is None else shards.for_page()
-    paths = write_page(boards, request.output, where, workers)
+    paths = write_page(boards, request.output, where)
     if removed := remove_stale(request.output, shards):  # now that no page loads them
         print(f'removed {removed:,} files with responses of an earlier report from {request.output}')
     return paths

@@ -95,7 +95,7 @@ def run(arguments: Namespace) -> int:
         InputError: there is no result, or its responses, prompts or model are not there.
     """
     from ..arguments import as_threshold
-    from ..report.written import free_name
+    from ..report.tables import free_name
     from ..uncertainty.intervals import check_level
 
     request = requested(CoERequest, arguments)

@@ -6,12 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counting import stage, step
 from ..errors import InputError
 from ..files import mapping
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Metric, metrics_of
@@ -24,7 +23,6 @@ from ..uncertainty.rerun import reruns_of
 from .greedy_runs import greedy_of, length_of, why_not
 from .run_names import called, told_apart
 from .several_hosts import across_hosts, notes_on_hosts
-from .workers import FEWEST, Workers
 
 
 @dataclass(frozen=True)
@@ -227,13 +225,12 @@ class Board:
     def compared_by(self, metric: Metric) -> AllPairs:
         """Return every two entries compared by a metric, all right at once."""
         if metric not in self._compared:
-            self._compared[metric] = _all_compared(self._to_compare(metric))
+            first = self.entries[0].result
+            values = [entry.result.values(metric)[entry.result.rows_of(first.uids)] for entry in self.entries]
+            self._compared[metric] = all_pairs(
+                np.stack(values), first.problems, self.level, strata=self.strata
+            )
         return self._compared[metric]
-
-    def _to_compare(self, metric: Metric) -> _ToCompare:
-        first = self.entries[0].result
-        values = [entry.result.values(metric)[entry.result.rows_of(first.uids)] for entry in self.entries]
-        return _ToCompare(np.stack(values), first.problems, self.level, self.strata)
 
     @cached_property
     def _compared(self) -> dict[Metric, AllPairs]:
@@ -248,40 +245,6 @@ class Board:
     def ranks(self) -> NDArray[np.int64]:
         """Best and worst rank of each entry by mG-Pass@k, all right at once; shape (entries, 2)."""
         return self.all_pairs.ranks
-
-
-class _ToCompare(NamedTuple):
-    """Arguments of `all_pairs`."""
-
-    values: NDArray[np.float64]
-    problems: Sequence[str]
-    level: float
-    strata: Sequence[str] | None
-
-
-def _all_compared(asked: _ToCompare) -> AllPairs:
-    return all_pairs(asked.values, asked.problems, asked.level, strata=asked.strata)
-
-
-def begin_ranks(boards: Sequence[Board], workers: Workers) -> None:
-    """Begin `compute_ranks`, if workers do it."""
-    if sum(len(board.entries) for board in boards) >= FEWEST:
-        workers.begin('ranks', _all_compared, [board._to_compare(board.ranked_by) for board in boards])
-
-
-def compute_ranks(boards: Sequence[Board], workers: Workers) -> None:
-    """Compare all entries of each board by its ranking metric, once for all that shows it.
-
-    Args:
-        workers: compare where entries are many.
-    """
-    if not workers.has_begun('ranks'):
-        begin_ranks(boards, workers)
-    items = (board._to_compare(board.ranked_by) for board in boards)
-    with stage('computing ranks', len(boards)):
-        for board, found in zip(boards, workers.begun('ranks') or map(_all_compared, items), strict=True):
-            board._compared[board.ranked_by] = found
-            step()
 
 
 def boards(

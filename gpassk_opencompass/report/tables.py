@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..distributions import student_quantile
 from ..errors import InputError
+from ..files import write_file
 from ..naming.names import ModelName
 from ..results.health import WORDS
 from ..tables import Cell, Column, Table, markdown_line, one_line
@@ -18,7 +19,6 @@ from .leaderboard import Board, Entry
 from .published import as_published
 from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
 from .several_hosts import judges_differ
-from .written import free_name, write_texts
 
 SCORES_FILE = 'scores.csv'
 
@@ -64,7 +64,11 @@ def write_scored(
         'signatures.txt': ''.join(f'{one_line(line)}\n' for line in signatures(board for board, _ in scored)),
         **dict(_latex(scored, average)),
     }
-    return write_texts(folder, files)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, text.encode('utf-8', 'backslashreplace'))
+    return [folder / name for name in files]
 
 
 def leaderboard_table(board: Board, rows: Sequence[Scores]) -> Table:
@@ -339,5 +343,18 @@ def file_names(boards: Iterable[Board]) -> list[str]:
     for board in boards:
         # A character takes up to three bytes here, and a file name has 255.
         name = re.sub(r'[^\w.+-]+', '-', board.title)[:75].strip('-.') or 'table'
-        names.append(free_name(name, {*names, 'overview', 'published'}))
+        names.append(free_name(name, {*names, 'overview'}))
     return names
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name, with a number behind it where it is taken; capitals do not count.
+
+    >>> free_name('AIME', ['aime', 'AIME-2'])
+    'AIME-3'
+    """
+    others = {other.lower() for other in taken}
+    number, free = 2, name
+    while free.lower() in others:
+        number, free = number + 1, f'{name}-{number}'
+    return free

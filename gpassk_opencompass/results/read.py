@@ -9,13 +9,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..counting import stage, step
+from ..counting import counted
 from ..errors import ForeignFileError, InputError
-from ..files import SAMPLES, digest, mapping, parse_json
+from ..files import SAMPLES, mapping, read_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
 from ..naming.names import as_called, clean, in_file_name, last_part
@@ -43,10 +42,6 @@ class Unread(NamedTuple):
     """Whether it holds something else; a result that is damaged otherwise."""
 
 
-Each = Callable[[Callable[[Path], Result | Unread], Sequence[Path]], Iterable[Result | Unread]]
-"""What a function gives for each of some files, in their order."""
-
-
 class Collected(NamedTuple):
     """What was found; `passed_over` and `older` are lines for a reader, of one file each."""
 
@@ -70,29 +65,7 @@ def read(path: Path) -> Result:
     Raises:
         InputError: it cannot be read, is no result of G-Pass@k, or is damaged; in one line.
     """
-    record, seal = _record_of(path)
-    return replace(result_of(path, record), seal=seal)
-
-
-def read_again(result: Result) -> Mapping[str, Any]:
-    """Return the whole record of a result that holds its counts alone.
-
-    A file that is as it was when it was read is not checked once more.
-
-    Raises:
-        InputError: as `read`, or another program has written other counts meanwhile.
-    """
-    path = result.path
-    try:
-        content = path.read_bytes() if result.seal else b''
-    except OSError as error:
-        raise InputError(f'{path} cannot be read: {error}') from error
-    if result.seal and digest(content) == result.seal:
-        return _as_now(parse_json(content))
-    record = read(path).record
-    if mapping(record.get('gpassk')).get('counts') != result.block.get('counts'):
-        raise InputError(f'{path} was changed while it was read for a report; write the report again')
-    return record
+    return result_of(path, _record_of(path))
 
 
 def result_of(path: Path, record: Any) -> Result:
@@ -121,7 +94,6 @@ def collect(
     files: Iterable[Path] = (),
     configs: Iterable[Path] = (),
     details: bool = True,
-    each: Each = map,
 ) -> Collected:
     """Read all results of G-Pass@k below the folders and of the files.
 
@@ -137,7 +109,6 @@ def collect(
         files: more results, whatever they are called.
         configs: folders with a sweep's manifest, beside those below `folders`.
         details: keep the answers and verdicts of each question, which are most of a file.
-        each: has the files read, as `map` does; e.g. by several processes.
 
     Returns:
         Results, sorted by benchmark and model, each with its model's entry of the manifests.
@@ -152,13 +123,12 @@ def collect(
     paths = dict.fromkeys([*sorted(set(found).difference(summaries)), *(path.resolve() for path in explicit)])
     results: list[Result] = []
     unread: list[Unread] = []
-    with stage('reading results', len(paths)):
-        for one in each(partial(_read_or_why_not, details), list(paths)):
-            if isinstance(one, Result):
-                results.append(one)
-            else:
-                unread.append(one)
-            step()
+    for path in counted('reading results', list(paths)):
+        one = _read_or_why_not(details, path)
+        if isinstance(one, Result):
+            results.append(one)
+        else:
+            unread.append(one)
     models = _Models([*_homes(folders), *configs])
     counting, replaced = newest_of(map(models.told, results))
     counting.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
@@ -210,14 +180,14 @@ def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, 'details': left, 'gpassk': {**record['gpassk'], 'schema': SCHEMA}}
 
 
-def _record_of(path: Path) -> tuple[Any, str]:
-    """Return the content of a file, and `Result.seal`."""
+def _record_of(path: Path) -> Any:
+    """Return the content of a file."""
     if path.name.endswith(SAMPLES):
         raise InputError(f'{path} has the samples of a result; give the .json beside it')
-    return (lighteval.read_details(path), '') if path.suffix == '.parquet' else _read_json(path)
+    return lighteval.read_details(path) if path.suffix == '.parquet' else _read_json(path)
 
 
-def _read_json(path: Path) -> tuple[Any, str]:
+def _read_json(path: Path) -> Any:
     if lighteval.is_summary(path):
         raise InputError(
             f'{path} has the means of a run of Lighteval and no counts; give its details_….parquet, which '
@@ -226,8 +196,7 @@ def _read_json(path: Path) -> tuple[Any, str]:
     if path.is_dir():
         raise InputError(f'{path} is a folder; give one result file: …/results/<model>/<dataset>.json')
     try:
-        content = path.read_bytes()
-        return parse_json(content), digest(content)
+        return read_json(path)
     except (OSError, ValueError) as error:
         raise InputError(f'{path} cannot be read: {error}') from error
 

@@ -56,8 +56,7 @@ class Result:
     `model_abbr` and `dataset_abbr` are those of OpenCompass, the first as this version writes it, whatever
     the folder of a run of an earlier one is called; `host` is who ran it; `manifest` is the entry of the
     sweep's manifest for the model, which tells its path and what a name that was cut does not;
-    `sample_file` is the file with a row a sample, where there is one that belongs to this result; `seal` is
-    the SHA-256 of the JSON that was read and checked, '' where it is not known.
+    `sample_file` is the file with a row a sample, where there is one that belongs to this result.
     """
 
     model_abbr: str
@@ -67,7 +66,6 @@ class Result:
     host: str = 'opencompass'
     manifest: ManifestEntry | None = None
     sample_file: Path | None = None
-    seal: str = ''
 
     @property
     def block(self) -> Mapping[str, Any]:

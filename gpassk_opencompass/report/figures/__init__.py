@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...counting import step
+from ...files import write_file
 from ...unseen import json_text
 from ..leaderboard import Board
-from ..written import free_name, write_file
+from ..tables import free_name
 from .chosen import with_picked
 from .curves import sensitivity, thresholds
 from .drawing import Drawing, LeftOut

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import MissingExtraError
-from ..written import write_file
+from ...files import write_file
 
 if TYPE_CHECKING:
     from .drawing import Drawing

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
+from ...files import write_file
 from ..leaderboard import Board
-from ..workers import Workers
-from ..written import write_file
 from .content import ON_DISK, Responses, Source, page_content
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ def write_page(
     boards: Sequence[Board],
     folder: Path,
     responses: Mapping[Path, Responses] | None = None,
-    workers: Workers | None = None,
 ) -> list[Path]:
     """Write `index.html`: tables, maps, comparisons and every answer, for a browser and for sharing.
 
@@ -35,7 +33,6 @@ def write_page(
         boards: each is chosen by name on the page.
         folder: made if it is missing.
         responses: path of a result → where its responses lie.
-        workers: pack the answers of many runs; None: this process does.
 
     Returns:
         The path of the page.
@@ -44,7 +41,7 @@ def write_page(
         InputError: there is nothing to show.
         MissingExtraError: Jinja2 is not installed.
     """
-    page = page_of(boards, responses, workers=workers)
+    page = page_of(boards, responses)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / 'index.html'
     write_file(path, page)
@@ -55,16 +52,14 @@ def page_of(
     boards: Sequence[Board],
     responses: Mapping[Path, Responses] | None = None,
     source: Source = ON_DISK,
-    workers: Workers | None = None,
 ) -> bytes:
     """Return the page, see `write_page`.
 
     Args:
         source: of a page that is served: it asks there whether there is something new.
-        workers: see `write_page`.
     """
     script, style = _read('page.js'), _read('page.css')
-    content = page_content(boards, responses, source, workers)
+    content = page_content(boards, responses, source)
     beside = any(one.folder for one in (responses or {}).values())
     page = _template().render(
         content=content,

@@ -7,16 +7,12 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
-from functools import partial
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import NamedTuple
 
-from ...counting import stage, step
+from ...counting import counted
 from ...results.health import CUT_OFF
 from ...results.result import Result
-from ..light import for_one_use
-from ..workers import FEWEST, Workers
 
 BUDGET = 24 * 2**20
 """Characters that all packed answers may take on the page."""
@@ -29,8 +25,6 @@ STEPS = (None, 16, 8, 4, 2, 1)
 
 Answer = tuple[str, str, str]
 """Text, verdict (1, 0 or ?) and who judged, or why nobody did."""
-
-_NAME = 'answers'
 
 _TRIED = 6
 """Runs that are packed to see which step will do for all."""
@@ -52,27 +46,16 @@ class _Run(NamedTuple):
     cut_off: list[int]
 
 
-def pack_answers(results: Sequence[Result], workers: Workers | None = None) -> Packed:
+def pack_answers(results: Sequence[Result]) -> Packed:
     """Return of each question its different answers, and of each sample which it gave and how it ended.
 
     Where all of them together exceed `BUDGET`, only the most frequent answers of each question stay, as many
     as fit, and nothing at all where not even one a question fits.
-
-    Args:
-        workers: pack them, where there are many; None: this process does.
     """
-    packing = workers if workers and len(results) >= FEWEST else Workers(1)
     for shown in STEPS:
-        likely = (shown is None and packing.has_begun(_NAME)) or _fits_likely(results, shown)
-        if likely and (runs := _all_packed(results, shown, packing)) is not None:
+        if _fits_likely(results, shown) and (runs := _all_packed(results, shown)) is not None:
             return Packed([run.chunk for run in runs], shown, [run.cut_off for run in runs])
-    return Packed([None] * len(results), 0, [*packing.each(_cut_off, results)])
-
-
-def begin_packing(results: Sequence[Result], workers: Workers) -> None:
-    """Begin `pack_answers`, if workers do it and all answers are likely to fit."""
-    if len(results) >= FEWEST and _fits_likely(results, None):
-        workers.begin(_NAME, partial(_packed, None), results)
+    return Packed([None] * len(results), 0, [cut_off_of_each(result) for result in results])
 
 
 def pack(content: object) -> str:
@@ -152,30 +135,21 @@ def _fits_likely(results: Sequence[Result], shown: int | None) -> bool:
     return size / len(tried) * len(results) <= BUDGET
 
 
-def _all_packed(results: Sequence[Result], shown: int | None, workers: Workers) -> list[_Run] | None:
+def _all_packed(results: Sequence[Result], shown: int | None) -> list[_Run] | None:
     runs: list[_Run] = []
     room = BUDGET
-    begun = workers.begun(_NAME) if shown is None else None
-    work = begun or workers.each(partial(_packed, shown), results)
-    with stage('packing answers', len(results)), closing(work) as found:
-        for run in found:
-            runs.append(run)
-            room -= len(run.chunk or '')
-            if room < 0:
-                return None
-            step()
+    for result in counted('packing answers', results):
+        run = _packed(shown, result)
+        runs.append(run)
+        room -= len(run.chunk or '')
+        if room < 0:
+            return None
     return runs
 
 
 def _packed(shown: int | None, result: Result) -> _Run:
-    # Of a copy: what is known of each sample is let go of before the next run.
-    one = for_one_use(result)
-    questions = question_samples(one, shown)
-    return _Run(None if questions is None else _deflated(questions), cut_off_of_each(one))
-
-
-def _cut_off(result: Result) -> list[int]:
-    return cut_off_of_each(for_one_use(result))
+    questions = question_samples(result, shown)
+    return _Run(None if questions is None else _deflated(questions), cut_off_of_each(result))
 
 
 def _shortened(text: str) -> str:

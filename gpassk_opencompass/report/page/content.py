@@ -27,9 +27,7 @@ from ...uncertainty.intervals import (
 from ...unseen import escaped
 from ...version import __version__
 from ..leaderboard import Board, Entry
-from ..light import for_one_use
 from ..tables import why_no_average
-from ..workers import Workers
 from .answers import cut_off_of_each, pack, pack_answers
 
 
@@ -56,7 +54,6 @@ def page_content(
     boards: Sequence[Board],
     responses: Mapping[Path, Responses] | None = None,
     source: Source = ON_DISK,
-    workers: Workers | None = None,
 ) -> dict[str, Any]:
     """Return everything on the page, JSON-able. Counts are whole, answers go in within a budget.
 
@@ -64,7 +61,6 @@ def page_content(
         boards: a benchmark each.
         responses: path of a result → where its responses lie; answers of these are not packed into the page.
         source: of a page that is served.
-        workers: pack the answers of many runs; None: this process does.
 
     Raises:
         InputError: nothing to show.
@@ -74,9 +70,7 @@ def page_content(
     runs, responses = _Runs(), responses or {}
     results = [entry.result for board in boards for entry in board.entries]
     where = [responses.get(result.path, NO_RESPONSES) for result in results]
-    packed = pack_answers(
-        [result for result, one in zip(results, where, strict=True) if not one.folder], workers
-    )
+    packed = pack_answers([result for result, one in zip(results, where, strict=True) if not one.folder])
     chunks, cuts, numbered = iter(packed.chunks), iter(packed.cut_off), zip(count(), where)
     told = [
         _board(board, [_entry(board, entry, runs, *next(numbered), cuts) for entry in board.entries])
@@ -168,7 +162,7 @@ def _entry(
 ) -> dict[str, Any]:
     result, block = entry.result, entry.result.block
     order = result.rows_of(board.entries[0].result.uids)
-    cut = cut_off_of_each(for_one_use(result)) if responses.folder else next(cuts)
+    cut = cut_off_of_each(result) if responses.folder else next(cuts)
     ranks = board.ranks[board.entries.index(entry)].tolist()
     return {
         'run': runs.place(entry),

@@ -4,8 +4,8 @@
 
 Scripts, as a page that was opened from disk may load nothing else. A folder is named after all that its
 shards are made of: a run that has not changed keeps its folder, and one that has gets a new one, so that an
-earlier page never shows responses of a later run. A folder takes its name once all in it is whole, with a
-note of what was written; whatever ends the program before leaves nothing that a page would load.
+earlier page never shows responses of a later run. The page is written last, so that whatever ends the program
+before leaves nothing that a page would load.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
+import re
 import zlib
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,15 +24,13 @@ from typing import Any
 
 from ...counting import counted
 from ...errors import InputError
+from ...files import write_file
 from ...results.found import Found, Read, Responses
 from ...results.record import digest_of
 from ...results.result import Result
 from ...results.samples import WORDS
 from ..leaderboard import Board, Entry
-from ..light import for_one_use
-from ..written import alone_in
 from . import content
-from .shard_folders import Draft, ShardFolder, remove_drafts, shard_folders
 
 RESPONSES = 'responses'
 """The folder beside the page."""
@@ -48,11 +44,10 @@ _COLUMNS = (
     *('seed', 'verdict', 'answer', 'decided_by', 'reason', 'finish_reason', 'state'),
     *('output_tokens', 'reasoning_tokens', 'seconds'),
 )
-_WORKERS = min(4, os.cpu_count() or 1)
 _LEVEL = 3
 """Of compression: half the time of 6, and files 5 % larger."""
-_AHEAD = 2 * _WORKERS
-"""Shards that wait to be compressed."""
+_NAME = re.compile('[0-9a-f]{12}')
+"""Of a folder of shards."""
 
 
 @dataclass
@@ -91,9 +86,7 @@ class EntryShards:
     def __init__(self, board: Board, entry: Entry, read: Read) -> None:
         self.uids = board.entries[0].result.uids
         with ExitStack() as opened:
-            self._sampled = _Side(
-                for_one_use(entry.result), self.uids, opened.enter_context(closing(read(entry.result)))
-            )
+            self._sampled = _Side(entry.result, self.uids, opened.enter_context(closing(read(entry.result))))
             self._greedy = None if entry.greedy is None else _greedy(entry.greedy, self.uids, read, opened)
             self._open = opened.pop_all()
         sides = [side.version for side in (self._sampled, self._greedy) if side]
@@ -163,9 +156,7 @@ def find_shards(boards: Sequence[Board], read: Read) -> Shards:
 
 
 def write_shards(boards: Sequence[Board], folder: Path, read: Read) -> Shards:
-    """Write the shards of all entries below `responses` of a report; those that are there are kept.
-
-    Another report into the same folder waits until this one is done.
+    """Write the shards of all entries below `responses` of a report.
 
     Args:
         boards: of the page.
@@ -173,24 +164,24 @@ def write_shards(boards: Sequence[Board], folder: Path, read: Read) -> Shards:
         read: opens the responses of a result.
 
     Raises:
-        OSError: they cannot be written; those of the entries before are whole.
+        OSError: they cannot be written.
     """
-    found, entries = Shards(), list(_each(boards))
-    place = folder / RESPONSES
-    place.mkdir(parents=True, exist_ok=True)
-    with alone_in(place), ThreadPoolExecutor(_WORKERS) as workers:
-        remove_drafts(place)
-        for board, entry in counted('writing responses', entries):
-            with _opened(board, entry, read, found) as shards:
-                if shards is not None and (remark := _written(shards, place, workers)):
-                    found.remarks.append(_remark(board, entry, remark))
+    found = Shards()
+    for board, entry in counted('writing responses', list(_each(boards))):
+        with _opened(board, entry, read, found) as shards:
+            if shards is None:
+                continue
+            place = folder / RESPONSES / shards.folder
+            place.mkdir(parents=True, exist_ok=True)
+            for number in range(len(shards.uids)):
+                write_file(place / f'{number}.js', shards.script(number, _LEVEL))
+            if remark := shards.remark():
+                found.remarks.append(_remark(board, entry, remark))
     return found
 
 
 def remove_stale(folder: Path, shards: Shards | None) -> int:
     """Remove shards that an earlier report wrote into a folder and its page does not load any more.
-
-    A file that somebody changed since stays, as does all that no report wrote.
 
     Args:
         folder: of the report.
@@ -199,14 +190,16 @@ def remove_stale(folder: Path, shards: Shards | None) -> int:
     Returns:
         How many files were removed.
     """
-    place, kept = folder / RESPONSES, set(shards.folders.values() if shards else ())
-    if not place.is_dir():
-        return 0
-    with alone_in(place):
-        remove_drafts(place)
-        removed = sum(one.remove() for one in shard_folders(place) if one.name not in kept)
-    with suppress(OSError):  # there is something in it
-        place.rmdir()
+    kept, removed = set(shards.folders.values() if shards else ()), 0
+    for place in (folder / RESPONSES).glob('*'):
+        if _NAME.fullmatch(place.name) and place.name not in kept and not place.is_symlink():
+            for path in [*place.glob('[0-9]*.js'), *place.glob('.writing-*')]:
+                path.unlink()
+                removed += 1
+            with suppress(OSError):  # there is something else in it
+                place.rmdir()
+    with suppress(OSError):
+        (folder / RESPONSES).rmdir()
     return removed
 
 
@@ -231,32 +224,6 @@ def _opened(board: Board, entry: Entry, read: Read, found: Shards) -> Iterator[E
 
 def _remark(board: Board, entry: Entry, what: str) -> str:
     return f'{entry.name} on {board.title}: {what}'
-
-
-def _written(shards: EntryShards, place: Path, workers: ThreadPoolExecutor) -> str:
-    """Write the shards of an entry unless they are there; return what is lost of them, or ''."""
-    target = ShardFolder(place, shards.folder)
-    kept = target.remark_if_whole(len(shards.uids))
-    if kept is not None:
-        return kept
-    waiting: deque[Future[None]] = deque()
-    with target.draft() as draft:
-        try:
-            for number in range(len(shards.uids)):
-                waiting.append(workers.submit(_add, draft, shards.folder, number, shards.content(number)))
-                if len(waiting) > _AHEAD:
-                    waiting.popleft().result()
-            while waiting:
-                waiting.popleft().result()
-        finally:
-            wait(waiting)  # nobody writes into the draft any more
-        remark = shards.remark()
-        draft.finish(remark)
-    return remark
-
-
-def _add(draft: Draft, folder: str, number: int, content: bytes) -> None:
-    draft.add(f'{number}.js', as_script(f'{folder}/{number}', content, _LEVEL))
 
 
 class _Side:
