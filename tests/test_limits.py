@@ -439,9 +439,9 @@ def test_compare_and_export_leave_them_out(tmp_path: Path, capsys: pytest.Captur
     assert 'm3' not in capsys.readouterr().out
     assert main(['compare', str(tmp_path / 'out'), '--with-limited']) == 0
     assert 'm3' in capsys.readouterr().out
-    export = ['export', str(tmp_path / 'out'), '--to', 'eee', '-o', str(tmp_path / 'eee')]
+    export = ['export', str(tmp_path / 'out'), '--to', 'lm-eval', '-o', str(tmp_path / 'exported')]
     assert main(export) == 0
-    assert not list((tmp_path / 'eee').rglob('*m3*'))
+    assert not list((tmp_path / 'exported').rglob('*m3*'))
     assert 'left out: 2 runs made smaller' in capsys.readouterr().err
     assert main([*export, '--with-limited']) == 0
-    assert list((tmp_path / 'eee').rglob('*m3*'))
+    assert list((tmp_path / 'exported').rglob('*m3*'))

@@ -1,1 +1,1 @@
-"""Results in the files of other programs: a table with a row a sample, Every Eval Ever, lm-eval."""
+"""Results in the files of others: tables with a row a sample, lm-eval; and the responses of a result."""

@@ -10,7 +10,6 @@ run, so a run that is exported once more replaces its own files.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -21,14 +20,14 @@ import numpy as np
 from loguru import logger
 
 from ..errors import InputError
-from ..files import digest, replace_file
+from ..files import digest, mapping, write_file
 from ..results.groups import parted_group
 from ..results.record import Measures
 from ..results.result import Result
+from ..times import seconds_of
 from ..unseen import json_text, with_whole_characters
 from ..version import __version__
 from .responses import responses_of
-from .runs import begun
 
 FILTER = 'gpassk'
 """What took the final answers out of the responses, in the place of a filter of the harness."""
@@ -73,7 +72,7 @@ def write_lm_eval(result: Result, folder: Path) -> list[Path]:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            replace_file(path, text.encode(), path.with_name(f'.{path.name}.{os.getpid()}'))
+            write_file(path, text.encode())
     except OSError as error:
         raise InputError(f'cannot write {target}: {error.strerror or error}') from error
     return list(files)
@@ -90,10 +89,19 @@ def _responses(result: Result) -> Sequence[str | None] | None:
 
 def _date(result: Result) -> str:
     """Return the moment of the run as names of files have it, or that of its file."""
-    seconds = begun(result)
+    seconds = _begun(result)
     seconds = result.path.stat().st_mtime if seconds is None else seconds
     moment = datetime.fromtimestamp(seconds, timezone.utc).replace(tzinfo=None)
     return moment.isoformat(timespec='microseconds').replace(':', '-')
+
+
+def _begun(result: Result) -> float | None:
+    """Return when the run began or its record was made, in seconds since 1970; None where it is not told."""
+    for part in ('provenance', 'run'):
+        seconds = seconds_of(mapping(result.block.get(part)).get('created'))
+        if seconds is not None:
+            return seconds
+    return None
 
 
 def _measures(result: Result) -> Measures:

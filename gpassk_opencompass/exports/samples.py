@@ -12,12 +12,11 @@ from typing import IO, Any, TextIO
 from ..errors import InputError
 from ..results.groups import parted_group
 from ..results.result import Result
-from ..results.samples import COLUMNS, Column, SampleColumns, arrow_schema, arrow_table
+from ..results.samples import COLUMNS, WORDS, Column, SampleColumns, arrow_schema, arrow_table
 from ..tables import csv_cell, csv_lines, csv_text
 from ..unseen import with_whole_characters
 from ..version import __version__
 from .responses import responses_of
-from .runs import judge_name, samples_of
 
 LAYOUT = 1
 """Version of the columns; raised when a reader would have to change."""
@@ -55,8 +54,8 @@ RESPONSE = Column('response', 'text', 'The whole response; only where responses 
 SETTINGS = tuple(one.name for one in RUN[3:9])
 
 NO_SAMPLES = (
-    '{path} holds counts alone, so there is no row a sample to write; --to eee writes its scores, and '
-    '`gpassk score` of verdicts or responses a result with samples'
+    '{path} holds counts alone, so there is no row a sample to write; `gpassk score` '
+    'of verdicts or responses makes a result with samples'
 )
 
 _ROWS = 20_000
@@ -85,7 +84,7 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
     Raises:
         InputError: it holds counts alone, or the responses are not there.
     """
-    samples = samples_of(result, folder)
+    samples = _samples_of(result, folder)
     if samples is None:
         raise InputError(NO_SAMPLES.format(path=result.path))
     n, questions = result.n, len(result.uids)
@@ -93,7 +92,7 @@ def rows_of(result: Result, folder: Path, responses: bool = False) -> SampleColu
         'model': result.model_abbr,
         'dataset': result.dataset_abbr,
         'host': result.host,
-        'judge': judge_name(result.judge),
+        'judge': _judge_name(result.judge),
         'signature': result.signature or None,
         **{name: value for name, value in result.sampling.items() if name in SETTINGS},
     }
@@ -172,6 +171,34 @@ def _cells(column: Sequence[Any]) -> Iterator[Any]:
 def _repeated(column: Sequence[str], n: int) -> list[str | None]:
     """Return the text of each question n times; None in the place of an empty one."""
     return [text or None for text in column for _ in range(n)]
+
+
+def _samples_of(result: Result, folder: Path) -> SampleColumns | None:
+    """Return what is known of each sample, question by question; None where only counts are known.
+
+    Of verdicts without answers, which have no sample file, uid, replica and verdict are known.
+
+    Args:
+        folder: from which `file` is seen.
+    """
+    known = result.sample_columns(folder)
+    if known is None and not result.verdicts:
+        return None
+    return {
+        'replica': list(range(result.n)) * len(result.uids),
+        'verdict': [WORDS[symbol] for symbols in result.verdicts for symbol in symbols],
+        **(known or {}),
+        'uid': [uid for uid in result.uids for _ in range(result.n)],
+    }
+
+
+def _judge_name(judge: Mapping[str, Any]) -> str:
+    """Return the name of a judge, and of its model where it has one.
+
+    >>> _judge_name({'name': 'llm', 'model': 'Qwen2.5-72B-Instruct'}), _judge_name({})
+    ('llm-Qwen2.5-72B-Instruct', '')
+    """
+    return '-'.join(str(judge[part]) for part in ('name', 'model') if judge.get(part))
 
 
 def _about(result: Result) -> Mapping[str, Any]:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from exported_runs import TRUTH, export, scored_counts, scored_labels
 from pyarrow import parquet  # type: ignore[import-untyped]
-from result_files import ABBR, THIRDS, write_result
 from stored_run import write_run
 
 from gpassk_opencompass.cli import main
@@ -24,7 +23,8 @@ from gpassk_opencompass.sources.finding import find_runs
 from gpassk_opencompass.sources.source import Reading, Responded
 
 OPENCOMPASS = Path(__file__).parents[1] / 'recorded' / 'opencompass'
-FORMATS = ('csv', 'parquet', 'eee')
+TABLES = ('csv', 'parquet')
+FORMATS = (*TABLES, 'lm-eval')
 
 
 def rows_in(path: Path) -> list[dict[str, object]]:
@@ -61,15 +61,14 @@ def test_responses_come_from_predictions_of_opencompass(tmp_path: Path) -> None:
     assert {row['file'] for row in rows} == {os.path.relpath(run.predictions, tmp_path)}
 
 
-@pytest.mark.parametrize('form', FORMATS)
+@pytest.mark.parametrize('form', TABLES)
 def test_responses_that_were_changed_or_are_gone_are_refused(
     tmp_path: Path, theirs: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what stood in the place of the output stays."""
     given = theirs.with_name('theirs.jsonl')
     output = tmp_path / f'out.{form}'
-    if form != 'eee':
-        output.write_text('before', encoding='utf-8')
+    output.write_text('before', encoding='utf-8')
     text = given.read_text(encoding='utf-8')
     for changed, why in (
         (text.replace('I add.', 'I add', 1), ', row 1: the response has '),
@@ -85,7 +84,7 @@ def test_responses_that_were_changed_or_are_gone_are_refused(
         said = said_by(capsys)
         assert why in said
         assert str(given) in said
-    assert form == 'eee' or output.read_text(encoding='utf-8') == 'before'
+    assert output.read_text(encoding='utf-8') == 'before'
     assert not [path for path in tmp_path.rglob('*') if path.name.startswith('.writing')]
 
 
@@ -99,14 +98,14 @@ def test_responses_of_verdicts_alone_are_not_there(
     assert not (tmp_path / 'out.csv').exists()
 
 
-@pytest.mark.parametrize('form', ['csv', 'parquet'])
+@pytest.mark.parametrize('form', TABLES)
 def test_counts_alone_make_no_rows(
     tmp_path: Path, theirs: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are left out, with --strict the exit code says so, and alone they are refused."""
     counted, output = scored_counts(tmp_path), tmp_path / f'out.{form}'
     assert export(counted, '--to', form, '-o', output) == 2
-    line = f'{counted} holds counts alone, so there is no row a sample to write; --to eee writes its scores'
+    line = f'{counted} holds counts alone, so there is no row a sample to write; `gpassk score`'
     assert said_by(capsys).count(line) == 2
     assert not output.exists()
     assert export(counted, theirs, '--to', form, '-o', output) == 0
@@ -191,7 +190,7 @@ def test_an_output_that_cannot_be_written_is_refused(
     """A folder in the place of a table, a file in the place of a folder, or in the way of one."""
     (tmp_path / 'folder').mkdir()
     (tmp_path / 'file').write_text('x', encoding='utf-8')
-    wrong = tmp_path / ('file' if form == 'eee' else 'folder')
+    wrong = tmp_path / ('file' if form == 'lm-eval' else 'folder')
     assert export(theirs, '--to', form, '-o', wrong) == 2
     assert f'-o {wrong} is a {wrong.name}' in said_by(capsys)
     assert export(theirs, '--to', form, '-o', tmp_path / 'file' / 'below') == 2
@@ -209,29 +208,10 @@ def test_csv_may_go_to_standard_output(theirs: Path) -> None:
     assert done.stderr == f'wrote {4 * len(TRUTH)} samples to /dev/stdout; runs: 1\n'
 
 
-@pytest.mark.parametrize(
-    ('options', 'why'),
-    [
-        (('--to', 'csv', '--organization', 'x'), '--organization goes with --to eee, not with csv'),
-        (('--to', 'parquet', '--model-id', 'a=b/c'), '--model-id goes with --to eee, not with parquet'),
-        (('--to', 'lm-eval', '--responses'), '--responses goes with --to parquet, csv, eee'),
-        (('--to', 'eee', '--level', '1'), 'expected a confidence between 0 and 1'),
-        (('--to', 'eee', '--model-id', 'theirs=x'), 'theirs=x: expected NAME=DEVELOPER/MODEL'),
-        (('--to', 'eee', '--model-id', 'other=a/b'), 'no result is of this model; there are theirs'),
-        (('--to', 'eee', '--model-id', 'theirs=a/b', 'theirs=a/c'), 'it is given as a/b and as a/c'),
-    ],
-    ids=['organization', 'model-id', 'responses', 'level', 'id', 'model', 'two'],
-)
-def test_options_that_mean_nothing_are_refused(
-    tmp_path: Path,
-    theirs: Path,
-    options: tuple[str, ...],
-    why: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Before anything is written."""
-    assert export(theirs, *options, '-o', tmp_path / 'out') == 2
-    assert why in said_by(capsys)
+def test_responses_are_for_tables(tmp_path: Path, theirs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """lm-eval's files have them anyway; said before anything is written."""
+    assert export(theirs, '--to', 'lm-eval', '--responses', '-o', tmp_path / 'out') == 2
+    assert '--responses goes with --to parquet, csv, not with lm-eval' in said_by(capsys)
     assert not (tmp_path / 'out').exists()
 
 
@@ -241,17 +221,6 @@ def test_a_path_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert f'{tmp_path / "none"} is no file' in said_by(capsys)
     assert export(tmp_path, '--to', 'csv', '-o', tmp_path / 'out.csv') == 2
     assert f'no result in {tmp_path}; `gpassk score` makes one' in said_by(capsys)
-
-
-def test_a_developer_that_is_not_known_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The datastore wants one."""
-    result = write_result(tmp_path, ABBR.format(1), THIRDS)
-    assert export(result, '--to', 'eee', '-o', tmp_path / 'out') == 0
-    assert 'the developer of m1 is unknown: --model-id m1=DEVELOPER/MODEL' in capsys.readouterr().out
-    assert export(result, '--to', 'eee', '-o', tmp_path / 'out', '--model-id', 'm1=a/b') == 0
-    assert 'unknown' not in capsys.readouterr().out
 
 
 def test_rows_of_files_that_lie_beside_each_other_are_told_apart(tmp_path: Path) -> None:
