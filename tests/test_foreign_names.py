@@ -12,7 +12,8 @@ import pytest
 from markdown import markdown
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.tables import Table, markdown_cell, markdown_line
+from gpassk_opencompass.tables import Table, markdown_line
+from gpassk_opencompass.tables.escapes import markdown_cell
 from gpassk_opencompass.unseen import escaped
 
 GOOD = [

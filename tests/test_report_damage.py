@@ -15,8 +15,8 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.leaderboard import boards
-from gpassk_opencompass.report.scores import read_scores
-from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.report.scores import read_scores, scores_of
+from gpassk_opencompass.report.tables import write_scored
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.result import Result
 
@@ -31,7 +31,7 @@ def test_a_damaged_record_is_refused_or_makes_whole_tables(record: dict[str, Any
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found, left_out = boards(results_with(record, folder))
-        write_tables(found, folder, left_out, average=True)
+        write_scored([(board, scores_of(board)) for board in found], folder, left_out, average=True)
         assert {score.questions for score in read_scores(folder / 'scores.csv') if not score.group} <= {24}
 
 

@@ -25,7 +25,7 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
-from gpassk_opencompass.report.tables import mean_score, overview_table, why_no_average, write_tables
+from gpassk_opencompass.report.tables import mean_score, overview_table, why_no_average, write_scored
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.tables import Table, csv_cell, letter, read_csv_cell
 
@@ -37,7 +37,8 @@ LEADERBOARD = [
 
 
 def written(outputs: Path, folder: Path, **options: Any) -> Path:
-    write_tables(boards(collect([outputs]).results)[0], folder, **options)
+    found, _ = boards(collect([outputs]).results)
+    write_scored([(board, scores_of(board)) for board in found], folder, **options)
     return folder
 
 
@@ -171,7 +172,8 @@ def test_hedged_responses_stand_below_the_table(tmp_path: Path) -> None:
     """In words, by the name of the run; a run without a count of them has no line."""
     told, silent = (made_result(f'{name}_t1.0_l50', [1, 2, 3], 4, (2, 4)) for name in ('told', 'silent'))
     told.record['gpassk'].update(samples=12, hedged=6, truncated=0)
-    write_tables([board_of([told, silent])], tmp_path)
+    board = board_of([told, silent])
+    write_scored([(board, scores_of(board))], tmp_path)
     lines = (tmp_path / 'leaderboard.md').read_text().splitlines()
     assert [line for line in lines if line.startswith('- ') and 'asked for' in line] == [
         '- told_t1.0_l50: 6 of 12 responses state more answers than are asked for and count as incorrect'

@@ -17,7 +17,7 @@ from ..tables import Cell, Column, Table, markdown_line, one_line
 from ..unseen import json_text
 from .leaderboard import Board, Entry
 from .published import as_published
-from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv, scores_of
+from .scores import ALL, Score, Scored, Scores, measures_of, scores_csv
 from .several_hosts import judges_differ
 
 SCORES_FILE = 'scores.csv'
@@ -31,13 +31,6 @@ HOW_TO_READ = (
 AVERAGE = 'average'
 
 _MISSING = 'no average: a benchmark is missing'
-
-
-def write_tables(
-    boards: Sequence[Board], folder: Path, notes: Sequence[str] = (), average: bool = False
-) -> list[Path]:
-    """Write what `write_scored` does for boards whose scores are not there yet."""
-    return write_scored([(board, scores_of(board)) for board in boards], folder, notes, average)
 
 
 def write_scored(

@@ -1,7 +1,7 @@
 """Tables of any command and report: one description, and its outputs."""
 
-from .escapes import csv_cell, csv_lines, csv_text, markdown_cell, markdown_line, one_line, read_csv_cell
-from .table import NOTHING, Cell, Column, Table, letter, short_reason
+from .escapes import csv_cell, csv_lines, csv_text, markdown_line, one_line, read_csv_cell
+from .table import NOTHING, Cell, Column, Table, letter
 
 __all__ = [
     'NOTHING',
@@ -12,9 +12,7 @@ __all__ = [
     'csv_lines',
     'csv_text',
     'letter',
-    'markdown_cell',
     'markdown_line',
     'one_line',
     'read_csv_cell',
-    'short_reason',
 ]

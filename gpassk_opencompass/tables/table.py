@@ -91,7 +91,7 @@ class Table:
 
     def note(self, text: str) -> str:
         """Return the letter of a note, which is added where it is new; exact numbers are left to the CSV."""
-        short = short_reason(text)
+        short = _short_reason(text)
         if short not in self.notes:
             self.notes.append(short)
         return letter(self.notes.index(short))
@@ -201,7 +201,7 @@ class Table:
                 reasons = [cell.note, cell.refused and f'{_NO_INTERVAL}{cell.refused}']
                 for text in filter(None, reasons):
                     found.setdefault(text, []).append({'row': number, 'column': head})
-        told = {short_reason(text) for text in found}
+        told = {_short_reason(text) for text in found}
         alone = [{'text': note, 'cells': []} for note in self.notes if note not in told]
         return [{'text': text, 'cells': cells} for text, cells in found.items()] + alone
 
@@ -252,10 +252,10 @@ class Table:
 _NO_INTERVAL = 'no interval: '
 
 
-def short_reason(refused: str) -> str:
+def _short_reason(refused: str) -> str:
     """Return a reason without the number of the single score, so that many scores share it.
 
-    >>> short_reason('too few problems solved: 1.2 in effect, fewer than 6')
+    >>> _short_reason('too few problems solved: 1.2 in effect, fewer than 6')
     'too few problems solved'
     """
     return re.sub(r': [0-9.]+ in (?:effect|all), .*', '', refused)

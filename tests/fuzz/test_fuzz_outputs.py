@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tabulate import LATEX_ESCAPE_RULES
 
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.scores import read_scores
-from gpassk_opencompass.report.tables import write_tables
+from gpassk_opencompass.report.scores import read_scores, scores_of
+from gpassk_opencompass.report.tables import write_scored
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.record import data_of
 from gpassk_opencompass.tables import Table, one_line, read_csv_cell
@@ -208,7 +208,7 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     """Inside their folder, in UTF-8, and the scores with the names, what cannot be seen of them escaped."""
     found = board_with(folder, texts)
     out = folder / 'tables_of_one'
-    for path in write_tables(found, out):
+    for path in write_scored([(board, scores_of(board)) for board in found], out):
         assert path.resolve().is_relative_to(out)
         path.read_text(encoding='utf-8')
         assert path.name.isprintable()

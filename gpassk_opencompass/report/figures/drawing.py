@@ -78,7 +78,6 @@ class Sheet:
     Args:
         panels: how many.
         title, subtitle: of the figure.
-        paper: measures of the panels; None: as fit their number.
         independent: the panels do not share their x axis.
         own_y: nor their y axis.
 
@@ -90,13 +89,12 @@ class Sheet:
         panels: int,
         title: str,
         subtitle: str,
-        paper: Paper | None = None,
         independent: bool = False,
         own_y: bool = False,
     ) -> None:
         from matplotlib.figure import Figure
 
-        self.paper = paper or Paper.of(panels)
+        self.paper = Paper.of(panels)
         self.columns = self.paper.columns
         self.rows = -(-panels // self.columns)
         self._gap = _LEFT if own_y else _GAP
