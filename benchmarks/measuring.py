@@ -160,36 +160,3 @@ def unwarned() -> Iterator[None]:
 def progress(text: str) -> None:
     """A line on stderr: what is being measured now."""
     print(f'{time.strftime("%H:%M:%S")} {text}', file=sys.stderr, flush=True)
-
-
-def most_together(command: Sequence[str | os.PathLike[str]], every: float = 0.05) -> float:
-    """Return the most memory in MiB that a command and all its processes had at once, shared pages once.
-
-    It is the sum of what the kernel calls PSS (/proc/<pid>/smaps_rollup), looked at `every` so many seconds.
-    """
-    most = 0.0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None:
-            most = max(most, sum(map(_proportional, _family(process.pid))))
-            time.sleep(every)
-    if process.returncode:
-        raise RuntimeError(f'{command[0]} … ended with {process.returncode}')
-    return most
-
-
-def _family(pid: int) -> list[int]:
-    """Return a process and all that it started, as far as they are still there."""
-    try:
-        tasks = [task / 'children' for task in Path(f'/proc/{pid}/task').iterdir()]
-        children = [int(child) for task in tasks for child in task.read_text().split()]
-    except OSError:
-        return []
-    return [pid, *(one for child in children for one in _family(child))]
-
-
-def _proportional(pid: int) -> float:
-    try:
-        lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith('Pss:')), 0.0)

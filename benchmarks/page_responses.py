@@ -4,7 +4,7 @@
     python -m benchmarks.page_responses --quick    # of 2,000 characters
 
 One made run of OpenCompass, the real command. The floor is a process that loads the same predictions and
-compresses each question, all in memory. "Again": the next report into the same folder, of the same run.
+compresses each question, all in memory.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ class Found(NamedTuple):
     floor: Cost
     page: Cost
     written: Cost
-    again: Cost
     first: Cost
     """The shard of the first question of a run that somebody looks at."""
     other: Cost
@@ -86,14 +85,13 @@ def _found(folder: Path, questions: int, n: int, length: int) -> Found:
     page = command_cost(command)
     written = command_cost([*command, '--responses'])
     size = sum(path.stat().st_size for path in (report / 'responses').rglob('*') if path.is_file())
-    again = command_cost([*command, '--responses'])
     progress('responses: single questions')
     [board] = boards(collect([outputs]).results)[0]
     first = cost(partial(_first, board), repeats=3, warm=1)
     with EntryShards(board, board.entries[0], reader()) as shards:
         numbers = count()
         other = cost(lambda: len(shards.script(next(numbers))), repeats=5, warm=2)
-    return Found(predictions.stat().st_size, floor, page, written, again, first, other, size)
+    return Found(predictions.stat().st_size, floor, page, written, first, other, size)
 
 
 def make_run(outputs: Path, questions: int, n: int, length: int) -> Path:
@@ -166,7 +164,6 @@ def _section(found: Found, each: str) -> Section:
             _row('floor: load and compress', floor, floor),
             _row('page alone', page, floor),
             _row('page and responses', found.written, floor),
-            _row('page and responses, again', found.again, floor),
             _row('first question of a run, for `gpassk view`', found.first, floor),
             _row('another question', found.other, floor),
         ],

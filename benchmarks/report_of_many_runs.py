@@ -5,8 +5,7 @@
 
 The results are those of the evaluator, answers and all, of models of different strength on questions of
 different hardness, each in Chinese and English. Each part of the report is a command of its own, "all" is the
-one without `--only`. The floor is a process that only parses the same result files. The memory is that
-of all processes of the whole command together.
+one without `--only`. The floor is a process that only parses the same result files.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gpassk_opencompass import FunctionJudge, Judgement, Samples, Verdict
 from gpassk_opencompass.scoring import score_judged
 
 from .made import LANGUAGES, QUESTIONS, SEED, SPLITS
-from .measuring import Cost, command_cost, cost, most_together, progress
+from .measuring import Cost, command_cost, cost, progress
 from .sections import Section, Size, duration, headline, main, megabytes
 
 N, K = 48, 16
@@ -70,8 +69,6 @@ class Row(NamedTuple):
     """Of the results, in MB."""
     floor: Cost
     parts: Mapping[str, Cost]
-    together: float | None
-    """The most memory of all processes of the whole command at once, in MiB."""
 
 
 def measure(size: Size) -> Section:
@@ -94,8 +91,7 @@ def _row(folder: Path, case: Case, n: int) -> Row:
     for part in case.parts:
         progress(f'{told}, {part}')
         found[part] = command_cost([*command, *([] if part == ALL else ['--only', part])])
-    together = most_together(command) if ALL in case.parts else None
-    return Row(case, made.value / 1e6, floor, found, together)
+    return Row(case, made.value / 1e6, floor, found)
 
 
 def make_results(outputs: Path, runs: int, benchmarks: Mapping[str, int], n: int) -> int:
@@ -159,14 +155,13 @@ def record(
 
 
 def _section(rows: list[Row], n: int) -> Section:
-    heads = ['runs', 'questions', 'results', 'parsing them', *PARTS, ALL, 'by the clock', 'together']
+    heads = ['runs', 'questions', 'results', 'parsing them', *PARTS, ALL]
     last = rows[-1]
     return Section(
         'Report',
         f'`gpassk report` on result files of runs with {n} samples a question, every part by itself and all '
-        'of them in one command, start and imports included, with the most memory of one process. By the '
-        'clock: the whole command, whose processes all together had so much memory. Parsing: a process that '
-        'only reads the same files. Neither OpenCompass nor Lighteval has such a report.',
+        'of them in one command, start and imports included, with the most memory. Parsing: a process '
+        'that only reads the same files. Neither OpenCompass nor Lighteval has such a report.',
         heads,
         [_cells(row) for row in rows],
         headlines=[
@@ -182,15 +177,12 @@ def _section(rows: list[Row], n: int) -> Section:
 
 
 def _cells(row: Row) -> list[str]:
-    whole = row.parts.get(ALL)
     return [
         f'{row.case.runs}',
         _questions(row.case),
         f'{row.size:,.0f} MB',
         _cell(row.floor),
         *(_cell(row.parts[part]) if part in row.parts else '–' for part in (*PARTS, ALL)),
-        duration(whole.seconds) if whole else '–',
-        '–' if row.together is None else f'{row.together * 1.048576:,.0f} MB',
     ]
 
 
