@@ -477,7 +477,7 @@ def test_a_report_that_is_killed_leaves_no_half_shard(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / 'report', ignore_errors=True)
         assert killed_at(change, tmp_path).returncode == -signal.SIGKILL
         left = files_in(tmp_path / 'report')
-        named = {name: content for name, (_, _, content) in left.items() if '/.' not in f'/{name}'}
+        named = {name: content for name, content in left.items() if '/.' not in f'/{name}'}
         assert named.items() <= whole.items()
         assert with_responses(tmp_path) == 0
         now = files_in(tmp_path / 'report')

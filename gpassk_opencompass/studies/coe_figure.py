@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..judges.protocol import Verdict
-from ..report.figures import Drawing
-from ..report.figures.drawing import Floats, handle, log_axis, powers, write_around
+from ..report.figures.drawing import Drawing, Floats, handle, log_axis, powers, write_around
 from ..report.figures.labels import drawable
 from ..report.figures.style import FAINT, INK, LOOKS, house_style, save
 from ..results.result import Result

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..report.figures import Drawing
-from ..report.figures.drawing import about, only_first, write_around
+from ..report.figures.drawing import Drawing, about, only_first, write_around
 from ..report.figures.labels import drawable
 from ..report.figures.style import FAINT, LOOKS, house_style, save
 from ..report.leaderboard import Board
