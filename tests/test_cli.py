@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -16,10 +17,9 @@ from judge_server import Asked, Hang, JudgeServer
 from result_files import write_three
 
 import gpassk_opencompass
-from gpassk_opencompass import InputError, Verdict
+from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import COMMANDS, main, parser_for
 from gpassk_opencompass.cli.files import write_file
-from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 
 # Whoever starts the tests in the background of a shell has them ignore Ctrl-C, and all their children too.
 GPASSK = [
@@ -63,7 +63,7 @@ def test_no_command_at_all_is_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([])
     assert end.value.code == 0
-    assert 'verdicts' in capsys.readouterr().out
+    assert 'judge-ping' in capsys.readouterr().out
 
 
 def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +79,6 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     [
         ('report --onyl page .', 'gpassk report [-h]', 'unrecognized arguments: --onyl'),
         ('-x report', 'gpassk [-h]', 'unrecognized arguments: -x'),
-        ('verdicts list --foo', 'gpassk verdicts list [-h]', 'unrecognized arguments: --foo'),
         ('run o --max-num-workers 8', 'gpassk run CONFIG', 'gpassk run … -- --max-num-workers 8'),
         (
             'score x --k 4,8',
@@ -139,22 +138,6 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f'usage: gpassk {command}' in capsys.readouterr().out
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(tmp_path: Path) -> None:
-    """`gpassk verdicts list … | head -1`: more lines than a pipe holds, and none of them missed."""
-    store = VerdictStore(tmp_path)
-    for number in range(2000):
-        store.put(
-            verdict_key({}, str(number)), Verdict.CORRECT, {'answer': str(number), 'question': 'x' * 60}
-        )
-    store.close()
-    process = start('verdicts', 'list', str(tmp_path))
-    assert process.stdout is not None
-    assert 'correct' in process.stdout.readline()
-    process.stdout.close()
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (0, '')
-
-
 def test_a_reader_that_reads_nothing_ends_help_quietly() -> None:
     """What stands in a buffer when the pipe is gone is not complained about either."""
     reading, writing = os.pipe()
@@ -192,7 +175,6 @@ def test_a_full_disk_behind_standard_output_is_one_line(buffered: bool) -> None:
         'report --file',
         'run',
         'score',
-        'verdicts list',
     ],
 )
 def test_a_path_that_the_system_refuses_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,14 +206,12 @@ def test_what_programs_read_is_utf8_whatever_the_terminal_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Escapes of Python are no JSON, and in CSV they would be other characters."""
-    store = VerdictStore(tmp_path)
-    store.put(verdict_key({}, 'k'), Verdict.CORRECT, {'answer': '½ 二 𝔽', 'question': '？'})
-    store.close()
-    for form in ('jsonl', 'csv'):
-        output = TextIOWrapper(BytesIO(), encoding='ascii')
-        monkeypatch.setattr(sys, 'stdout', output)
-        assert main(['verdicts', 'export', str(tmp_path), '--format', form]) == 0
-        assert '½ 二 𝔽' in written_to(output).decode('utf-8')
+    row = {'reference': '7', 'answer': '7', 'label': True, 'source': '½ 二 𝔽'}
+    (tmp_path / 'pairs.jsonl').write_text(json.dumps(row))
+    output = TextIOWrapper(BytesIO(), encoding='ascii')
+    monkeypatch.setattr(sys, 'stdout', output)
+    assert main(['judge-agreement', str(tmp_path / 'pairs.jsonl'), '--judge', 'rule', '--json']) == 0
+    assert '½ 二 𝔽' in written_to(output).decode('utf-8')
 
 
 def written_to(output: TextIOWrapper) -> bytes:
@@ -247,7 +227,6 @@ def written_to(output: TextIOWrapper) -> bytes:
     [
         ('report x --output=~/o.json', 'output'),
         ('compare x --output=~/o.json', 'output'),
-        ('verdicts export x --output=~/o.json', 'output'),
         ('score x --output=~/o.json', 'output'),
         ('judge-agreement x --output=~/o.json', 'output'),
         ('judge-agreement x --disagreements=~/o.json', 'disagreements'),

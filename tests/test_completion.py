@@ -69,7 +69,6 @@ def shell(request: pytest.FixtureRequest) -> str:
         ('gpassk study c', {'coe', 'contamination'}),
         ('gpassk study coe --d', {'--device', '--dtype'}),
         ('gpassk report --only ', {'tables', 'figures', 'page'}),
-        ('gpassk verdicts list --verdict ', {'correct', 'incorrect'}),
     ],
 )
 def test_a_tab_offers_commands_options_and_values(

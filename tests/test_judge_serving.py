@@ -1,9 +1,8 @@
-"""The server of a judge: shared by evaluations, kept by a run, and `gpassk judge-serve`."""
+"""The server of a judge: shared by evaluations, and kept by a run."""
 
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ import pytest
 from loopback import is_healthy
 from started_servers import Script, group_of, until
 
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError, TemplateError
 from gpassk_opencompass.judges.build import served_judge
 from gpassk_opencompass.runs.processes import kill_trees
@@ -194,81 +192,6 @@ def test_other_settings_are_another_server(script: Script, tmp_path: Path) -> No
     assert {start['gpus'] for start in script.starts} == {'1', '2'}
     for user in users:
         user.end()
-
-
-def command(script: Script, *more: str, logs: Path) -> list[str]:
-    line = [sys.executable, '-m', 'gpassk_opencompass.cli', 'judge-serve', script.command]
-    return [*line, '--model', '/models/j', '--logs', str(logs), *more]
-
-
-def test_judge_serve_gives_a_program_the_address(script: Script, tmp_path: Path) -> None:
-    """Its exit code is the program's, and the server is gone."""
-    code = (
-        'import os, sys; print(os.environ["GPASSK_JUDGE_URL"], os.environ["GPASSK_JUDGE_MODEL"]); sys.exit(7)'
-    )
-    done = subprocess.run(
-        command(script, '--', sys.executable, '-c', code, logs=tmp_path), capture_output=True, check=False
-    )
-    assert done.returncode == 7, done.stderr
-    assert done.stdout.decode().split() == [f'http://127.0.0.1:{script.starts[0]["port"]}', 'j']
-    assert script.processes == []
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_judge_serve_says_where_the_judge_is_until_it_is_stopped(
-    script: Script, tmp_path: Path, number: int
-) -> None:
-    """The line is one for a template, which takes it."""
-    with subprocess.Popen(command(script, logs=tmp_path), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        lines = iter(process.stdout.readline, b'')
-        judge = next(line for line in lines if b'judge = ' in line).decode().strip()
-        names: dict[str, Any] = {}
-        exec(judge, names)
-        template = {
-            'llm_infos': ['org/m'],
-            'temperatures': [1.0],
-            'max_out_lens': [64],
-            'judge': names['judge'],
-        }
-        [config] = expand({**template, 'greedy': False}).values()
-        told = config['datasets'][0]['eval_cfg']['evaluator']['judge']
-        assert told == {'type': 'llm', 'model': 'j', 'urls': [f'http://127.0.0.1:{script.starts[0]["port"]}']}
-        process.send_signal(number)
-        assert process.wait(60) == 130
-    assert script.processes == []
-
-
-def test_judge_serve_ends_with_a_server_that_dies_twice(script: Script, tmp_path: Path) -> None:
-    """Exit code 1, and the end of the log."""
-    with subprocess.Popen(
-        command(script, logs=tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        script.kill()
-        until(lambda: len(script.starts) == 2)
-        script.kill()
-        assert process.wait(60) == 1
-        assert process.stderr is not None
-        assert process.stderr.read().count(b'ended: signal 9 (SIGKILL)') == 2
-
-
-@pytest.mark.parametrize(
-    ('line', 'complaint'),
-    [
-        (['--model', 'm'], 'which server?'),
-        (['x {port}', '--server', 'vllm', '--model', 'm'], 'which server?'),
-        (['x {prot}', '--model', 'm'], 'what may stand in braces'),
-        (['no-such-program {port}', '--model', 'm'], 'no such program'),
-    ],
-)
-def test_judge_serve_refuses_what_it_cannot_start(
-    line: list[str], complaint: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """In one line, with exit code 2."""
-    assert main(['judge-serve', *line, '--logs', str(tmp_path)]) == 2
-    assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

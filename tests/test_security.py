@@ -128,7 +128,6 @@ def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
         assert gpassk('judge-ping', *ping) in (0, 1)
     assert gpassk('report', 'out', '-o', 'report', '--only', 'page') == 0
     assert gpassk('report', 'out', '-o', 'report', '--only', 'tables') == 0
-    assert gpassk('verdicts', 'export', 'out', '-o', 'verdicts.csv') == 0
     assert echoing.seen == {'m': {MODEL_KEY}, 'judge': {JUDGE_KEY}}
     # That of a task is written anew by the next run.
     assert b'Incorrect API key provided: ***' in (tmp_path / 'said').read_bytes()

@@ -166,7 +166,7 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
 
 
 def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
-    """`run` and `watch` print events; `samples`, `study` and `verdicts` have parsers below their own."""
+    """`run` and `watch` print events; `study` has parsers below its own."""
     with_tables = {
         command
         for command in COMMANDS
@@ -174,7 +174,7 @@ def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> Non
     }
     told = page('results-format').text.partition('## Tables of commands')[2].partition('```')[0]
     named = {name.partition(' ')[0] for name in re.findall('`([a-z -]+)`', told)} & set(COMMANDS)
-    deeper = {'samples', 'study', 'verdicts'}
+    deeper = {'study'}
     assert with_tables | deeper == named
     sources = (Path(main.__code__.co_filename).parent).glob('*.py')
     showing = {file.stem for file in sources if re.search(r'^ +show\(', file.read_text(), re.MULTILINE)}

@@ -25,7 +25,6 @@ COMMANDS = {
     'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
-    'judge-serve': ('judge_serve', 'start the server of a judge, say where it is, and end it at Ctrl-C'),
     'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
@@ -35,7 +34,6 @@ COMMANDS = {
         'study',
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
-    'verdicts': ('verdicts', 'list, count or export the verdicts of a store'),
     'view': ('view', 'the page of results in a browser while they come, with every response'),
     'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
@@ -44,10 +42,10 @@ COMMANDS = {
 A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit code.
 """
 
-PASSES_ON = frozenset({'judge-serve', 'run'})
+PASSES_ON = frozenset({'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'verdicts', 'view', 'watch'})
+LISTS = frozenset({'view', 'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
@@ -104,7 +102,7 @@ def _main(name: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print(f'gpassk {name}: stopped', file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # `gpassk verdicts list … | head`
+    except BrokenPipeError:  # `gpassk … | head`
         drop_output()
         return NO_ANSWER.get(name, 0)
     except OSError as error:

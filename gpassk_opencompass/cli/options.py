@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -148,25 +148,3 @@ def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -
     """
     names = {field.name for field in fields(kind)}.difference(made)  # type: ignore[arg-type]
     return kind(**{name: getattr(arguments, name) for name in names}, **made)
-
-
-def add_actions(
-    parser: ArgumentParser, actions: Mapping[str, str], first: str, **settings: Any
-) -> dict[str, ArgumentParser]:
-    """Add actions such as list and export, which all work on the same.
-
-    Args:
-        parser: of the subcommand, whose arguments then say which `action`, and how to `refuse` others of it.
-        actions: name → help.
-        first: the positional argument of each of them, with `settings` as `add_argument` takes them.
-
-    Returns:
-        The parser of each action, for what it alone takes.
-    """
-    subparsers = parser.add_subparsers(metavar='action', required=True)
-    parsers = {}
-    for name, about in actions.items():
-        parsers[name] = action = subparsers.add_parser(name, help=about)
-        action.set_defaults(action=name, refuse=action.error)
-        action.add_argument(first, **settings)
-    return parsers

@@ -3,7 +3,6 @@
 from .judge import JUDGE_GPUS, JudgeServer, read_judge_server
 from .keeper import GRACE, SHARED, described
 from .line import (
-    PLACEHOLDERS,
     PRESETS,
     Preset,
     Serve,
@@ -18,7 +17,6 @@ from .shared import SERVERS, run_in_progress, shared_server
 __all__ = [
     'GRACE',
     'JUDGE_GPUS',
-    'PLACEHOLDERS',
     'PRESETS',
     'SERVERS',
     'SHARED',

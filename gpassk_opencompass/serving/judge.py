@@ -54,14 +54,14 @@ class JudgeServer:
             told['gpus'] = self.gpus
         return {**told, 'key_env': self.key_env} if self.key_env else told
 
-    def asked(self, host: str = HOST) -> Asked:
-        """Return which model the server is to have, and where it listens.
+    def asked(self) -> Asked:
+        """Return which model the server is to have.
 
         Raises:
             InputError: the key in the environment cannot be sent.
         """
         key = read_key(self.key_env) if self.key_env else ''
-        return Asked(self.path, self.name, max(1, self.tp), self.pp, self.gpus, host, key)
+        return Asked(self.path, self.name, max(1, self.tp), self.pp, self.gpus, key)
 
     @property
     def count(self) -> int:
@@ -76,7 +76,7 @@ class JudgeServer:
                 sent.
         """
         asked = self.asked()
-        values = {**asked._asdict(), 'port': 0, 'gpus': asked.visible()}
+        values = {**asked._asdict(), 'host': HOST, 'port': 0, 'gpus': asked.visible()}
         try:
             self.serve.check_program(values, 'judge_serve.serve')
         except InputError as error:

@@ -6,7 +6,6 @@ import atexit
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -53,7 +52,6 @@ class Asked(NamedTuple):
         name: what requests call them.
         tp, pp: over how many GPUs they are spread.
         gpus: as CUDA_VISIBLE_DEVICES names them; None: those that this process has.
-        host: where it listens; that must include the loopback, where it is asked.
         key: the server's API key, '' if it wants none.
     """
 
@@ -62,7 +60,6 @@ class Asked(NamedTuple):
     tp: int = 1
     pp: int = 1
     gpus: str | None = None
-    host: str = HOST
     key: str = ''
 
     def visible(self) -> str:
@@ -86,7 +83,6 @@ class Server:
         asked: with which model.
         log: the folder of its log.
         say: is told what happens, in lines.
-        stop: whether to give up waiting for it.
         users, alive, note, grace: see `keeper.Orders`.
     """
 
@@ -97,13 +93,12 @@ class Server:
         log: Path,
         say: Callable[[str], None] = _silent,
         *,
-        stop: Callable[[], bool] = lambda: False,
         users: Sequence[Path] = (),
         alive: Path | None = None,
         note: Path | None = None,
         grace: float = GRACE,
     ) -> None:
-        self._serve, self._asked, self._say, self._stop = serve, asked, say, stop
+        self._serve, self._asked, self._say = serve, asked, say
         self._users = [str(path) for path in users]
         self._alive, self._note = ('' if path is None else str(path) for path in (alive, note))
         name = re.sub(r'[^\w.-]+', '-', asked.name)[:80]
@@ -148,11 +143,6 @@ class Server:
                 raise IncompleteError(f'{PORTS} ports in a row were taken by others: {self._end_of_log()}')
             self._say(f'port {port} was taken by another process, the server is started on another one')
 
-    @property
-    def url(self) -> str:
-        """Its address as other machines know it, if it listens for them."""
-        return self.address.replace(HOST, HOST if self._asked.host == HOST else socket.gethostname())
-
     def check(self) -> None:
         """Raise IncompleteError if the server has ended for good, with the end of its log."""
         if self._keeper is not None and self._keeper.poll() is not None:
@@ -190,7 +180,7 @@ class Server:
 
     def _begin(self, port: int) -> None:
         asked = self._asked
-        values = {**asked._asdict(), 'port': port, 'gpus': asked.visible()}
+        values = {**asked._asdict(), 'host': HOST, 'port': port, 'gpus': asked.visible()}
         self._serve.check_program(values)
         devices = {} if asked.gpus is None else {'CUDA_VISIBLE_DEVICES': asked.gpus}
         orders = Orders(
@@ -247,8 +237,6 @@ class Server:
                     f'the server of {self._asked.name!r} was not ready after {self._serve.timeout:g} s '
                     f'(timeout of serve): {self._end_of_log()}'
                 )
-            if self._stop():
-                raise KeyboardInterrupt
             if now - said >= _SAYS_EVERY:
                 said = now
                 self._say(f'waiting for the server, {now - start:.0f} s; it says: {self._last_line()}')
