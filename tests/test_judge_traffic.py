@@ -23,9 +23,6 @@ from gpassk_opencompass.chat.routes import Route, endpoint, endpoints
 from gpassk_opencompass.chat.traffic import REFUSALS, Traffic
 from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.chat.waiting import WallClock, backoff, retry_after
-from gpassk_opencompass.judges.llm.asking import Asking
-from gpassk_opencompass.judges.llm.canaries import CANARIES, Examination
-from gpassk_opencompass.judges.prompts import find_prompts
 
 pytestmark = pytest.mark.slow
 
@@ -510,14 +507,3 @@ def test_a_burst_of_refusals_is_one_reason_to_pause() -> None:
         pauses.append(route.resume_at - now)
     assert 0.5 <= pauses[0] <= 1.0 <= pauses[1] <= 2.0 <= pauses[2] <= 4.0
     assert route.window == 8
-
-
-def test_a_judges_request_comes_with_a_guess_at_its_tokens() -> None:
-    """Of the prompt and the longest reply, so that a budget holds before the first reply as well."""
-    asking = Asking('judge', find_prompts('own'), {'max_tokens': 2048})
-    asked = asking.prompts.asked('en', question='7 × 8?', reference='56', candidate='54')
-    job = asking.job('a', asked)
-    assert job.body == asking.request(asked)
-    assert job.tokens == len(job.body) / 3 + 2048
-    [canary] = Examination(asking, Counter()).jobs(CANARIES[:1])
-    assert canary.tokens == len(canary.body) / 3 + 2048

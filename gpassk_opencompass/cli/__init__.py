@@ -14,7 +14,7 @@ from ..version import __version__
 from .output import drop_output, prepare_output
 
 COMMANDS = {
-    'audit': ('audit', 'check some verdicts of a finished run, and bound its G-Pass@k for the wrong ones'),
+    'audit': ('audit', 'have some verdicts of a finished run checked: how many of all are wrong?'),
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
     'completion': ('completion', 'have bash, zsh or fish complete commands and options'),
