@@ -96,12 +96,11 @@ setup(
         'gpassk_opencompass.report': ['leaderboards/*.md'],
         'gpassk_opencompass.report.page': ['files/*'],
         'gpassk_opencompass.demo': ['model/*', 'questions/*/*.jsonl'],
-        'gpassk_opencompass.hosts.lm_eval': ['tasks/*'],
     },
     cmdclass={'build_py': WithTemplates},
     entry_points={
         'console_scripts': ['gpassk = gpassk_opencompass.cli:main'],
-        'inspect_ai': ['gpassk_opencompass = gpassk_opencompass.hosts.inspect_ai'],
+        'inspect_ai': ['gpassk_opencompass = gpassk_opencompass.inspect_ai'],
     },
     install_requires=[
         'aiohttp>=3.9',

@@ -23,7 +23,7 @@ TIERS = {
     ),
     'harnesses': (
         'constraints/harness-*.txt',
-        'gpassk_opencompass/hosts/*',
+        'gpassk_opencompass/inspect_ai.py',
         'gpassk_opencompass/sources/*',
         'tests/harnesses/*',
         'tests/recorded/*',

@@ -6,7 +6,7 @@ nothing about stability, so copies are looked for in every run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +62,13 @@ class Replicas:
         self._repeats += len(long) - len(set(long))
 
     def describe(self) -> dict[str, Any]:
-        """Return what `describe_replicas` says of all questions that were added."""
+        """Describe the copies among the responses to all questions that were added.
+
+        Returns:
+            `distinct`: the mean number of different responses a question; `identical_questions`: questions
+            whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
+            characters that repeat another replica's word for word; `warnings`: sentences for people.
+        """
         return {
             'distinct': self._distinct / self._questions,
             'identical_questions': self._identical,
@@ -71,30 +77,16 @@ class Replicas:
         }
 
 
-def describe_replicas(responses: Sequence[str], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Count copies among the n responses of each question.
+def describe_looks(looks: Sequence[Look], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Describe the copies among the n responses of each question, see `Replicas.describe`.
 
     Args:
-        responses: n × Q texts.
+        looks: of n × Q responses.
         rows: (Q, n), the row of each replica of each question.
-
-    Returns:
-        `distinct`: the mean number of different responses a question; `identical_questions`: questions
-        whose n responses are all one text, which is not blank; `long_repeats`: responses of at least 200
-        characters that repeat another replica's word for word; `warnings`: sentences for people.
     """
-    return _described(lambda row: Look.of(responses[row]), rows)
-
-
-def describe_looks(looks: Sequence[Look], rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Return what `describe_replicas` says, for texts that nobody keeps."""
-    return _described(looks.__getitem__, rows)
-
-
-def _described(look: Callable[[int], Look], rows: NDArray[np.int64]) -> dict[str, Any]:
     replicas = Replicas(rows.shape[1])
     for question in rows.tolist():
-        replicas.add([look(row) for row in question])
+        replicas.add([looks[row] for row in question])
     return replicas.describe()
 
 

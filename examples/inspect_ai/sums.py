@@ -8,7 +8,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import accuracy, match
 from inspect_ai.solver import generate
 
-from gpassk_opencompass.hosts.inspect_ai import g_pass_at_k
+from gpassk_opencompass.inspect_ai import g_pass_at_k
 
 SUMS = ((17, 25), (30, 9), (8, 8), (70, 1))
 

@@ -1,8 +1,8 @@
 """The samples that lm-evaluation-harness 0.4 logs: `samples_<task>_<date>.jsonl` of `--log_samples`.
 
 A row is a question under one filter, with all its responses. The harness scores the filtered response, which
-with `repeats` above 1 is one of them; only a task that scores each, as those of this package do, leaves a
-verdict for all. What the model was and how it sampled stands in `results_<date>.json` beside the samples.
+with `repeats` above 1 is one of them; only a task that scores each leaves a verdict for all. What the model
+was and how it sampled stands in `results_<date>.json` beside the samples.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .samples import Notes, Sample, filled, new_sample, questions_of
 from .source import About, Counted, Place, Question, Reading, Run
 
 _OWN = ('uid', 'problem', 'split', 'language')
-"""What the data of tasks of this package say of a question."""
+"""What files that this package exported say of a question."""
 
 _GROUP = ('split', 'language')
 

@@ -93,7 +93,7 @@ class Summary:
         return f'lm-eval {version}' if isinstance(version, str) else 'lm-eval'
 
     def judge(self, metric: str, filter_name: str | None) -> dict[str, Any]:
-        """Return who gave the verdicts: the judge of a task of this package, else a metric of the task."""
+        """Return who gave the verdicts: the judge of an exported result, else a metric of the task."""
         config = mapping(mapping(self.told.get('configs')).get(self.task))
         own = mapping(mapping(mapping(config.get('metadata')).get('gpassk')).get('judge'))
         if own.get('name'):

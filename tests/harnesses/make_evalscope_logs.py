@@ -215,12 +215,8 @@ def _register_two_scores() -> None:
             return score
 
 
-def run(folder: Path, suite: str, **options: Any) -> None:
-    """Run a suite in an empty folder, which becomes the work directory.
-
-    Args:
-        options: of `TaskConfig`, in the place of those that stand here.
-    """
+def run(folder: Path, suite: str) -> None:
+    """Run a suite in an empty folder, which becomes the work directory."""
     from evalscope import TaskConfig, run_task
 
     if suite == 'scores':
@@ -229,14 +225,12 @@ def run(folder: Path, suite: str, **options: Any) -> None:
     folder.mkdir(parents=True)
     os.chdir(folder)
     data = {name: str(_write_data(Path('data'), name, questions)) for name, questions in benchmarks.items()}
-    chosen = options.pop('dataset_args', {})
     arguments = {
         name: {
             'local_path': path,
             'dataset_id': path,
             'eval_split': 'test',
             'prompt_template': '{question}',
-            **chosen.get(name, {}),
         }
         for name, path in data.items()
     }
@@ -264,7 +258,7 @@ def run(folder: Path, suite: str, **options: Any) -> None:
         }
         if suite == 'old':  # the first releases have no such options, and write into a folder of their own
             del config['no_timestamp'], config['collect_perf']
-        run_task(TaskConfig(**{**config, **options}))
+        run_task(TaskConfig(**config))
     for made in Path().glob('*_*'):
         shutil.copytree(made, '.', dirs_exist_ok=True)
         shutil.rmtree(made)

@@ -2,7 +2,8 @@
 
 It runs in the harness's environment, without a network, and through the harness's own command line. Of each
 question it is known which of its n responses are right (`RIGHT`), so what is read from the logs can be
-counted. With `--scrub` what is of this machine alone is taken out: so the logs in tests/recorded were made.
+counted. With `--scrub` what is of this machine alone is taken out: so the logs in tests/recorded were made,
+and those of sums_class and gpassk_questions by a task that wrote a verdict of each response, like sums_all.
 """
 
 from __future__ import annotations
@@ -25,9 +26,6 @@ COPIES = 5
 
 CUT_OFF = (4, 2)
 """Question and response that breaks off before there is an answer."""
-
-OWN_TASK = 'gpassk_questions'
-"""The task of this package that is run."""
 
 _YAML = {
     'sums_first': """
@@ -63,12 +61,6 @@ _YAML = {
           - name: all
             filter:
               - {function: take_first_k, k: 4}
-    """,
-    'sums_class': """
-        class: !function gpassk_opencompass.hosts.lm_eval.task.GPassK
-        metadata: {version: 1.0, k: [4]}
-        generation_kwargs: {until: [], do_sample: true, temperature: 0.8, max_gen_toks: 64}
-        repeats: 4
     """,
     'sums_choices': """
         output_type: multiple_choice
@@ -200,22 +192,12 @@ def run(tasks: Sequence[str], out: Path) -> None:
     from lm_eval.__main__ import cli_evaluate
 
     register()
-    named = [f'tasks/{name}.yaml' if name in _YAML else name for name in tasks]
+    named = [f'tasks/{name}.yaml' for name in tasks]
     sys.argv = [
         *('lm_eval', '--model', 'scripted', '--model_args', 'pretrained=org/scripted-7b'),
-        *('--tasks', ','.join(named), '--output_path', str(out), '--log_samples', *_ours(tasks)),
+        *('--tasks', ','.join(named), '--output_path', str(out), '--log_samples'),
     ]
     cli_evaluate()
-
-
-def _ours(tasks: Sequence[str]) -> list[str]:
-    """Return what the command needs for tasks of this package."""
-    if OWN_TASK not in tasks:
-        return []
-    from gpassk_opencompass.hosts.lm_eval import TASKS
-
-    told = {'questions': 'questions.jsonl', 'n': 4, 'k': [2, 4]}
-    return ['--include_path', str(TASKS), '--metadata', json.dumps(told)]
 
 
 def scrub(folder: Path) -> None:
@@ -236,6 +218,6 @@ if __name__ == '__main__':
     os.chdir(out)
     os.environ |= {'HF_HUB_OFFLINE': '1', 'HF_DATASETS_OFFLINE': '1', 'HF_HOME': str(out / 'hf')}
     write_tasks(Path('tasks'))
-    run([name for name in sys.argv[2:] if name in (*_YAML, OWN_TASK)] or [*_YAML, OWN_TASK], Path('logs'))
+    run([name for name in sys.argv[2:] if name in _YAML] or list(_YAML), Path('logs'))
     if '--scrub' in sys.argv:
         scrub(out / 'logs')

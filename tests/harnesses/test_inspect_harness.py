@@ -28,7 +28,7 @@ from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Score, accuracy, mean, scorer, stderr
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.hosts.inspect_ai import g_pass_at, g_pass_at_k, mg_pass_at
+from gpassk_opencompass.inspect_ai import g_pass_at, g_pass_at_k, mg_pass_at
 from gpassk_opencompass.sources.inspect_logs import InspectLog
 from gpassk_opencompass.sources.source import Place, Reading
 

@@ -169,7 +169,7 @@ def test_weighed_choices_have_verdicts_and_no_responses(version: str) -> None:
     assert run.judge['name'] == 'acc of lm-eval'
 
 
-def test_a_task_of_this_package_is_read_with_its_judge_answers_and_names() -> None:
+def test_a_task_that_tells_its_judge_is_read_with_it_and_its_answers_and_names() -> None:
     """As its own record would be."""
     run = read(log('gpassk_questions'))
     questions = [question for question in run.questions if isinstance(question, Responded)]

@@ -24,8 +24,8 @@ from inspect_ai.scorer import (
     value_to_float,
 )
 
-from .. import metrics
-from ..errors import InputError
+from . import metrics
+from .errors import InputError
 
 PREFIX = 'gpassk_opencompass'
 """What the names of this package's metrics and reducers begin with."""
@@ -80,7 +80,7 @@ def g_pass_at_k(
     taus = USUAL_THRESHOLDS if thresholds is None else thresholds
     metrics.metrics_of(USUAL_KS if k is None else k, taus)
     if level is not None:
-        from ..uncertainty.intervals import check_level
+        from .uncertainty.intervals import check_level
 
         check_level(level)
 
@@ -145,7 +145,7 @@ def _is_correct(value: Any, least: float, to_float: ValueToFloat) -> bool:
 
 def _mean(wanted: metrics.Metric, questions: Sequence[_Question], level: float | None) -> dict[str, float]:
     """Return the mean of a metric, its standard error, and the ends of its interval as far as it has one."""
-    from ..uncertainty.intervals import mean_interval
+    from .uncertainty.intervals import mean_interval
 
     enough = [one for one in questions if one.n >= wanted.k]
     name = wanted.name
@@ -161,7 +161,7 @@ def _mean(wanted: metrics.Metric, questions: Sequence[_Question], level: float |
 
 @cache
 def _table(wanted: metrics.Metric, n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    from ..metrics import value_table
+    from .metrics import value_table
 
     return value_table(wanted, n)
 
