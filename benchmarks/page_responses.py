@@ -1,4 +1,4 @@
-"""What do the responses beside a page cost: written with a report, and made when somebody looks?
+"""What do the responses beside a page cost: written with a report?
 
     python -m benchmarks.page_responses            # 238 questions × 48 samples of 20,000 characters
     python -m benchmarks.page_responses --quick    # of 2,000 characters
@@ -14,15 +14,10 @@ import random
 import sys
 from collections.abc import Mapping
 from functools import partial
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from gpassk_opencompass.cli.report_responses import reader
-from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.page.shards import EntryShards
-from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.results.samples import write_samples
 
 from .made import QUESTIONS, SEED
@@ -57,10 +52,6 @@ class Found(NamedTuple):
     floor: Cost
     page: Cost
     written: Cost
-    first: Cost
-    """The shard of the first question of a run that somebody looks at."""
-    other: Cost
-    """That of another one."""
     size: int
     """Bytes of the responses."""
 
@@ -85,13 +76,7 @@ def _found(folder: Path, questions: int, n: int, length: int) -> Found:
     page = command_cost(command)
     written = command_cost([*command, '--responses'])
     size = sum(path.stat().st_size for path in (report / 'responses').rglob('*') if path.is_file())
-    progress('responses: single questions')
-    [board] = boards(collect([outputs]).results)[0]
-    first = cost(partial(_first, board), repeats=3, warm=1)
-    with EntryShards(board, board.entries[0], reader()) as shards:
-        numbers = count()
-        other = cost(lambda: len(shards.script(next(numbers))), repeats=5, warm=2)
-    return Found(predictions.stat().st_size, floor, page, written, first, other, size)
+    return Found(predictions.stat().st_size, floor, page, written, size)
 
 
 def make_run(outputs: Path, questions: int, n: int, length: int) -> Path:
@@ -145,27 +130,19 @@ def _text(chance: random.Random, length: int) -> str:
     return text[:length]
 
 
-def _first(board: Board) -> int:
-    """Look at a question of a run of which nothing is known yet; the bytes of its shard."""
-    with EntryShards(board, board.entries[0], reader()) as shards:
-        return len(shards.script(0))
-
-
 def _section(found: Found, each: str) -> Section:
     page, floor, size = found.page, found.floor, found.size
     part = 100 * size / found.predictions
     return Section(
         'Responses beside the page',
         f'`gpassk report --only page --responses` of one run of {each} characters, with start and imports; '
-        f'its predictions have {found.predictions / 1e6:,.0f} MB. Single questions: as `gpassk view` makes '
-        'them. Floor: a process that loads the predictions and compresses each question in memory.',
+        f'its predictions have {found.predictions / 1e6:,.0f} MB. '
+        'Floor: a process that loads the predictions and compresses each question in memory.',
         ['what', 'processor', 'of the floor', 'most memory'],
         [
             _row('floor: load and compress', floor, floor),
             _row('page alone', page, floor),
             _row('page and responses', found.written, floor),
-            _row('first question of a run, for `gpassk view`', found.first, floor),
-            _row('another question', found.other, floor),
         ],
         notes=[f'The responses take {size / 1e6:,.1f} MB, {part:.0f} % of the predictions.'],
         headlines=[headline(f'Responses beside a page, {each}', 'load and compress', found.written, floor)],

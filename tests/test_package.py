@@ -303,7 +303,6 @@ ROOMS = {
         'uncertainty',
         'unseen',
     },
-    'viewing': {'errors', 'report', 'results', 'viewing'},
     'processes': set(),
     'prefork': {'errors', 'prefork', 'runs', 'serving'},
     'demo': {'demo', 'errors', 'questions'},
@@ -337,13 +336,12 @@ ROOMS = {
         'uncertainty',
         'unseen',
         'version',
-        'viewing',
     },
 }
 """Which room may import which; arrows go one way."""
 
 PACKAGES = {
-    'aiohttp': {'chat', 'judges', 'viewing'},
+    'aiohttp': {'chat', 'judges'},
     'argcomplete': {'cli'},
     'datasets': {'plugin', 'questions'},
     'gguf': {'demo'},

@@ -34,7 +34,6 @@ COMMANDS = {
         'study',
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
-    'view': ('view', 'the page of results in a browser while they come, with every response'),
     'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
@@ -45,7 +44,7 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 PASSES_ON = frozenset({'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
 
-LISTS = frozenset({'view', 'watch'})
+LISTS = frozenset({'watch'})
 """Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130

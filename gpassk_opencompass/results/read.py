@@ -144,16 +144,6 @@ def _read_or_why_not(details: bool, path: Path) -> Result | Unread:
     return result if details else replace(result, record={'gpassk': result.block})
 
 
-def files_below(folders: Iterable[Path]) -> list[Path]:
-    """Return the files that `collect` would read, by name and place.
-
-    Raises:
-        InputError: a folder is missing.
-    """
-    unreadable: dict[str, None] = {}
-    return sorted({path for folder in folders for path in _below(folder, unreadable)})
-
-
 def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[list[Result], list[str]]:
     """Return the runs that may stand beside each other in a leaderboard, and a line on those that may not.
 

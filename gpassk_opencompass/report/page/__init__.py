@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import MissingExtraError
 from ...files import write_file
 from ..leaderboard import Board
-from .content import ON_DISK, Responses, Source, page_content
+from .content import Responses, page_content
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -51,38 +51,31 @@ def write_page(
 def page_of(
     boards: Sequence[Board],
     responses: Mapping[Path, Responses] | None = None,
-    source: Source = ON_DISK,
 ) -> bytes:
-    """Return the page, see `write_page`.
-
-    Args:
-        source: of a page that is served: it asks there whether there is something new.
-    """
+    """Return the page, see `write_page`."""
     script, style = _read('page.js'), _read('page.css')
-    content = page_content(boards, responses, source)
+    content = page_content(boards, responses)
     beside = any(one.folder for one in (responses or {}).values())
     page = _template().render(
         content=content,
         script=script,
         style=style,
-        policy=_policy(script, style, beside, bool(source.poll)),
+        policy=_policy(script, style, beside),
     )
     return page.encode()
 
 
-def _policy(script: str, style: str, beside: bool, served: bool) -> str:
+def _policy(script: str, style: str, beside: bool) -> str:
     """Return the Content-Security-Policy: its own script and style, and no more than it needs.
 
     Args:
         beside: files with responses lie beside it; the page's own script alone names them (Trusted Types).
-        served: it asks its server for news.
     """
     # A page on disk has no origin that 'self' would be: it is file: there, which reaches the disk alone.
     shards = " 'self' file:" if beside else ''
-    asks = "; connect-src 'self'" if served else ''
     return (
         f"default-src 'none'; script-src '{_hash(script)}'{shards}; style-src '{_hash(style)}'; img-src data:"
-        f"; base-uri 'none'; form-action 'none'{asks}; require-trusted-types-for 'script'; trusted-types "
+        f"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types "
         + ('gpassk-responses' if beside else "'none'")
     )
 

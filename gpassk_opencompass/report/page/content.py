@@ -38,29 +38,18 @@ class Responses(NamedTuple):
     lost: str = ''
 
 
-class Source(NamedTuple):
-    """How the page can ask for more: `revision` is that of what is shown, `poll` where to ask for news."""
-
-    revision: str = ''
-    poll: str = ''
-
-
-ON_DISK = Source()
-
 NO_RESPONSES = Responses(None, 'the report was made without --responses')
 
 
 def page_content(
     boards: Sequence[Board],
     responses: Mapping[Path, Responses] | None = None,
-    source: Source = ON_DISK,
 ) -> dict[str, Any]:
     """Return everything on the page, JSON-able. Counts are whole, answers go in within a budget.
 
     Args:
         boards: a benchmark each.
         responses: path of a result → where its responses lie; answers of these are not packed into the page.
-        source: of a page that is served.
 
     Raises:
         InputError: nothing to show.
@@ -78,8 +67,6 @@ def page_content(
     ]
     return {
         'version': __version__,
-        'revision': source.revision,
-        'live': {'poll': source.poll} if source.poll else None,
         'limits': {
             'problems': FEWEST_PROBLEMS,
             'effective': FEWEST_EFFECTIVE,

@@ -127,32 +127,15 @@ class EntryShards:
             return ''
         return f'{len(self.lost):,} of {self.samples:,} responses are lost: {self.lost[0]}'
 
-    def script(self, number: int, level: int = 1) -> bytes:
-        """Return the shard of a question as a script.
 
-        Args:
-            level: of compression, from 1, fast, to 9.
-        """
-        return as_script(f'{self.folder}/{number}', self.content(number), level)
-
-
-def as_script(name: str, content: bytes, level: int = 1) -> bytes:
+def as_script(name: str, content: bytes) -> bytes:
     """Return the script that hands the page the content of a shard.
 
     >>> as_script('0123456789ab/7', b'{}')
-    b'gpasskShard("0123456789ab/7","eAGrrgUAAXUA+Q==")\\n'
+    b'gpasskShard("0123456789ab/7","eF6rrgUAAXUA+Q==")\\n'
     """
-    packed = base64.b64encode(zlib.compress(content, level)).decode('ascii')
+    packed = base64.b64encode(zlib.compress(content, _LEVEL)).decode('ascii')
     return f'gpasskShard("{name}","{packed}")\n'.encode('ascii')
-
-
-def find_shards(boards: Sequence[Board], read: Read) -> Shards:
-    """Return which entries have shards, without making any."""
-    found = Shards()
-    for board, entry in _each(boards):
-        with _opened(board, entry, read, found):
-            pass
-    return found
 
 
 def write_shards(boards: Sequence[Board], folder: Path, read: Read) -> Shards:
@@ -174,7 +157,8 @@ def write_shards(boards: Sequence[Board], folder: Path, read: Read) -> Shards:
             place = folder / RESPONSES / shards.folder
             place.mkdir(parents=True, exist_ok=True)
             for number in range(len(shards.uids)):
-                write_file(place / f'{number}.js', shards.script(number, _LEVEL))
+                name = f'{shards.folder}/{number}'
+                write_file(place / f'{number}.js', as_script(name, shards.content(number)))
             if remark := shards.remark():
                 found.remarks.append(_remark(board, entry, remark))
     return found

@@ -3,10 +3,6 @@
 
 export interface Content {
   version: string;
-  // Of what the page was made; '' on disk.
-  revision: string;
-  // Where a served page asks what is new; null on disk.
-  live: { poll: string } | null;
   limits: Limits;
   // Different answers a question that are on the page: all of them (null), or so many.
   answersShown: number | null;

@@ -7,7 +7,6 @@ import { thresholds, type Address } from './address';
 import { BoardView } from './board';
 import { boardNamed, boards, content, entryOf, type Board, type Entry } from './content';
 import { Choose, Labelled } from './elements';
-import { Following } from './following';
 import { ModelView } from './model';
 import { visible } from './mathematics';
 import { BOARD_ONLY, Link, Navigation, say, usePlace } from './navigation';
@@ -23,7 +22,6 @@ function App() {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')!.focus()}>Skip to the content</button>
-      <Following />
       <Trail />
       <Controls />
       <main id="main" tabIndex={-1}><View /></main>

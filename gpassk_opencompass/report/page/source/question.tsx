@@ -171,7 +171,7 @@ function Problem({ text, damaged }: { text: string; damaged: boolean }) {
   if (damaged) return <p class="warning" role="alert">{visible(text)}.</p>;
   return (
     <p class="note">
-      {visible(text)} To read them: <code>gpassk report --responses</code> writes them beside the page, <code>gpassk view</code> shows them.
+      {visible(text)} To read them: <code>gpassk report --responses</code> writes them beside the page.
     </p>
   );
 }

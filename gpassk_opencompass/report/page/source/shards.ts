@@ -1,5 +1,5 @@
 // The responses of one question beside the page. They lie in script files, since no page may fetch from a disk:
-// a script tag loads them from there, from any static host, and from gpassk view alike.
+// a script tag loads them from there, and from any static host alike.
 
 import { unpack, type Board, type Entry, type Verdict } from './content';
 
