@@ -45,7 +45,6 @@ COMMANDS: Sequence[tuple[Sequence[str], str]] = (
     (('expand', '--help'), NOTHING),
     (('report', '--help'), NUMPY),
     (('check', 'runs', '--configs', 'configs'), NUMPY),
-    (('watch', '--once', 'runs', '--configs', 'configs'), NUMPY),
     (SCORE, SCIPY),
     (('plan', '--half-width', '3', '--beta', '0.4', '0.4'), SCIPY),
     (('compare', 'results'), SCIPY),

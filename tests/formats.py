@@ -12,12 +12,11 @@ from doc_pages import page
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
-from gpassk_opencompass.runs.progress import Progress
 
 Json = dict[str, Any]
 SCHEMAS = {
     name: json.loads((files('gpassk_opencompass') / 'schemas' / f'{name}.schema.json').read_text('utf-8'))
-    for name in ('result', 'verdict', 'manifest', 'event', 'tables')
+    for name in ('result', 'verdict', 'manifest', 'tables')
 }
 PAGE = page('results-format')
 
@@ -93,11 +92,5 @@ def valid_values() -> dict[str, Json]:
         'result': json.loads(json_blocks[0].text),
         'verdict': json.loads(json_blocks[1].text),
         'manifest': json.loads(manifest_text([entry])),
-        'event': {
-            'event': 'progress',
-            'time': '2026-01-01T00:00:00.000000Z',
-            'run': 'a',
-            **{name: value for name, value in Progress('a', 'sampling').as_json().items() if name != 'name'},
-        },
         'tables': json.loads(PAGE.blocks('json')[-1].text),
     }

@@ -1,4 +1,4 @@
-"""A command in a pseudo-terminal, and what a user would see of it: enough of a terminal for tables."""
+"""A command in a pseudo-terminal, and what a user would see of it: enough of a terminal for bars."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from unicodedata import east_asian_width
 
-_PIECES = re.compile(r'\x1b\[(\d*)([A-Za-z])|\x1b\[[0-9;]*m|.', re.DOTALL)
+_PIECES = re.compile(r'\x1b\[(\d*)([A-Za-z])|\x1b\[[0-9;]*m|\x1b\[\?25[hl]|.', re.DOTALL)
 _LIMIT = 60.0
 
 
 class Picture:
     """What stands on a terminal, with all that has scrolled away above it.
 
-    Lines wrap at its width; only what tables need is understood: line ends, colours, up, erase downwards.
+    Lines wrap at its width; only what bars need is understood: line ends, colours, up, erase, the cursor.
     Anything else is an error, so that nothing unexpected is sent unseen.
     """
 
@@ -39,9 +39,14 @@ class Picture:
             if found[2] == 'A':
                 self._row -= int(found[1] or 1)
                 assert self._row >= 0, 'above the first line'
+            elif found[2] == 'K':
+                assert found[1] == '2', 'the whole line'
+                self._lines[self._row].clear()
             elif found[2] == 'J':
                 del self._lines[self._row + 1 :]
                 del self._lines[self._row][self._column :]
+            elif found[0].startswith('\x1b[?25'):
+                pass  # the cursor is hidden, or shown
             elif found[0].startswith('\x1b'):
                 assert found[0].endswith('m'), repr(found[0])
             else:

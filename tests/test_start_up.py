@@ -83,9 +83,7 @@ def test_a_prior_is_fitted_without_scipy_stats(counts: Path) -> None:
     assert not (HEAVY | READERS | JUDGES | SERVERS) & loaded
 
 
-@pytest.mark.parametrize(
-    'command', ['score', 'plan', 'report', 'samples', 'expand', 'check', 'watch', 'gate']
-)
+@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'samples', 'expand', 'check', 'gate'])
 def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
     """Only the names of options."""
     assert not (HEAVY | READERS | JUDGES | {'scipy', 'asyncio'}) & imported(command, '--help')
@@ -105,8 +103,7 @@ def test_a_gate_reads_two_results_and_judges_nothing(results: list[Path]) -> Non
     assert loaded >= READERS
 
 
-@pytest.mark.parametrize('command', [['check'], ['watch', '--once']])
-def test_a_look_at_runs_needs_no_scipy(command: list[str], configs: Path) -> None:
+def test_a_look_at_runs_needs_no_scipy(configs: Path) -> None:
     """Their states are in files; no statistics are made."""
-    loaded = imported(*command, configs.with_name('runs'), '--configs', configs, code=1)
+    loaded = imported('check', configs.with_name('runs'), '--configs', configs, code=1)
     assert not (HEAVY | READERS | JUDGES | {'scipy'}) & loaded

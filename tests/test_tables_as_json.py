@@ -166,7 +166,7 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
 
 
 def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
-    """`run` and `watch` print events; `study` has parsers below its own."""
+    """`study` has parsers below its own."""
     with_tables = {
         command
         for command in COMMANDS

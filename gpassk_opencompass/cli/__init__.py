@@ -34,7 +34,6 @@ COMMANDS = {
         'study',
         'hidden states of stored responses; signs of contamination over rounds of training',
     ),
-    'watch': ('watch', 'how far the runs of a sweep are, from another terminal or machine'),
 }
 """Subcommand → (module of this package, one line of help).
 
@@ -43,9 +42,6 @@ A module offers `add_arguments(parser)` and `run(arguments) -> int`, the exit co
 
 PASSES_ON = frozenset({'run'})
 """Subcommands that take what follows `--` for another program, in `arguments.rest`."""
-
-LISTS = frozenset({'watch'})
-"""Subcommands that stop when the reader of their output is gone; the others finish their work."""
 
 INCOMPLETE, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -90,7 +86,7 @@ def _answered(name: str, arguments: Sequence[str]) -> int:
 
 def _main(name: str, arguments: Sequence[str]) -> int:
     try:
-        prepare_output(lasting=name in COMMANDS and name not in LISTS)
+        prepare_output(lasting=name in COMMANDS)
         return _run(name, arguments or ['--help'])
     except GPassKError as error:
         from ..unseen import printable  # only what fails needs it: the error may quote a file

@@ -24,11 +24,9 @@ from ..serving import SERVERS, run_in_progress
 from ..sweep.limits import NO_LIMITS, Limits, said
 from ..unseen import printable
 from . import INTERRUPTED
-from .events import Events
-from .files import utf8_output
 from .limits import add_limits, limits_of
-from .live import Screen
 from .options import path, positive
+from .run_progress import RunProgress
 from .shown import terminal_width
 from .states import states_table
 
@@ -91,9 +89,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_limits(parser)
     parser.add_argument('--dry-run', action='store_true', help='say what would be run, and start nothing')
-    parser.add_argument(
-        '--json', action='store_true', help='print what happens as JSON, one object a line, and nothing else'
-    )
 
 
 def run(arguments: Namespace) -> int:
@@ -111,40 +106,30 @@ def run(arguments: Namespace) -> int:
     print(*map(printable, notes), sep='\n', end='\n' if notes else '', file=sys.stderr)
     _print_left_out(plan)
     if arguments.dry_run:
-        return _dry_run(request, plan, as_json=arguments.json)
-    with Stop() as stop, Screen(plan.runs, as_json=arguments.json) as screen:
-        findings = _driven_here(request, options, plan.runs, screen, stop)
-    screen.sum_up(findings, stopped=bool(stop))
+        return _dry_run(request, plan)
+    with Stop() as stop, RunProgress(plan.runs) as progress:
+        findings = _driven_here(request, options, plan.runs, progress, stop)
+    progress.sum_up(findings)
     if stop:
         _print_stopped(request, len(plan.runs) - len(findings))
         return INTERRUPTED
     return 0 if all(map(options.is_done, findings)) else 1
 
 
-def _dry_run(request: RunRequest, plan: Plan, *, as_json: bool) -> int:
+def _dry_run(request: RunRequest, plan: Plan) -> int:
     """Say what would be run; the exit code is 0."""
     findings = [examine(run, request.outputs.resolve() / run.name) for run in plan.runs]
-    if as_json:
-        _tell_plan(findings)
-        return 0
     width = terminal_width() if sys.stdout.isatty() else None
     print(states_table(findings).to_terminal(width=width))
     print('\ndry run: nothing was started')
     return 0
 
 
-def _tell_plan(findings: Sequence[Finding]) -> None:
-    events = Events(utf8_output())
-    for finding in findings:
-        events.planned(finding)
-    events.summary(len(findings), findings, stopped=False)
-
-
 def _driven_here(
     request: RunRequest,
     options: Options,
     runs: Sequence[Planned],
-    screen: Screen,
+    progress: RunProgress,
     stop: Stop,
 ) -> list[Finding]:
     """Run what is not complete on this machine; return the state of each run that it came to."""
@@ -153,7 +138,7 @@ def _driven_here(
         run_in_progress(request.outputs / NOTES / SERVERS),
         Pool(environment(Path.cwd(), os.environ), in_a_hurry=lambda: stop.count > 1) as pool,
     ):
-        return Driver(request.outputs, options, screen, stop, gpus, pool).drive(runs, request.jobs)
+        return Driver(request.outputs, options, progress, stop, gpus, pool).drive(runs, request.jobs)
 
 
 def _print_left_out(plan: Plan) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -187,15 +187,6 @@ def discovered_runs(outputs: Path) -> Discovered:
         )
     foreign = tuple(path.name for path in folders if path not in work_dirs and path.name != NOTES)
     return Discovered(tuple(run for path in work_dirs for run in _runs_of(path)), foreign)
-
-
-def further_runs(outputs: Path, known: Collection[Path]) -> list[tuple[Planned, Path]]:
-    """Return the runs of the work directories in a folder that are not known; none if it cannot be read."""
-    try:
-        folders = sorted(path for path in outputs.iterdir() if path not in known and path.is_dir())
-    except OSError:
-        return []
-    return [run for path in folders if _is_work_dir(path) for run in _runs_of(path)]
 
 
 def _is_work_dir(path: Path) -> bool:

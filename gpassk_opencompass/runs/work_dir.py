@@ -287,7 +287,7 @@ class TimeDir:
         """Count what is there."""
         whole, begun = self.shards(wanted)
         logged = {path.stem for path in self.logs('infer', wanted)} - set(whole)
-        counts = {path: _count(path) for path in whole.values()}
+        counts = {path: count_rows(path) for path in whole.values()}
         return Predictions(
             done=sum(count or 0 for count in counts.values()) + sum(map(_lines, begun.values())),
             unfinished=tuple(sorted(logged | set(begun))),
@@ -379,7 +379,8 @@ def _shards(folder: Path, stem: str, suffix: str) -> Iterator[Path]:
         return
 
 
-def _count(path: Path) -> int | None:
+def count_rows(path: Path) -> int | None:
+    """Return how many samples a file of predictions has; None if it cannot be read."""
     try:
         predictions = read_json(path)
     except (OSError, ValueError):
