@@ -125,7 +125,6 @@ setup(
         'vllm': [*OPENCOMPASS, 'vllm>=0.11.2,<0.15'],
         'lighteval': LIGHTEVAL,
         'report': ['jinja2', 'matplotlib>=3.6'],
-        'studies': ['matplotlib>=3.6', 'torch', 'transformers>=4.56'],
         'dev': [
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',

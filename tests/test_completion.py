@@ -66,8 +66,6 @@ def shell(request: pytest.FixtureRequest) -> str:
     [
         ('gpassk rep', {'report'}),
         ('gpassk compare --ag', {'--against'}),
-        ('gpassk study c', {'coe', 'contamination'}),
-        ('gpassk study coe --d', {'--device', '--dtype'}),
         ('gpassk report --only ', {'tables', 'figures', 'page'}),
     ],
 )

@@ -166,7 +166,7 @@ def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest
 
 
 def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> None:
-    """`study` has parsers below its own."""
+    """As `check` and `score`."""
     with_tables = {
         command
         for command in COMMANDS
@@ -174,13 +174,11 @@ def test_every_command_with_a_table_has_both_options_and_is_on_the_page() -> Non
     }
     told = page('results-format').text.partition('## Tables of commands')[2].partition('```')[0]
     named = {name.partition(' ')[0] for name in re.findall('`([a-z -]+)`', told)} & set(COMMANDS)
-    deeper = {'study'}
-    assert with_tables | deeper == named
+    assert with_tables == named
     sources = (Path(main.__code__.co_filename).parent).glob('*.py')
     showing = {file.stem for file in sources if re.search(r'^ +show\(', file.read_text(), re.MULTILINE)}
-    modules = {COMMANDS[name][0] for name in with_tables | deeper}
-    parts = {'compare_runs', 'study_coe', 'study_contamination'}
-    assert showing - modules == parts
+    modules = {COMMANDS[name][0] for name in with_tables}
+    assert showing - modules == {'compare_runs'}
 
 
 def usage_of(command: str) -> str:

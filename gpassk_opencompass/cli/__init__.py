@@ -30,10 +30,6 @@ COMMANDS = {
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),
     'score': ('score', 'score responses, labels or counts of any program, or rescore a result'),
-    'study': (
-        'study',
-        'hidden states of stored responses; signs of contamination over rounds of training',
-    ),
 }
 """Subcommand → (module of this package, one line of help).
 

@@ -7,38 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import mapping, read_json
-
-
-def read_predictions(path: Path) -> Mapping[str, Any]:
-    """Return the entries of a file of predictions by their keys.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        return mapping(read_json(path))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f'{path}, the responses of this run, cannot be read: {error}; expected predictions of OpenCompass'
-        ) from error
-
-
-def prediction_text(path: Path, row: int, entry: Mapping[str, Any], length: int | None) -> str:
-    """Return the response in an entry of a file of predictions.
-
-    Args:
-        path, row: where the entry stands, for messages.
-        length: characters of the response that was judged; None: not known.
-
-    Raises:
-        InputError: it holds no response, or another one than was judged.
-    """
-    text = _held(entry)
-    if not isinstance(text, str):
-        raise InputError(f'{path}, row {row}: prediction is {text!r:.60}; expected the text of one response')
-    check_length(f'{path}, row {row}', text, length)
-    return text
 
 
 def prediction_texts(path: Path, row: int, entry: Mapping[str, Any]) -> list[str | None]:

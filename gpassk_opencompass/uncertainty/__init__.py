@@ -3,7 +3,7 @@
 from ..metrics import value_table
 from .comparison import Comparison, compare
 from .decisions import Decision, Decisions, Outcome, PairedRuns, decide, decide_all
-from .intervals import Interval, bootstrap_means, mean_interval
+from .intervals import Interval, mean_interval
 from .planning import Population, fit_population, plan
 from .rerun import rerun_interval
 from .simultaneous import AllPairs, all_pairs, rank_intervals, told_apart
@@ -18,7 +18,6 @@ __all__ = [
     'PairedRuns',
     'Population',
     'all_pairs',
-    'bootstrap_means',
     'compare',
     'decide',
     'decide_all',

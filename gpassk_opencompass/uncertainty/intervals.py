@@ -6,7 +6,7 @@ Sources: Wilson 1927, JASA 22, 209; for strata Cochran 1977, Sampling Techniques
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -47,8 +47,6 @@ LEAST_ERROR = 1e-12
 """Nor with a standard error up to this, which is rounding: all problems score alike."""
 
 _ROUNDING = 1e-12
-_CHUNK = 4_000_000
-"""Problems drawn at a time by the bootstrap, which bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -317,46 +315,3 @@ def wilson(share: float, trials: float, quantile: float) -> tuple[float, float]:
     centre = (share + quantile**2 / (2 * trials)) / shrink
     half = quantile / shrink * math.sqrt(share * (1 - share) / trials + quantile**2 / (4 * trials**2))
     return centre - half, centre + half
-
-
-def bootstrap_means(
-    values: ArrayLike,
-    problems: Sequence[Hashable] | None = None,
-    replicates: int = 10_000,
-    seed: int = 0,
-) -> Floats:
-    """Return means of `replicates` resamples of the source problems.
-
-    Args:
-        values: of one run, shape (Q,), or of M runs on the same questions, shape (M, Q).
-        problems: the source problem of each question; None: each question is its own.
-        replicates: how many resamples.
-        seed: the same seed gives the same resamples.
-
-    Returns:
-        Shape (replicates,) or (replicates, M); runs share their resamples, so that differences are paired.
-
-    Raises:
-        InputError: no values, or another number of problems.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    runs = np.atleast_2d(array)
-    if runs.ndim != 2 or runs.size == 0 or replicates < 1:
-        raise InputError(f'values of shape {array.shape}, {replicates} replicates: expected (M, Q) and ≥ 1')
-    cluster = clusters_of(problems, runs.shape[1])
-    sums = np.stack([cluster_sums(run, cluster) for run in runs], axis=1)
-    sizes = np.bincount(cluster)
-    means = [(drawn @ sums) / (drawn @ sizes)[:, None] for drawn in _resamples(sizes.size, replicates, seed)]
-    together = np.concatenate(means)
-    return together[:, 0] if array.ndim == 1 else together
-
-
-def _resamples(problems: int, replicates: int, seed: int) -> Iterator[Floats]:
-    """Return how often each problem was drawn, a row a resample, in chunks."""
-    generator = np.random.default_rng(seed)
-    rows = max(1, _CHUNK // problems)
-    for start in range(0, replicates, rows):
-        count = min(rows, replicates - start)
-        drawn = generator.integers(problems, size=(count, problems))
-        drawn += np.arange(count)[:, None] * problems
-        yield np.bincount(drawn.ravel(), minlength=count * problems).reshape(count, problems).astype(float)
