@@ -104,7 +104,6 @@ setup(
     },
     install_requires=[
         'aiohttp>=3.9',
-        'argcomplete>=3.1',
         'loguru>=0.7',
         'math-verify>=0.5.2',
         'numpy>=1.23',

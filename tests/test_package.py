@@ -323,7 +323,6 @@ ROOMS = {
 
 PACKAGES = {
     'aiohttp': {'chat', 'judges'},
-    'argcomplete': {'cli'},
     'datasets': {'plugin', 'questions'},
     'gguf': {'demo'},
     'inspect_ai': {'inspect_ai'},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ COMMANDS = {
     'audit': ('audit', 'have some verdicts of a finished run checked: how many of all are wrong?'),
     'check': ('check', 'in what state each run of a sweep is: complete, partial, failed, stale, missing'),
     'compare': ('compare', 'runs with each other, or with a published leaderboard: what can be told apart'),
-    'completion': ('completion', 'have bash, zsh or fish complete commands and options'),
     'demo': ('demo', 'a tiny model that comes along, sampled, judged and reported on this CPU'),
     'expand': ('expand', 'write one OpenCompass config for each combination of a template'),
     'export': ('export', 'results for others: a table with a row a sample, or files as lm-eval has them'),
@@ -58,10 +56,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 if something is incomplete or failed; 2 if the input cannot be used; 130 after
         Ctrl-C. Errors are one message on stderr. Subcommands of `NO_ANSWER` have a code for all errors.
     """
-    if '_ARGCOMPLETE' in os.environ:
-        from .completion import complete
-
-        complete(parser_for)  # ends the process
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = arguments[0] if arguments else ''
     return _answered(name, arguments) if name in NO_ANSWER else _main(name, arguments)

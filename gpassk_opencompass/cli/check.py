@@ -12,7 +12,7 @@ from ..runs.examine import examine
 from ..runs.plan import discovered_runs, planned_runs
 from ..runs.state import Finding, State
 from ..unseen import printable
-from .options import add_configs, path
+from .options import Several, path
 from .shown import add_table_options, show, shows_json
 from .states import log_lines, states_table, summary
 
@@ -22,7 +22,14 @@ LOG_LINES = 5
 def add_arguments(parser: ArgumentParser) -> None:
     """Add where the results are, and what there should be."""
     parser.add_argument('outputs', type=path, help='the folder of the work directories, or one of them')
-    add_configs(parser)
+    parser.add_argument(
+        '--configs',
+        type=path,
+        action=Several,
+        metavar='CONFIG',
+        help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
+        'started are not known',
+    )
     add_table_options(parser)
 
 

@@ -127,18 +127,6 @@ def add_several(
     parser.add_argument(name, action=Several, default=list(default), help=meaning, **settings)
 
 
-def add_configs(parser: ArgumentParser) -> None:
-    """Add the configs of the runs that there should be; None: those that have a work directory."""
-    parser.add_argument(
-        '--configs',
-        type=path,
-        action=Several,
-        metavar='CONFIG',
-        help='configs or folders of configs, as given to `gpassk run`; without them, runs that were never '
-        'started are not known',
-    )
-
-
 def requested(kind: Callable[..., Request], arguments: Namespace, **made: Any) -> Request:
     """Return a request, a dataclass: its fields are the arguments of their names.
 
