@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, gammaincinv, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betainc, betaln, ndtri, stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -20,11 +20,6 @@ def normal_quantile(chance: float) -> float:
     1.96
     """
     return float(ndtri(chance))
-
-
-def normal_tail(numbers: ArrayLike) -> Floats:
-    """Return the chance that a standard normal number lies above each of these."""
-    return np.asarray(ndtr(-np.asarray(numbers)))
 
 
 def student_quantile(chance: float, freedom: float) -> float:
@@ -39,11 +34,6 @@ def student_quantile(chance: float, freedom: float) -> float:
 def student_tail(numbers: ArrayLike, freedom: float) -> Floats:
     """Return the chance that Student's t lies above each of these; degrees of freedom may be infinite."""
     return np.asarray(stdtr(freedom, -np.asarray(numbers)))
-
-
-def chi_square_quantile(chances: ArrayLike, freedom: float) -> Floats:
-    """Return the numbers that χ² stays below with these chances."""
-    return np.asarray(2 * gammaincinv(freedom / 2, chances))
 
 
 def binomial_tail(least: ArrayLike, n: int, chance: ArrayLike) -> Floats:

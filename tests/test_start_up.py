@@ -83,7 +83,7 @@ def test_a_prior_is_fitted_without_scipy_stats(counts: Path) -> None:
     assert not (HEAVY | READERS | JUDGES | SERVERS) & loaded
 
 
-@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'samples', 'expand', 'check', 'gate'])
+@pytest.mark.parametrize('command', ['score', 'plan', 'report', 'expand', 'check', 'gate'])
 def test_the_help_of_a_command_needs_no_scipy(command: str) -> None:
     """Only the names of options."""
     assert not (HEAVY | READERS | JUDGES | {'scipy', 'asyncio'}) & imported(command, '--help')

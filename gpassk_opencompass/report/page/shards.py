@@ -61,10 +61,6 @@ class Shards:
     remarks: list[str] = field(default_factory=list)
     """A line for each entry that has none, or whose shards lack responses."""
 
-    def folder_of(self, entry: Entry) -> str | None:
-        """Return the folder with the shards of an entry; None where it has none."""
-        return self.folders.get(entry.result.path)
-
     def for_page(self) -> dict[Path, content.Responses]:
         """Return where the responses of each entry lie, as `page_of` takes it."""
         there = {path: content.Responses(folder) for path, folder in self.folders.items()}
