@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, ndtri, stdtr, stdtrit
+from scipy.special import betaln, ndtri, stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -34,17 +34,6 @@ def student_quantile(chance: float, freedom: float) -> float:
 def student_tail(numbers: ArrayLike, freedom: float) -> Floats:
     """Return the chance that Student's t lies above each of these; degrees of freedom may be infinite."""
     return np.asarray(stdtr(freedom, -np.asarray(numbers)))
-
-
-def binomial_tail(least: ArrayLike, n: int, chance: ArrayLike) -> Floats:
-    """Return P[X ≥ least] for X ~ Binomial(n, chance), least = 0 … n.
-
-    >>> binomial_tail([0, 1, 2], 2, 0.5)
-    array([1.  , 0.75, 0.25])
-    """
-    needed = np.asarray(least)
-    above = betainc(np.maximum(needed, 1), n + 1 - np.maximum(needed, 1), chance)
-    return np.where(needed > 0, above, 1.0)
 
 
 def beta_binomial(n: int, a: ArrayLike, b: ArrayLike) -> Floats:

@@ -11,7 +11,6 @@ from scipy import stats
 
 from gpassk_opencompass.distributions import (
     beta_binomial,
-    binomial_tail,
     hypergeometric,
     normal_quantile,
     student_quantile,
@@ -53,20 +52,6 @@ def test_student_t_without_degrees_of_freedom_is_not_a_number(freedom: float) ->
     """As in scipy.stats: no interval is made of it."""
     assert math.isnan(student_quantile(0.975, freedom))
     assert math.isnan(student_tail(1.0, freedom))
-
-
-@pytest.mark.parametrize('chance', [0.0, 1e-12, 0.05, 0.5, 0.8, 0.95, 1 - 1e-12, 1.0])
-@pytest.mark.parametrize('n', [1, 2, 16, 48, 1024, 100_000])
-def test_the_binomial_tail_is_that_of_scipy_stats(n: int, chance: float) -> None:
-    """From P[X ≥ 0] = 1 to P[X ≥ n]."""
-    least = np.unique(np.linspace(0, n, 50).astype(int))
-    close(binomial_tail(least, n, chance), stats.binom.sf(least - 1, n, chance))
-
-
-def test_the_binomial_tail_takes_a_table_of_chances() -> None:
-    """One least number, a chance a place."""
-    chances = np.arange(17) / 16
-    close(binomial_tail(3, 4, chances), stats.binom.sf(2, 4, chances))
 
 
 @pytest.mark.parametrize('n', [1, 2, 16, 48, 1024])
