@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from result_files import write_result
 
 from gpassk_opencompass import __version__
 
@@ -138,9 +139,19 @@ def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: 
 
 @pytest.mark.slow
 def test_the_wheel_has_the_published_leaderboards(installed: Path, tmp_path: Path) -> None:
-    """By their names, in a folder without any file."""
+    """By their names."""
+    problems = [f'p{number // 2}' for number in range(238)]
+    write_result(
+        tmp_path,
+        'Qwen2.5-Math-7B-Instruct_t1.0_l8192',
+        [48] * 119 + [0] * 119,
+        n=48,
+        k=[16],
+        dataset='LiveMathBench-v202412',
+        problems=problems,
+    )
     for name in ('published', 'published-readme'):
-        assert '(238 questions of 119 problems' in gpassk(installed, tmp_path, 'compare', name)
+        assert '4 published scores:' in gpassk(installed, tmp_path, 'compare', str(tmp_path), name)
 
 
 @pytest.fixture(scope='module')
