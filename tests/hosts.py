@@ -12,9 +12,17 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
+
+
+class Process(Protocol):
+    """A command at work: of `subprocess`, or a copy of `forks`."""
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs."""
+
 
 READER = {'input_columns': ['prompt'], 'output_column': 'answer'}
 TESTS = Path(__file__).resolve().parent
@@ -125,7 +133,7 @@ def numbers(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, 'gpassk': block}
 
 
-def wait_until(condition: Callable[[], Any], process: subprocess.Popen[bytes], seconds: float = 300) -> None:
+def wait_until(condition: Callable[[], Any], process: Process, seconds: float = 300) -> None:
     """Wait while the process runs; fail if it ends, or takes longer, before the condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from forks import Forks
 from hosts import (
-    command,
     dataset_config,
-    environment,
     results_of,
     wait_until,
     write_bench,
@@ -29,8 +25,6 @@ ANSWERED = 5
 PATIENCE = 10.0
 BUSY = 5.0
 """Seconds that a busy machine may be late."""
-END_OF_RUN = 60.0
-"""Seconds that OpenCompass may take to end after its task did."""
 
 
 def number_in(asked: Asked) -> int:
@@ -63,27 +57,15 @@ def verdicts_in(work_dir: Path) -> int:
     return sum(len(file.read_text().splitlines()) for file in work_dir.glob('*/verdicts/*.jsonl'))
 
 
-def run_until_all_are_dead(config: Path, work_dir: Path, *servers: JudgeServer) -> float:
-    """Start the command, stop the servers once all hang; seconds from then to the last line logged."""
-    process = subprocess.Popen(
-        command(config, work_dir),
-        cwd=config.parent,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: all(len(server.asked) > ANSWERED for server in servers), process)
-        wait_until(lambda: verdicts_in(work_dir) == ANSWERED * len(servers), process)
-        for server in servers:
-            server.stop()
-        stopped = time.time()
-        process.wait(timeout=PATIENCE + END_OF_RUN)
-    finally:
-        process.terminate()
-        process.wait()
-    [log] = work_dir.glob('*/logs/eval/*/*.out')
-    return log.stat().st_mtime - stopped
+def run_until_all_are_dead(forks: Forks, config: Path, work_dir: Path, *servers: JudgeServer) -> str:
+    """Start the command, stop the servers once all hang; what it says, and it may not say more later."""
+    copy = forks.start('opencompass', config, '-w', work_dir, folder=config.parent)
+    wait_until(lambda: all(len(server.asked) > ANSWERED for server in servers), copy)
+    wait_until(lambda: verdicts_in(work_dir) == ANSWERED * len(servers), copy)
+    for server in servers:
+        server.stop()
+    copy.wait(PATIENCE + BUSY)
+    return copy.said
 
 
 def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
@@ -93,11 +75,9 @@ def test_all_judges_dead_is_an_error_in_time_and_a_resume_asks_for_the_rest(
     cured, out = threading.Event(), tmp_path / 'out'
     with JudgeServer(answers_a_few(cured)) as first, JudgeServer(answers_a_few(cured)) as second:
         config = config_of(tmp_path, [first.url, second.url])
-        seconds = run_until_all_are_dead(config, out, first, second)
-        [log] = out.glob('*/logs/eval/*/*.out')
-        assert 'IncompleteError: no server answers' in log.read_text()
-        assert all(f'{url}/v1/chat/completions' in log.read_text() for url in (first.url, second.url))
-        assert seconds < PATIENCE + BUSY
+        said = run_until_all_are_dead(forks, config, out, first, second)
+        assert 'IncompleteError: no server answers' in said
+        assert all(f'{url}/v1/chat/completions' in said for url in (first.url, second.url))
         assert results_of(out) == []
         kept = {number_in(asked) for server in (first, second) for asked in server.asked[:ANSWERED]}
         before = len(first.asked)

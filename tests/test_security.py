@@ -7,8 +7,6 @@ import logging
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -16,7 +14,8 @@ from urllib.parse import quote
 
 import old_work_dir as old
 import pytest
-from hosts import environment, import_plugin, write_bench
+from forks import Forks
+from hosts import import_plugin, write_bench
 from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
 from judging_run import pairs_of
 from marked_keys import JUDGE_KEY, MODEL_KEY, told, with_a_key
@@ -97,22 +96,14 @@ def template(url: str, data: Path) -> str:
 
 
 @pytest.mark.e2e
-def test_a_key_is_in_no_file_of_a_sweep(tmp_path: Path) -> None:
+def test_a_key_is_in_no_file_of_a_sweep(forks: Forks, tmp_path: Path) -> None:
     """Expansion, three runs (servers that quote keys in all ways stop two), check, ping and report."""
     import_plugin()
-    variables = {
-        **environment(),
-        'MARKED_MODEL_KEY': f'{MODEL_KEY} ',
-        'MARKED_JUDGE_KEY': f' {JUDGE_KEY}\r\n',
-    }
-    variables['GPASSK_VERDICTS'] = ''
+    keys = {'MARKED_MODEL_KEY': f'{MODEL_KEY} ', 'MARKED_JUDGE_KEY': f' {JUDGE_KEY}\r\n'}
+    variables = {**keys, 'GPASSK_VERDICTS': ''}
 
     def gpassk(*arguments: str) -> int:
-        line = [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments]
-        with (tmp_path / 'said').open('ab') as said:
-            return subprocess.run(
-                line, cwd=tmp_path, env=variables, stdout=said, stderr=said, timeout=300, check=False
-            ).returncode
+        return forks.start('gpassk', *arguments, folder=tmp_path, variables=variables).wait()
 
     data = write_bench(
         tmp_path / 'data', {'AMC_en': [('What is 3+4?', '$7$'), ('What is 4+4?', '$8$')]}, 'mine'

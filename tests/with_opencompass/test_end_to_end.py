@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,9 +10,7 @@ from typing import Any
 import pytest
 from forks import Forks
 from hosts import (
-    command,
     dataset_config,
-    environment,
     import_plugin,
     numbers,
     results_of,
@@ -51,21 +46,13 @@ def sampled(**settings: Any) -> dict[str, Any]:
     }
 
 
-def kill_when(condition: Any, config: Path, work_dir: Path, *options: str) -> None:
-    """Start the command, and kill it and its tasks with SIGKILL as soon as the condition holds."""
-    process = subprocess.Popen(
-        command(config, work_dir, *options),
-        cwd=config.parent,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def kill_when(condition: Any, forks: Forks, config: Path, work_dir: Path, *options: str) -> None:
+    """Start the command, and kill it with SIGKILL as soon as the condition holds."""
+    copy = forks.start('opencompass', config, '-w', work_dir, *options, folder=config.parent)
     try:
-        wait_until(condition, process)
+        wait_until(condition, copy)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        copy.kill()
 
 
 def test_only_the_first_replica_is_right(tmp_path: Path) -> None:
@@ -111,13 +98,13 @@ def test_an_llm_judge_is_asked_for_every_different_answer(forks: Forks, tmp_path
         assert prompt.startswith(template.split('{', 1)[0])
 
 
-def test_a_run_in_shards_has_every_sample_once(tmp_path: Path) -> None:
+def test_a_run_in_shards_has_every_sample_once(forks: Forks, tmp_path: Path) -> None:
     """Three workers: three shards, each row asked once, the same result as in one piece."""
     root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
     trace = tmp_path / 'trace'
     settings = {'k': [2, 8], 'n': 8}
     config = write_config(tmp_path / 'run.py', scripted(trace=str(trace)), dataset_config(root, **settings))
-    run_opencompass(config, tmp_path / 'sharded', '--max-num-workers', '3')
+    forks.opencompass(config, tmp_path / 'sharded', '--max-num-workers', '3')
     assert len(list((tmp_path / 'sharded').glob('*/predictions/*/bench_*.json'))) == 3
     asked = [line.split()[1:] for line in trace.read_text().splitlines()]
     assert len(asked) == 64 == len({tuple(sample) for sample in asked})
@@ -147,7 +134,7 @@ def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) ->
     forks.opencompass(config, tmp_path / 'whole', *workers)
     [whole] = results_of(tmp_path / 'whole')
     killed = tmp_path / 'killed'
-    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), config, killed, *workers)
+    kill_when(lambda: list(killed.glob('*/predictions/*/tmp_bench*.jsonl')), forks, config, killed, *workers)
     assert results_of(killed) == []
     resume_files = list(killed.glob('*/predictions/*/tmp_bench*.jsonl'))
     assert resume_files, 'the inference was over before the kill'
@@ -169,7 +156,7 @@ def test_kill_in_the_evaluation_and_resume(forks: Forks, tmp_path: Path) -> None
     killed = tmp_path / 'killed'
     forks.opencompass(config, killed, '-m', 'infer')
     (tmp_path / 'judging').unlink()
-    kill_when((tmp_path / 'judging').exists, config, killed, '-m', 'eval', '-r')
+    kill_when((tmp_path / 'judging').exists, forks, config, killed, '-m', 'eval', '-r')
     assert results_of(killed) == []
     forks.opencompass(config, killed, '-m', 'eval', '-r')
     [resumed] = results_of(killed)

@@ -9,14 +9,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from forks import Forks
 from hosts import (
-    command,
     dataset_config,
     environment,
     import_plugin,
@@ -53,28 +52,9 @@ class Sweep(NamedTuple):
     found: dict[str, dict[str, Any]]
 
 
-@contextmanager
-def started(root: Path, line: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A command whose output goes to a file of the name of its process; killed if it outlives the block."""
-    with (root / 'said').open('ab') as said:
-        process = subprocess.Popen(
-            line, cwd=root, env=environment(), stdout=said, stderr=said, start_new_session=True
-        )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def gpassk(*arguments: str) -> list[str]:
-    return [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments]
-
-
 def run_gpassk(root: Path, *arguments: str) -> Done:
     done = subprocess.run(
-        gpassk(*arguments),
+        [sys.executable, '-m', 'gpassk_opencompass.cli', *arguments],
         cwd=root,
         env=environment(),
         capture_output=True,
@@ -106,12 +86,12 @@ def write_sweep(root: Path) -> None:
         write_config(root / 'configs' / f'{name}.py', one, dataset_config(path, k=K, n=N))
 
 
-def interrupt(root: Path) -> Done:
+def interrupt(forks: Forks, root: Path) -> Done:
     """Ctrl-C when some samples are drawn."""
-    with started(root, gpassk('run', 'configs/stopped.py', '-w', 'out')) as process:
-        wait_until(lambda: journal(root / 'out' / 'stopped'), process, PATIENCE)
-        process.send_signal(signal.SIGINT)
-        return Done(process.wait(timeout=60), (root / 'said').read_text())
+    copy = forks.start('gpassk', 'run', 'configs/stopped.py', '-w', 'out', folder=root)
+    wait_until(lambda: journal(root / 'out' / 'stopped'), copy, PATIENCE)
+    os.kill(copy.pid, signal.SIGINT)
+    return Done(copy.wait(60), copy.said)
 
 
 def command_lines() -> Iterator[bytes]:
@@ -121,14 +101,15 @@ def command_lines() -> Iterator[bytes]:
 
 
 @pytest.fixture(scope='module')
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+def sweep(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """One complete, one failed, one changed since, one interrupted, one killed run; then `gpassk check`."""
     root = tmp_path_factory.mktemp('sweep')
     write_sweep(root)
     configs = [f'configs/{name}.py' for name in ('good', 'broken')]
-    with started(root, command(root / 'configs' / 'killed.py', root / 'out' / 'killed')) as killed:
-        interrupted = interrupt(root)
-        wait_until(lambda: journal(root / 'out' / 'killed'), killed, PATIENCE)
+    killed = forks.start('opencompass', 'configs/killed.py', '-w', 'out/killed', folder=root)
+    wait_until(lambda: journal(root / 'out' / 'killed'), killed, PATIENCE)
+    killed.kill()
+    interrupted = interrupt(forks, root)
     failing = run_gpassk(root, 'run', *configs, '-w', 'out', '--jobs', '2')
     shutil.copytree(root / 'out' / 'good', root / 'out' / 'changed')
     write_config(
