@@ -191,13 +191,6 @@ def _foot(notes: Sequence[str], width: float) -> list[str]:
     return _wrapped(' '.join(notes), width * 17.5)
 
 
-def only_first(drawn: int, all_of_them: int, what: str = 'runs', by: str = 'mG-Pass@k') -> list[str]:
-    """Return the note about what is not drawn."""
-    if drawn == all_of_them:
-        return []
-    return [f'Drawn: the first {drawn} of {all_of_them} {what}, by {by}; the tables have all.']
-
-
 def counted(number: int, what: str) -> str:
     """Return a number of things in words: '1 run', '2 runs'."""
     return f'{number} {what}' if number == 1 else f'{number} {what}s'
@@ -270,11 +263,6 @@ def unbanded(labels: Sequence[str], what: str = 'band') -> list[str]:
         return []
     where = f'No {what} where too few problems are solved or unsolved for an interval that holds'
     return [f'{where}: {listed(labels)}.']
-
-
-def powers(highest: int, lowest: int = 1) -> list[int]:
-    """Return the powers of two between two numbers."""
-    return [2**i for i in range(highest.bit_length()) if 2**i >= lowest]
 
 
 def log_axis(axes: Axes, ticks: Sequence[int], highest: int) -> None:

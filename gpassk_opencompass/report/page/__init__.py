@@ -41,28 +41,18 @@ def write_page(
         InputError: there is nothing to show.
         MissingExtraError: Jinja2 is not installed.
     """
-    page = page_of(boards, responses)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / 'index.html'
-    write_file(path, page)
-    return [path]
-
-
-def page_of(
-    boards: Sequence[Board],
-    responses: Mapping[Path, Responses] | None = None,
-) -> bytes:
-    """Return the page, see `write_page`."""
     script, style = _read('page.js'), _read('page.css')
-    content = page_content(boards, responses)
     beside = any(one.folder for one in (responses or {}).values())
     page = _template().render(
-        content=content,
+        content=page_content(boards, responses),
         script=script,
         style=style,
         policy=_policy(script, style, beside),
     )
-    return page.encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / 'index.html'
+    write_file(path, page.encode())
+    return [path]
 
 
 def _policy(script: str, style: str, beside: bool) -> str:

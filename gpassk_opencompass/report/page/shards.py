@@ -62,7 +62,7 @@ class Shards:
     """A line for each entry that has none, or whose shards lack responses."""
 
     def for_page(self) -> dict[Path, content.Responses]:
-        """Return where the responses of each entry lie, as `page_of` takes it."""
+        """Return where the responses of each entry lie, as `write_page` takes it."""
         there = {path: content.Responses(folder) for path, folder in self.folders.items()}
         return there | {path: content.Responses(None, why) for path, why in self.lost.items()}
 
