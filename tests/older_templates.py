@@ -1,4 +1,4 @@
-"""Templates of the older style, made from the fields and values that the published ones had, era by era."""
+"""Templates that compute their models and data sets, with the fields and values of the published ones."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Era:
 
 
 def template_of(models: list[Part], datasets: list[Part], more: str = '') -> str:
-    """A template of the older style as Python."""
+    """A template as Python."""
     written = (f'{name} = {pformat(parts)}\n' for name, parts in (('models', models), ('datasets', datasets)))
     return ''.join(written) + more
 

@@ -273,7 +273,7 @@ eval = dict(runner=dict(type='R'))
 """
 
 
-def test_a_template_of_the_older_style(tmp_path: Path) -> None:
+def test_a_template_with_models_and_datasets_of_its_own(tmp_path: Path) -> None:
     """models × datasets as computed, named by their abbreviations; classes become dotted names."""
     configs = expanded(tmp_path, OLDER)
     assert set(configs) == {
@@ -296,7 +296,7 @@ def test_a_template_of_the_older_style(tmp_path: Path) -> None:
     }
 
 
-def test_fixed_seeds_of_the_older_style_are_warned_of(tmp_path: Path) -> None:
+def test_fixed_seeds_are_warned_of(tmp_path: Path) -> None:
     """One seed for n samples makes copies; the template still expands, with one warning."""
     messages: list[str] = []
     sink = logger.add(messages.append, format='{message}')
@@ -305,4 +305,4 @@ def test_fixed_seeds_of_the_older_style_are_warned_of(tmp_path: Path) -> None:
     finally:
         logger.remove(sink)
     assert len(messages) == 1
-    assert '4 of 4 models' in messages[0]
+    assert '4 models (Qwen2.5_t0.0, …)' in messages[0]

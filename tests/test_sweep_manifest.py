@@ -110,7 +110,7 @@ def test_facts_of_other_kinds_are_refused(tmp_path: Path, facts: object) -> None
 
 
 def test_every_config_has_a_line_in_the_order_of_the_template(tmp_path: Path) -> None:
-    """Also in a template of the older style, as far as it says."""
+    """Also in a template with data sets of its own, as far as it says."""
     assert dump(tmp_path, TWO.replace('[0.3, 0.7]', '[0.7, 0.3]')) == 0
     assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [OTHER, NAME]
     older = "models = [dict(abbr='m', path='p')]\ndatasets = [dict(abbr='d', k=4, n=8), dict(abbr='e')]\n"

@@ -157,7 +157,7 @@ datasets = [livemathbench_dataset]
 
 
 def test_a_template_on_opencompass_configs_expands(tmp_path: Path) -> None:
-    """The older style with `read_base`: classes become dotted names that mmengine loads."""
+    """With `read_base`: classes become dotted names that mmengine loads."""
     pytest.importorskip('mmengine', reason=NOT_INSTALLED)
     template, folder = tmp_path / 'older.py', tmp_path / 'configs'
     template.write_text(OLDER)

@@ -23,7 +23,6 @@ COMMANDS = {
     'init': ('init', 'write a first template, for an engine, or one of those that come along'),
     'judge-agreement': ('agreement', 'compare a judge with labels, or two verdict stores with each other'),
     'judge-ping': ('ping', 'ask each judge server one easy correct and one easy wrong pair'),
-    'migrate': ('migrate', 'write a template that computes models and datasets itself as one of today'),
     'plan': ('plan', 'how many samples and questions an interval of a wanted width takes'),
     'report': ('report', 'tables, figures and a page of the results of many runs'),
     'run': ('run', 'run OpenCompass on every config that has no complete result'),

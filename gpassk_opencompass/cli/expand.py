@@ -31,7 +31,7 @@ class ExpandRequest:
 
     `listing` only returns the paths of the configs, `dry_run` says what would be written and what it costs;
     neither writes anything. `prune` removes stale configs that nobody has edited. `keep_built_in` leaves the
-    configs of a template of the older style as it computed them. `limits` make runs smaller. `data_check`
+    models and datasets of its own that a template has as they are. `limits` make runs smaller. `data_check`
     refuses to write configs of questions that cannot be read.
     """
 
@@ -125,8 +125,8 @@ def _add_options(parser: ArgumentParser, *, required: bool = False) -> None:
     elsewhere = 'do not look whether the questions can be read: the configs are run on another machine'
     add('--no-data-check', action='store_true', help=elsewhere)
     untouched = (
-        'leave the configs of a template that computes models and datasets itself as they are, with the '
-        'evaluator of OpenCompass that they name; by default they are translated'
+        'leave the classes of OpenCompass in the configs of a template that has models and datasets of its '
+        'own; by default LiveMathBench, its evaluator and the models are replaced by those of this package'
     )
     add('--keep-built-in', action='store_true', help=untouched)
 

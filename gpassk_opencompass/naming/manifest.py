@@ -70,7 +70,7 @@ class Entry:
     benchmark: str
     k: tuple[int, ...]
     n: int | None
-    """Samples a question; None if a template of the older style does not say."""
+    """Samples a question; None if a template with data sets of its own does not say."""
     questions: int | None
     """How many the benchmark has; None where that is not known before it is loaded."""
     signature: str

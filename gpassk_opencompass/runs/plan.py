@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,10 +13,11 @@ from typing import NamedTuple
 from ..errors import InputError
 from ..files import digest, mapping
 from ..naming.manifest import MANIFEST, Entry, read_manifest
-from ..sweep.computed import dotted_name
 from ..sweep.configs import signature
 from .config_file import Config, assigned_in, dicts_of, read_config
 from .work_dir import NOTES, OWN_NOTES, Starts, Wanted, time_dirs, wanted_by
+
+_OWN_CLASSES = re.compile(r'GPassKEvaluator|GPassKSummarizer|Seeded\w+')
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,11 @@ def _refuse_bare_names(config: Path, values: Config) -> None:
                 for where, name in (('infer_cfg', 'inferencer'), ('eval_cfg', 'evaluator'))
             ]
     for where, part in parts:
-        if dotted := dotted_name(part.get('type')):
+        kind = part.get('type')
+        if isinstance(kind, str) and _OWN_CLASSES.fullmatch(kind):
             raise InputError(
-                f'{config}: OpenCompass does not find type={part["type"]!r} in {where}; write type={dotted!r}'
+                f'{config}: OpenCompass does not find type={part["type"]!r} in {where}; write '
+                f'type={"gpassk_opencompass." + kind!r}'
             )
 
 

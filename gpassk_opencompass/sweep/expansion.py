@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import digest, replace_file
 from ..naming.manifest import MANIFEST, Entry, manifest_text, merged, read_manifest
-from .computed import check_overrides, computed_runs, is_computed
 from .configs import canonical_parts, config_source, part_sources, signature
 from .grid import Run, runs
 from .limits import NO_LIMITS, Limits, limited_runs
+from .older import older_runs
 from .runners import check_runner
 from .template import read_overrides, read_template
-from .translation import translated_runs
 
 _HEADERS = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, at most', 'tokens, at most')
 
@@ -25,8 +24,7 @@ _HEADERS = ('model', 'benchmark', 'configs', 'questions', 'samples', 'verdicts, 
 class Expansion(NamedTuple):
     """The runs of a template, and file name → text of the config of each.
 
-    `notes` say what was made another in a template of the older style or by limits; `limited` is whether
-    there were some.
+    `notes` say what limits made another; `limited` is whether there were some.
     """
 
     runs: list[Run]
@@ -44,8 +42,8 @@ def expand_template(
 ) -> Expansion:
     """Run a template, with lines of `--override` in place of its own; nothing is written.
 
-    One of the older style, which computes models and datasets itself, is translated (`translation`), or with
-    `keep_built_in` left as it computed them. With `limits` runs have fewer questions or another n.
+    `keep_built_in` is for one with models and datasets of its own, see `older`. With `limits` runs have fewer
+    questions or another n.
 
     Raises:
         InputError: the template cannot be expanded.
@@ -53,17 +51,15 @@ def expand_template(
     """
     lines = read_overrides(overrides)
     variables = read_template(template, lines)
-    notes: Sequence[str] = ()
-    if not is_computed(variables):
-        found = runs(variables)
+    if 'models' in variables or 'datasets' in variables:
+        found = older_runs(variables, lines, keep_built_in=keep_built_in)
     else:
-        check_overrides(lines)
-        found, notes = (computed_runs(variables), ()) if keep_built_in else translated_runs(variables)
+        found = runs(variables)
     found, smaller = limited_runs(found, limits)
     _check_runners(variables)
     texts = part_sources()
     sources = {run.file: config_source(run.config, template.name, texts) for run in found}
-    return Expansion(found, sources, [*notes, *smaller], bool(limits))
+    return Expansion(found, sources, smaller, bool(limits))
 
 
 def _check_runners(variables: Mapping[str, Any]) -> None:

@@ -11,7 +11,6 @@ from ..errors import TemplateError
 from ..naming.file_names import check_file_name
 from ..naming.limits import limited_abbr
 from .grid import Run
-from .older_datasets import ks_of, samples_of
 
 _OWN = f'{__name__.partition(".")[0]}.'
 _TAKE_LIMITS = frozenset({'LiveMathBenchDataset', 'BenchmarkDataset', 'LimitedDataset'})
@@ -69,6 +68,18 @@ class LimitedRuns(NamedTuple):
 
     runs: list[Run]
     notes: list[str]
+
+
+def samples_of(dataset: Mapping[str, Any]) -> Any:
+    """Return n; data sets of 2024 gave `replication` instead, n = replication × max(k)."""
+    replication = dataset.get('replication')
+    return dataset.get('n') if replication is None else replication * max(ks_of(dataset), default=1)
+
+
+def ks_of(dataset: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the k list."""
+    k = dataset.get('k')
+    return tuple(k) if isinstance(k, (list, tuple)) else () if k is None else (k,)
 
 
 def limited_runs(runs: Sequence[Run], limits: Limits) -> LimitedRuns:

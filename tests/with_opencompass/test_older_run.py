@@ -1,4 +1,4 @@
-"""A template of the older style, with OpenCompass's own data set and model class, from template to result."""
+"""A template with OpenCompass's own data set and model class, from template to result."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ datasets = [questions]
 """
 
 
-def test_a_translated_template_runs_to_its_end(
+def test_an_older_template_runs_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Built on OpenCompass's own config: n samples a question, every one judged, and a score."""
@@ -61,7 +61,7 @@ def test_a_translated_template_runs_to_its_end(
     (tmp_path / 'old.py').write_text(text, encoding='utf-8')
     monkeypatch.chdir(tmp_path)
     assert main(['expand', 'old.py', '--output_dir', 'configs']) == 0
-    assert '1 model: SeededHuggingFace in place of HuggingFacewithChatTemplate' in capsys.readouterr().out
+    capsys.readouterr()
     assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == ['demo-1-0_t1-0_l24@bench-k2-n4.py']
     command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'run', 'configs', '-w', 'outputs']
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)

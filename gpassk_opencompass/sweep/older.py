@@ -1,0 +1,199 @@
+"""An OpenCompass config with `models` and `datasets` of its own, as a template: a config a pair.
+
+OpenCompass's LiveMathBench, its evaluator and the models that sample for it are replaced by ours, unless the
+user wants them kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from itertools import product
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import TemplateError
+from ..judges.build import refuse_extraction
+from ..naming.file_names import check_file_name
+from ..naming.names import in_file_name
+from ..question_sets import LIVE_MATH_BENCH_HUB
+from .configs import plain
+from .grid import DEFAULT_SUMMARIZER, PARTS, Run, distinct
+from .limits import ks_of, samples_of
+from .server_engines import NO_KEYS, NO_TEMPERATURE
+
+OWN = f'{__name__.partition(".")[0]}.'
+DATASET, EVALUATOR = 'LiveMathBenchDataset', 'LiveMathBenchEvaluator'
+MODELS = {
+    'TurboMindModelwithChatTemplate': 'SeededTurboMind',
+    'VLLMwithChatTemplate': 'SeededVLLM',
+    'HuggingFacewithChatTemplate': 'SeededHuggingFace',
+    'OpenAISDK': 'SeededOpenAISDK',
+}
+_SETTINGS = ('gen_config', 'generation_kwargs', 'openai_extra_kwargs', 'extra_body')
+_SEEDS = ('random_seed', 'seed')
+
+
+def older_runs(
+    variables: Mapping[str, Any], overrides: Collection[str] = (), *, keep_built_in: bool = False
+) -> list[Run]:
+    """Return a run for each model × data set, under the name that the published script gives it.
+
+    What is replaced is logged; with `keep_built_in` nothing is. Of the other lines only `PARTS` stand in the
+    configs, and only they may be among `overrides`, the lines given in place of the template's.
+
+    Raises:
+        InputError: another override, no lists of dicts with abbreviations, sizes that cannot be, two pairs
+            with one name, or an evaluator that lets a model extract the answers.
+    """
+    if late := sorted(set(overrides) - set(PARTS)):
+        raise TemplateError(
+            f'--override {late[0]}: this template has models and datasets of its own, so only '
+            f'{", ".join(PARTS)} can be given; change the template, or write one with llm_infos (gpassk init)'
+        )
+    models, datasets = (_entries(variables, name) for name in ('models', 'datasets'))
+    parts = {name: variables[name] for name in PARTS if name in variables}
+    said: Counter[str] = Counter()
+    ours = [dataset if keep_built_in else _our_dataset(dataset, said) for dataset in datasets]
+    replaces = not keep_built_in and any(_class_of(dataset).startswith(OWN) for dataset in ours)
+    seeded = [_our_model(model, said) if replaces else model for model in models]
+    found = []
+    for (model, seeded_model), dataset in product(zip(models, seeded, strict=True), ours):
+        if replaces and _class_of(dataset).startswith(OWN):
+            data = {**dataset, 'k': [1], 'n': 1} if _is_greedy(model) else dataset  # not n equal answers
+            found.append(_run(seeded_model, data, {'summarizer': DEFAULT_SUMMARIZER, **parts}))
+        else:  # the questions of others do not know which sample a row is, as a seeded model must
+            found.append(_run(model, dataset, parts))
+    warnings = _wrong(found)
+    if said:
+        lines = [f'  {count} × {change}' for change, count in said.items()]
+        warnings.append('\n'.join(['replaced in the configs (--keep-built-in leaves all as it is):', *lines]))
+    if warnings:
+        from loguru import logger  # slow to import
+
+        for text in warnings:
+            logger.warning(text)
+    return distinct(found, 'pairs of models and datasets')
+
+
+def _entries(variables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    entries = variables.get(name)
+    if not isinstance(entries, (list, tuple)) or not entries:
+        raise TemplateError(f'{name} is {entries!r}; expected a list of dicts, as in a config of OpenCompass')
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get('abbr'), str) or not entry['abbr']:
+            raise TemplateError(f"{name}[{i}] is {entry!r:.80}; expected a dict with abbr='…'")
+        given = [entry[key] for key in ('n', 'replication') if entry.get(key) is not None]
+        whole = all(type(count) is int and count > 0 for count in (*ks_of(entry), *given))
+        if not whole or (given and max(ks_of(entry), default=0) > samples_of(entry)):
+            sizes = ', '.join(f'{key} = {entry[key]!r}' for key in ('k', 'n', 'replication') if key in entry)
+            raise TemplateError(f'{entry["abbr"]}: {sizes}; expected whole numbers above 0, each k at most n')
+    return list(entries)
+
+
+def _run(model: dict[str, Any], dataset: dict[str, Any], parts: Mapping[str, Any]) -> Run:
+    return Run(
+        file=check_file_name(f'{in_file_name(model["abbr"])}@{dataset["abbr"]}.py'),
+        config={'models': [model], 'datasets': [dataset], **parts},
+        model=model['abbr'],
+        path=str(model.get('path', '')),
+        benchmark=dataset['abbr'],
+        settings={'max_out_len': model['max_out_len']} if model.get('max_out_len') else {},
+        k=ks_of(dataset),
+        n=samples_of(dataset),
+    )
+
+
+def _class_of(part: Mapping[str, Any]) -> str:
+    """Return the name of a class of OpenCompass, of others their dotted path."""
+    text = str(plain(part.get('type', ''), 'type'))
+    return text.rpartition('.')[2] if text.startswith('opencompass.') else text
+
+
+def _is_built_in(dataset: Mapping[str, Any]) -> bool:
+    evaluator = (dataset.get('eval_cfg') or {}).get('evaluator') or {}
+    return (_class_of(dataset), _class_of(evaluator)) == (DATASET, EVALUATOR)
+
+
+def _settings(model: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {place: dict(model[place]) for place in _SETTINGS if isinstance(model.get(place), Mapping)}
+
+
+def _is_greedy(model: Mapping[str, Any]) -> bool:
+    given = [model, *_settings(model).values()]
+    return any(one.get('do_sample') is False or one.get('temperature') == 0 for one in given)
+
+
+def _our_model(model: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
+    if (kind := _class_of(model)) not in MODELS:
+        return dict(model)
+    said[f'{MODELS[kind]} in place of {kind}'] += 1
+    settings = _settings(model)
+    seeds = [one.pop(name) for one in settings.values() for name in _SEEDS if name in one]
+    for one in settings.values():
+        if one.get('do_sample') is False:
+            for name in ('temperature', 'top_p', 'top_k', 'min_p'):  # which reach no greedy run
+                one.pop(name, None)
+    config = {**model, 'type': f'{OWN}{MODELS[kind]}', **settings}
+    if seeds:
+        said[f'a seed a sample, derived from random_seed = {seeds[0]}, in place of this one for all'] += 1
+        config['random_seed'] = seeds[0]
+    if kind == 'OpenAISDK':
+        _correct_openai(config, said)
+    return config
+
+
+def _correct_openai(config: dict[str, Any], said: Counter[str]) -> None:
+    config.setdefault('tokenizer_path', 'gpt-4o')  # only counts tokens; else it is looked up on the hub
+    if config.pop('max_completion_tokens', None) is not None:
+        said['no max_completion_tokens, which OpenAISDK does not take any more; max_out_len counts'] += 1
+    if any(part in config['path'] for part in NO_TEMPERATURE) and config.pop('temperature', None) is not None:
+        said['no temperature: OpenAISDK sends none to a model of this name'] += 1
+    if (key := config.get('key', 'ENV')) not in NO_KEYS:  # it would be sent as it stands
+        host = urlsplit(str(config.get('openai_api_base', ''))).hostname or 'api.openai.com'
+        placeholder = key.startswith(('YOU_', 'YOUR_'))
+        config['key_env'] = f'{".".join(host.split(".")[-2:-1]).upper()}_API_KEY' if placeholder else key
+        said[f'the key in ${config["key_env"]}, in place of {config.pop("key")!r} as the key itself'] += 1
+
+
+def _our_dataset(dataset: Mapping[str, Any], said: Counter[str]) -> dict[str, Any]:
+    if not _is_built_in(dataset):
+        return dict(dataset)
+    evaluator = dataset['eval_cfg']['evaluator']
+    refuse_extraction(evaluator.get('use_extract_model'))
+    judge = {name: evaluator.get(name) for name in ('model_name', 'url')}
+    judge = judge if all(judge.values()) else {}
+    config = {name: value for name, value in dataset.items() if name != 'replication'}
+    if config.get('path') in (None, '', f'{LIVE_MATH_BENCH_HUB}202412'):
+        config['path'] = LIVE_MATH_BENCH_HUB
+    inference = dict(dataset.get('infer_cfg') or {})
+    inferencer = {**inference.get('inferencer', {}), 'type': f'{OWN}SeededGenInferencer'}
+    inferencer.pop('temperature', None)  # of OpenCompass's own configs; it reaches no model
+    said[f'{DATASET}, SeededGenInferencer of this package, with questions of {config["path"]}'] += 1
+    judged = f'judged by {judge["model_name"]}' if judge else 'judged by rule, for want of a judge with URLs'
+    said[f'GPassKEvaluator in place of {EVALUATOR}: each sample is {judged}'] += 1
+    return {
+        **config,
+        'type': f'{OWN}{DATASET}',
+        'k': [*ks_of(dataset)] or [1],
+        'n': samples_of(dataset) or 1,
+        'infer_cfg': {**inference, 'inferencer': inferencer},
+        'eval_cfg': {**dataset['eval_cfg'], 'evaluator': {'type': f'{OWN}GPassKEvaluator', **judge}},
+    }
+
+
+def _wrong(runs: list[Run]) -> list[str]:
+    """Return what of the configs, as they are written, makes their numbers wrong."""
+    found = []
+    if kept := sum(_is_built_in(run.config['datasets'][0]) for run in runs):
+        found.append(
+            f"{kept} of {len(runs)} configs keep OpenCompass's {EVALUATOR}: its LLM judge is asked about the "
+            'first sample of a question, and all n get that verdict, so that every G-Pass@k is wrong'
+        )
+    drawn = [(run.model, _settings(run.config['models'][0]).values()) for run in runs if run.n != 1]
+    if copies := {model for model, each in drawn if any(set(one) & set(_SEEDS) for one in each)}:
+        found.append(
+            f'{len(copies)} models ({min(copies)}, …) give all samples of a question one fixed seed: they '
+            'may be copies of each other, and G-Pass@k of copies says nothing'
+        )
+    return found
