@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from gpassk_opencompass import Verdict
+from gpassk_opencompass.chat.completion import Reply
+from gpassk_opencompass.judges.llm.asking import hear
 from gpassk_opencompass.judges.llm.canaries import CANARIES
+from gpassk_opencompass.judges.prompts import find_prompts
 
 
 class Asked(NamedTuple):
@@ -246,3 +249,9 @@ PROMPTS = {
     'chinese': '问题={question} 参考={gold_answer} answer={answer} .',
 }
 """Short prompts that a test can read back."""
+
+
+def read_verdict(reply: str) -> Verdict | None:
+    """What a judge hears in a whole reply, which copies nothing of its prompt."""
+    asked = find_prompts('own').asked('en', question='1 + 1?', reference='2', candidate='3')
+    return hear(Reply(reply, 'stop'), asked).verdict

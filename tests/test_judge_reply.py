@@ -6,10 +6,10 @@ import time
 from importlib.util import find_spec
 
 import pytest
-from judge_server import PROMPTS
+from judge_server import PROMPTS, read_verdict
 
 from gpassk_opencompass.chat.completion import Reply
-from gpassk_opencompass.judges.llm.asking import Asked, hear, read_verdict
+from gpassk_opencompass.judges.llm.asking import Asked, hear
 from gpassk_opencompass.judges.prompts import find_prompts
 from gpassk_opencompass.judges.protocol import Verdict
 

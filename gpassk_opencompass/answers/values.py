@@ -134,21 +134,6 @@ def read_unit(tokens: Tokens) -> Unit:
     return unit
 
 
-def other_units(name: str) -> list[str]:
-    """Return a unit of another size and one of another dimension, in the same script; [] for no unit.
-
-    >>> other_units('cm'), other_units('小时'), other_units('apples')
-    (['mm', 'mg'], ['毫秒', '毫米'], [])
-    """
-    unit = _UNITS.get(name)
-    if unit is None:
-        return []
-    same = [(other, about) for other, about in _UNITS.items() if other.isascii() == name.isascii()]
-    sizes = [other for other, about in same if about.dimension == unit.dimension and about != unit]
-    dimensions = [other for other, about in same if about.dimension != unit.dimension]
-    return [*sizes[:1], *dimensions[:1]]
-
-
 def _one(tokens: list[Token]) -> tuple[Unit, list[Token]]:
     """Return the first unit with its power, and what follows it."""
     name, rest, power = tokens[0].text, tokens[1:], 1

@@ -167,7 +167,7 @@ def _cardinal(words: list[str]) -> Fraction | None:
 _VOCABULARY = """
 yes: yes|true|correct|是|是的|对|对的|正确|成立|真|真命题|a true statement|可以|能|会|存在|exists|\
 it exists|有|√|✓|✔
-!no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不|\
+no: no|false|incorrect|wrong|否|不是|错|错误|不正确|不对|不成立|假|假命题|不可以|不能|不会|it is not|不|\
 \\times|✗|✘
 nothing: none|no solution|no solutions|no real solution|no real solutions|does not exist|doesn't exist|\
 dne|无解|无实数解|无实根|无实数根|没有解|没有实数解|不存在|there is no solution|there are no solutions|\
@@ -179,7 +179,7 @@ necessary and also sufficient|both sufficient and necessary|both necessary and s
 sufficient only: sufficient but not necessary|sufficient but unnecessary|sufficient not necessary|\
 充分不必要|充分非必要|充分而不必要|充分但不必要|充分而非必要|充分但非必要|sufficient and not necessary|\
 sufficient and unnecessary
-!necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|\
+necessary only: necessary but not sufficient|necessary but insufficient|necessary not sufficient|\
 必要不充分|必要非充分|必要而不充分|必要但不充分|必要而非充分|必要但非充分|necessary and not sufficient|\
 necessary and insufficient
 neither sufficient nor necessary: neither sufficient nor necessary|neither necessary nor sufficient|\
@@ -189,50 +189,50 @@ neither sufficient nor necessary: neither sufficient nor necessary|neither neces
 increasing: increasing|monotonically increasing|strictly increasing|单调递增|单调增|递增|增函数|\
 单调增函数|单调递增函数|an increasing function|monotonic increasing|increases|增加|上升|increase|\
 increasing function
-!decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|\
+decreasing: decreasing|monotonically decreasing|strictly decreasing|单调递减|单调减|递减|减函数|\
 单调减函数|单调递减函数|a decreasing function|monotonic decreasing|decreases|减少|下降|decrease|\
 decreasing function
 odd: odd|an odd number|奇数|奇|odd number
-!even: even|an even number|偶数|偶|even number
+even: even|an even number|偶数|偶|even number
 odd function: odd function|an odd function|奇函数
-!even function: even function|an even function|偶函数
+even function: even function|an even function|偶函数
 neither odd nor even: neither odd nor even|非奇非偶|非奇非偶函数|既不是奇函数也不是偶函数|\
 neither even nor odd
 odd and even: 既是奇函数又是偶函数|both odd and even|both even and odd
 positive: positive|正|正数|为正
-!negative: negative|负|负数|为负
+negative: negative|负|负数|为负
 convex: convex|凸|凸函数
-!concave: concave|凹|凹函数
+concave: concave|凹|凹函数
 parallel: parallel|平行|互相平行|they are parallel
-!perpendicular: perpendicular|垂直|互相垂直|orthogonal|they are perpendicular|相互垂直
+perpendicular: perpendicular|垂直|互相垂直|orthogonal|they are perpendicular|相互垂直
 intersecting: intersecting|相交|intersect|they intersect
 tangent: tangent|相切|相切的
 externally tangent: 外切|externally tangent
-!internally tangent: 内切|internally tangent
+internally tangent: 内切|internally tangent
 separate: 相离|disjoint|separate
-!externally separate: 外离
+externally separate: 外离
 skew: skew|异面|skew lines
 coincident: 重合|coincident|coincide|they coincide
 collinear: collinear|共线|三点共线
 convergent: convergent|converges|converge|收敛|it converges
-!divergent: divergent|diverges|diverge|发散|it diverges
+divergent: divergent|diverges|diverge|发散|it diverges
 absolutely convergent: absolutely convergent|converges absolutely|绝对收敛
-!conditionally convergent: conditionally convergent|converges conditionally|条件收敛
+conditionally convergent: conditionally convergent|converges conditionally|条件收敛
 continuous: continuous|连续|it is continuous
-!discontinuous: discontinuous|not continuous|不连续|间断
+discontinuous: discontinuous|not continuous|不连续|间断
 differentiable: differentiable|可导|可微
-!not differentiable: not differentiable|不可导|不可微
+not differentiable: not differentiable|不可导|不可微
 linearly independent: linearly independent|线性无关|线性独立
-!linearly dependent: linearly dependent|线性相关
+linearly dependent: linearly dependent|线性相关
 rational: rational|rational number|a rational number|有理数
-!irrational: irrational|irrational number|an irrational number|无理数
+irrational: irrational|irrational number|an irrational number|无理数
 prime: prime|a prime|prime number|质数|素数|a prime number
-!composite: composite|composite number|合数|a composite number
+composite: composite|composite number|合数|a composite number
 finite: finite|有限|有限个|finitely many
-!infinite: infinite|无限|无穷|无穷多|无数个|无穷多个|无限多个|infinitely many|无数|\
+infinite: infinite|无限|无穷|无穷多|无数个|无穷多个|无限多个|infinitely many|无数|\
 infinitely many solutions|无穷多解|无数组
 maximum: maximum|a maximum|最大值|最大|有最大值|local maximum|极大值
-!minimum: minimum|a minimum|最小值|最小|有最小值|local minimum|极小值
+minimum: minimum|a minimum|最小值|最小|有最小值|local minimum|极小值
 acute: acute|acute triangle|锐角三角形|锐角|an acute triangle
 obtuse: obtuse|obtuse triangle|钝角三角形|钝角|an obtuse triangle
 right triangle: right triangle|直角三角形|a right triangle|right-angled triangle|rt三角形
@@ -258,9 +258,9 @@ second quadrant: 第二象限|second quadrant|quadrant ii|the second quadrant
 third quadrant: 第三象限|third quadrant|quadrant iii|the third quadrant
 fourth quadrant: 第四象限|fourth quadrant|quadrant iv|the fourth quadrant
 left: left|左|向左|左侧
-!right: 右|向右|右侧|to the right
+right: 右|向右|右侧|to the right
 greater: greater|greater than|大于|bigger|larger
-!less: less|less than|小于|smaller
+less: less|less than|小于|smaller
 equal: equal|equal to|等于|相等|equals|they are equal
 unequal: unequal|not equal|不等|不相等|不等于
 Monday: monday|星期一|周一|礼拜一
@@ -277,18 +277,9 @@ _CONDITION = re.compile('(?:的)?条件$|conditions?$')
 _SAID = re.compile("^(?:答案?[是为:：]?|it is|it's|they are|the answer is|answer:)")
 
 
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    meanings: dict[str, str] = {}
-    opposites: dict[str, str] = {}
-    before = ''
-    for line in _VOCABULARY.strip().split('\n'):
-        meaning, _, spellings = line.partition(': ')
-        if meaning.startswith('!'):
-            meaning = meaning[1:]
-            opposites |= {meaning: before, before: meaning}
-        meanings |= {_bare(spelling): meaning for spelling in spellings.split('|')}
-        before = meaning
-    return meanings, opposites
+def _read() -> dict[str, str]:
+    lines = (line.partition(': ') for line in _VOCABULARY.strip().split('\n'))
+    return {_bare(spelling): meaning for meaning, _, spellings in lines for spelling in spellings.split('|')}
 
 
 def _bare(text: str) -> str:
@@ -297,7 +288,7 @@ def _bare(text: str) -> str:
     return _CONDITION.sub('', _NOISE.sub('', _ARTICLES.sub('', text)))
 
 
-_MEANINGS, _OPPOSITES = _read()
+_MEANINGS = _read()
 _LONGEST = 60
 
 
@@ -308,15 +299,6 @@ def meaning_of(text: str) -> str | None:
     ('necessary and sufficient', 'necessary and sufficient', None)
     """
     return _MEANINGS.get(_bare(text)) if len(text) <= _LONGEST else None
-
-
-def opposite_of(meaning: str) -> str | None:
-    """Return the meaning that contradicts `meaning`, if the vocabulary has one.
-
-    >>> opposite_of('increasing'), opposite_of('yes'), opposite_of('circle')
-    ('decreasing', 'no', None)
-    """
-    return _OPPOSITES.get(meaning)
 
 
 _MONTH_NAMES = 'january february march april may june july august september october november december'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import replace_file
+from ..files import write_file as write_whole
 from ..results.record import digest_of
 from ..unseen import printable
 from .files import check_table_name, write_file
@@ -245,6 +244,6 @@ def _reply(answer: Answer, number: int, of: int) -> str:
 def _save(file: Path, sheet: Sheet) -> None:
     """Write the sample in one step: what was there stays until all is written."""
     try:
-        replace_file(file, sheet.text().encode(), file.with_name(f'.writing-{os.getpid()}'))
+        write_whole(file, sheet.text().encode())
     except OSError as error:
         raise InputError(f'cannot write {file}: {error.strerror}') from error

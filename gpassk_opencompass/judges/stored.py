@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import InputError
 from ..line_files import store_folder
@@ -14,20 +13,6 @@ from .store import STORE_VARIABLE, Line, begins_sound, read_lines, reading, stor
 
 FOLDER = 'verdicts'
 """Name of the store in a work directory."""
-
-_LONGEST = 200
-
-
-class Contradiction(NamedTuple):
-    """A key under which both verdicts stand."""
-
-    key: str
-    counts: Verdict
-    """The first one, which every reader takes."""
-    question: str
-    """This and the next two are shortened to a few hundred characters."""
-    reference: str
-    answer: str
 
 
 class StoredVerdicts:
@@ -61,8 +46,8 @@ class StoredVerdicts:
         """Lines that were skipped: damaged, of another kind, or torn at the end of a file."""
         self.repeated = 0
         """Lines whose key was there before."""
-        self.contradictions: dict[str, Contradiction] = {}
-        """By key."""
+        self.contradictions: set[str] = set()
+        """Keys under which both verdicts stand."""
 
     def __len__(self) -> int:
         return len(self._said)
@@ -93,9 +78,8 @@ class StoredVerdicts:
 
     def _again(self, line: Line, first: Verdict) -> None:
         self.repeated += 1
-        if line.verdict is not first and line.key not in self.contradictions:
-            texts = (str(line.about.get(name, ''))[:_LONGEST] for name in ('question', 'reference', 'answer'))
-            self.contradictions[line.key] = Contradiction(line.key, first, *texts)
+        if line.verdict is not first:
+            self.contradictions.add(line.key)
 
 
 def find_stores(places: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:

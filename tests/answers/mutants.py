@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gpassk_opencompass.answers.answer_equality import letters_of
 from gpassk_opencompass.answers.tokens import words
-from gpassk_opencompass.answers.values import other_units
+from gpassk_opencompass.answers.values import _UNITS
 from gpassk_opencompass.answers.words import FUNCTIONS, GREEK
 
 MOST_MUTANTS = 40
@@ -252,8 +252,19 @@ def _units(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:
         elif piece.text == r'\$':
             yield Mutant('unit', _with(answer, piece, '€'))
         elif counted and (piece.kind in ('quoted', 'chinese') or len(piece.text) > 1):
-            for other in other_units(piece.text):
+            for other in _other_units(piece.text):
                 yield Mutant('unit', _with(answer, piece, other))
+
+
+def _other_units(name: str) -> list[str]:
+    """Return a unit of another size and one of another dimension, in the same script; [] for no unit."""
+    unit = _UNITS.get(name)
+    if unit is None:
+        return []
+    same = [(other, about) for other, about in _UNITS.items() if other.isascii() == name.isascii()]
+    sizes = [other for other, about in same if about.dimension == unit.dimension and about != unit]
+    dimensions = [other for other, about in same if about.dimension != unit.dimension]
+    return [*sizes[:1], *dimensions[:1]]
 
 
 def _opposites(answer: str, pieces: Sequence[_Piece]) -> Iterator[Mutant]:

@@ -11,12 +11,12 @@ import old_work_dir as old
 import pytest
 from damaged_records import good_record
 from fuzzing import within
+from judge_server import read_verdict
 from result_files import ABBR, THIRDS, write_result
 
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.llm.asking import read_verdict
 from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.judges.store import read_lines
 from gpassk_opencompass.judges.stored import StoredVerdicts

@@ -22,12 +22,13 @@ from drawn import (
 from fuzzing import fuzz
 from hypothesis import assume
 from hypothesis import strategies as st
+from judge_server import read_verdict
 
 from gpassk_opencompass.answers import final_answer, normal_form
 from gpassk_opencompass.chat.completion import Reply, read_reply
 from gpassk_opencompass.chat.trouble import Trouble, server_message
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.llm.asking import hear, read_verdict, squeezed
+from gpassk_opencompass.judges.llm.asking import hear, squeezed
 from gpassk_opencompass.judges.prompts import Candidate, find_prompts, settle
 from gpassk_opencompass.judges.protocol import Judgement, Pair, Verdict
 from gpassk_opencompass.naming.names import DatasetName, LiveMathBenchName, ModelName, RunName, in_file_name

@@ -16,9 +16,9 @@ from typing import Any
 import old_work_dir as old
 import pytest
 from hosts import import_plugin, write_bench
+from judge_server import read_verdict
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.llm.asking import read_verdict
 from gpassk_opencompass.judges.protocol import Verdict
 from gpassk_opencompass.metrics import g_pass_at_k, pass_at_k
 

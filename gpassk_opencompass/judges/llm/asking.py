@@ -158,28 +158,6 @@ def explained(reason: str) -> str:
     return _EXPLAINED.get(reason, f'did not come to its own end ({reason})')
 
 
-def read_verdict(reply: str) -> Verdict | None:
-    r"""Return what `reply` says in its last box with a verdict; None where there is no such box.
-
-    Case, blanks, full stops, Markdown and TeX wrappers (`\text{}`, `\mathrm{}`, …) in the box do not matter;
-    是 and 否 are yes and no. Boxes with anything else are passed over. Of a reply that thinks aloud first,
-    only what follows the thought counts, and nothing if the thought has no end. Takes time linear in the
-    reply. `hear` also knows the prompt, and how the reply ended.
-
-    >>> read_verdict(r'It could be \boxed{no}, but 1/2 = 0.5, so: \boxed{\text{ Yes. }}')
-    <Verdict.CORRECT: 'correct'>
-    >>> read_verdict(r'一致，所以 \boxed{是}') is Verdict.CORRECT
-    True
-    >>> read_verdict(r'\boxed{yes/no}') is None
-    True
-    >>> read_verdict(r'<think>They agree: \boxed{yes}') is None
-    True
-    """
-    said = _behind_thoughts(reply, '')
-    boxes = [] if said is None else list(BOX.finditer(said))
-    return _meaning(boxes[-1]) if boxes else None
-
-
 def _not_whole(finish: str) -> str:
     known = _REASONS.get(finish.casefold())
     return known or f'finish reason {" ".join(finish.split())[:_LONGEST_NAME]}'
