@@ -47,8 +47,8 @@ TIERS = {
     ),
     'faults': (
         'gpassk_opencompass/files.py',
+        'gpassk_opencompass/judges/lines.py',
         'gpassk_opencompass/judges/llm/*',
-        'gpassk_opencompass/line_files.py',
         'gpassk_opencompass/plugin/journal.py',
         'gpassk_opencompass/plugin/predictions.py',
         'gpassk_opencompass/runs/*',

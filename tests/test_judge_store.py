@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpassk_opencompass import IncompleteError, InputError, Verdict
+from gpassk_opencompass.judges.lines import Encoded
 from gpassk_opencompass.judges.store import VerdictKeys, VerdictStore, verdict_key
-from gpassk_opencompass.line_files import Encoded
 
 YES, NO = Verdict.CORRECT, Verdict.INCORRECT
 ABOUT = {'question': '1 + 1 = ? 是\n', 'reference': '2', 'answer': '{"key": "', 'reply': '\\boxed{yes}'}

@@ -9,8 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..errors import GPassKError, InputError
+from ..judges.lines import store_files
 from ..judges.prompts import Prompts, find_prompts
-from ..judges.store import STORE_VARIABLE, Line, cache_folder, line_at, line_places, store_files
+from ..judges.store import STORE_VARIABLE, Line, cache_folder, line_at, line_places
 from ..judges.stored import FOLDER
 from ..results import lighteval
 from ..results.found import Asked

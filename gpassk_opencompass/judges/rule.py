@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +28,6 @@ from ..answers import (
     options_of,
 )
 from ..errors import InputError
-from ..processes import processors
 from .protocol import HEDGED, Judgement, Pair, Verdict
 from .workers import FAILURES, Outcome, Workers
 
@@ -125,7 +125,7 @@ class RuleJudge:
         }
         self._rules = frozenset(RULES) - {*without}
         self._max_length, self._max_nesting = max_length, max_nesting
-        count = min(processors(), _MOST_WORKERS) if workers is None else workers
+        count = min(_processors(), _MOST_WORKERS) if workers is None else workers
         self._workers = _pool(count, timeout * _FIRST_TRY, memory_mb)
         self._alone = _pool(1, timeout, memory_mb, fresh=True)
         self._tries_left = _SECOND_TRIES
@@ -389,3 +389,8 @@ def _bits(tower: Sequence[int]) -> float:
         bits = math.log2(max(exponent, 1)) * height
         height = 2.0**bits if bits < 1000 else math.inf
     return math.log2(base) * height if base > 1 else 0.0
+
+
+def _processors() -> int:
+    """Return how many processors this process may use: of a job on a cluster those that were given to it."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1

@@ -1,6 +1,6 @@
 """Verdicts that were given once, on disk, so that nobody is asked twice.
 
-A store is a folder of lines, see `line_files`. A line is one verdict with what it is about, readable by a
+A store is a folder of lines, see `lines`. A line is one verdict with what it is about, readable by a
 person, and written before the next verdict is received.
 
 What a judge found out about its servers is noted beside the verdicts, in `*.notes` files of the same kind.
@@ -13,20 +13,27 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import line_files
 from ..errors import InputError
-from ..line_files import LineWriter, complete_lines, is_whole, line_of, own_writer, store_folder
+from .lines import (
+    LineWriter,
+    complete_lines,
+    is_whole,
+    line_of,
+    own_writer,
+    reading,
+    store_files,
+    store_folder,
+)
 from .protocol import Verdict
 
 STORE_VARIABLE = 'GPASSK_VERDICTS'
 """Environment variable with the folder of a verdict store, e.g. one that a team shares."""
 
-_WHAT = 'verdicts'
 _sorted = json.JSONEncoder(sort_keys=True).encode
 
 _HEAD = re.compile(rb'\{"key": "(?P<key>[0-9a-f]{32})", "verdict": "(?P<verdict>correct|incorrect)", ')
@@ -130,7 +137,7 @@ class VerdictStore:
             raise InputError(f'unjudged is no verdict to keep (key {key})')
         self._verdicts.setdefault(bytes.fromhex(key), verdict)
         if self.folder is not None:
-            self._writer = own_writer(self._writer, self.folder, '.jsonl', _WHAT)
+            self._writer = own_writer(self._writer, self.folder, '.jsonl')
             self._writer.write(line_of({'key': key, 'verdict': verdict.value, **about}))
 
     def note(self, key: str, note: Mapping[str, Any]) -> None:
@@ -147,7 +154,7 @@ class VerdictStore:
             return
         self.notes[key] = note
         if self.folder is not None:
-            self._notes_writer = own_writer(self._notes_writer, self.folder, '.notes', _WHAT)
+            self._notes_writer = own_writer(self._notes_writer, self.folder, '.notes')
             self._notes_writer.write(line_of({'key': key, 'note': note}))
 
     def refresh(self) -> None:
@@ -214,20 +221,6 @@ def cache_folder(name: str, environment: Mapping[str, str] = os.environ) -> str:
     '~/.cache/gpassk_opencompass/verdicts'
     """
     return str(Path(environment.get('XDG_CACHE_HOME') or '~/.cache', 'gpassk_opencompass', name))
-
-
-def store_files(folder: Path) -> list[Path]:
-    """Return the files of a store in the order in which they count; none if it does not exist yet.
-
-    Raises:
-        InputError: `folder` is a file.
-    """
-    return line_files.line_files(folder, _WHAT)
-
-
-def reading(file: Path) -> AbstractContextManager[None]:
-    """Names the file where the system does not give what is in it, as an InputError."""
-    return line_files.reading(file, _WHAT)
 
 
 def read_lines(file: Path) -> Iterator[Line | None]:

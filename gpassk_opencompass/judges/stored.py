@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from ..line_files import store_folder
+from .lines import reading, store_files, store_folder
 from .protocol import Verdict
-from .store import STORE_VARIABLE, Line, begins_sound, read_lines, reading, store_files
+from .store import STORE_VARIABLE, Line, begins_sound, read_lines
 
 FOLDER = 'verdicts'
 """Name of the store in a work directory."""

@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import TimeoutError as OutOfTime
@@ -24,7 +25,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import IncompleteError
-from ..processes import python_command
 
 if TYPE_CHECKING:
     from pebble import ProcessFuture
@@ -77,11 +77,15 @@ class Workers:
         fresh: bool = False,
     ) -> None:
         arguments = json.dumps([target, count, timeout, memory_mb, list(rehearsals), fresh])
-        # The signal first: Ctrl-C reaches the whole process group, and the parent ends the holder itself.
-        self._command = python_command(
-            'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
+        paths = [os.fspath(entry) for entry in sys.path]
+        # It finds modules where this process does, whatever lies in the folder that somebody is in. Then the
+        # signal: Ctrl-C reaches the whole process group, and the parent ends the holder itself.
+        program = (
+            f'import sys; sys.path[:] = {paths!r}; import signal; '
+            'signal.signal(signal.SIGINT, signal.SIG_IGN); '
             f'from {__name__} import hold; import json; hold(*json.loads({arguments!r}))'
         )
+        self._command = [sys.executable, '-c', program]
         self._holders: list[subprocess.Popen[bytes]] = []
         self._lock = Lock()
         self._finalizer = weakref.finalize(self, _end, self._holders)

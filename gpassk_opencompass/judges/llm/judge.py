@@ -23,8 +23,8 @@ from ...chat.limits import Limits
 from ...chat.served import Served
 from ...chat.traffic import Traffic
 from ...chat.waiting import Clock
-from ...line_files import Encoded
 from ..filling import Asked
+from ..lines import Encoded
 from ..prompts import Candidate, Prompts, find_prompts, settle
 from ..protocol import Judgement, Pair, Verdict
 from ..store import STORE_VARIABLE, VerdictKeys, VerdictStore

@@ -14,7 +14,7 @@ from yarl import URL
 from ...chat.routes import endpoints
 from ...errors import InputError
 from ...keys import read_key
-from ...line_files import store_folder
+from ..lines import store_folder
 from ..prompts import Prompts, check_choice
 
 MAX_TOKENS = 8192

@@ -1,4 +1,4 @@
-"""Folders of lines that several processes add to at once, and that survive their deaths.
+"""The lines of a verdict store, which several processes add to at once, and which survive their deaths.
 
 Each process that writes adds a file of its own to the folder, `<time>-<host>-<process>-<random>.jsonl`, and
 nobody else ever writes to that file: so no lock is needed, on a network disk neither. Readers merge all
@@ -24,7 +24,7 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
-from .errors import IncompleteError, InputError
+from ..errors import IncompleteError, InputError
 
 SYNC_INTERVAL = 5.0
 """Seconds between two fsyncs. One a line would cost more than the line on a network disk."""
@@ -40,15 +40,13 @@ class LineWriter:
     Args:
         folder: made if it is not there.
         ending: of the file's name.
-        what: the lines are, for messages.
 
     Raises:
         InputError: the folder cannot be written.
     """
 
-    def __init__(self, folder: Path, ending: str, what: str) -> None:
+    def __init__(self, folder: Path, ending: str) -> None:
         self.process = os.getpid()
-        self._what = what
         host = re.sub(r'[^\w.]', '_', socket.gethostname())[:40]
         moment = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
         self.file = folder / f'{moment}-{host}-{self.process}-{secrets.token_hex(4)}{ending}'
@@ -56,7 +54,7 @@ class LineWriter:
             folder.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except OSError as error:
-            raise InputError(f'cannot write {what} to {folder}: {error}; choose another store') from error
+            raise InputError(f'cannot write verdicts to {folder}: {error}; choose another store') from error
         _sync_folder(folder)
         self._synced_at = time.monotonic()
         self._torn = False
@@ -74,7 +72,7 @@ class LineWriter:
                 data = data[os.write(self._descriptor, data) :]
         except OSError as error:
             raise IncompleteError(
-                f'cannot write {self._what} to {self.file}: {error.strerror}. Those so far are kept: make '
+                f'cannot write verdicts to {self.file}: {error.strerror}. Those so far are kept: make '
                 'room there, or choose another store, and run the same command again to ask for the rest'
             ) from error
         self._torn = False
@@ -87,7 +85,7 @@ class LineWriter:
             os.fsync(self._descriptor)
         except OSError as error:
             raise IncompleteError(
-                f'the disk may have lost {self._what} of {self.file}: {error.strerror}. Make room there, or '
+                f'the disk may have lost verdicts of {self.file}: {error.strerror}. Make room there, or '
                 'choose another store, and run the same command again to ask for what is missing'
             ) from error
         self._synced_at = time.monotonic()
@@ -100,11 +98,11 @@ class LineWriter:
             os.close(self._descriptor)
 
 
-def own_writer(writer: LineWriter | None, folder: Path, ending: str, what: str) -> LineWriter:
+def own_writer(writer: LineWriter | None, folder: Path, ending: str) -> LineWriter:
     """Return the writer, or a new one after a fork, which must not write to its parent's file."""
     if writer is not None and writer.process == os.getpid():
         return writer
-    return LineWriter(folder, ending, what)
+    return LineWriter(folder, ending)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -160,17 +158,14 @@ def complete_lines(file: Path, start: int = 0) -> Iterator[bytes]:
                 yield line[:-1]
 
 
-def line_files(folder: Path, what: str) -> list[Path]:
-    """Return the files of a folder in the order in which they count; none if it does not exist yet.
-
-    Args:
-        what: the lines are, for the message.
+def store_files(folder: Path) -> list[Path]:
+    """Return the files of a store in the order in which they count; none if it does not exist yet.
 
     Raises:
         InputError: `folder` is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError(f'{folder} is a file; a store of {what} is a folder')
+        raise InputError(f'{folder} is a file; a store of verdicts is a folder')
     return sorted(file for file in folder.glob('*.jsonl') if file.is_file())  # a pipe would never end
 
 
@@ -189,9 +184,9 @@ def store_folder(place: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def reading(file: Path, what: str) -> Iterator[None]:
+def reading(file: Path) -> Iterator[None]:
     """Names the file where the system does not give what is in it, as an InputError."""
     try:
         yield
     except OSError as error:
-        raise InputError(f'cannot read {what} from {file}: {error.strerror}') from error
+        raise InputError(f'cannot read verdicts from {file}: {error.strerror}') from error
