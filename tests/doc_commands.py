@@ -78,6 +78,7 @@ OTHERS = {
     'pip',
     'pip-audit',
     'lmdeploy',
+    'transformers',
     'vllm',
     'lighteval',
     'lm_eval',

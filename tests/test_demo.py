@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.demo_questions import LADDERS, write
 
 from gpassk_opencompass import demo
-from gpassk_opencompass.demo.questions import LADDERS, write
 from gpassk_opencompass.questions import wording
 
 pytestmark = pytest.mark.slow
 
+TESTS = Path(__file__).parent
 FILES = [f'{split}_{language}.jsonl' for split in demo.SPLITS for language in demo.LANGUAGES]
 
 
@@ -48,7 +49,9 @@ def solved(row: dict[str, Any]) -> int:
 
 
 def run(*arguments: str) -> str:
-    finished = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    finished = subprocess.run(
+        [sys.executable, *arguments], cwd=TESTS, capture_output=True, text=True, check=False
+    )
     assert finished.returncode == 0, finished.stderr
     return finished.stdout
 
@@ -163,7 +166,7 @@ def test_training_reproduces_itself(tmp_path: Path) -> None:
     pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
     folders = [str(tmp_path / name) for name in ('first', 'second', 'other')]
     code = (
-        'import sys; from gpassk_opencompass.demo.train import main\n'
+        'import sys; from tools.demo_train import main\n'
         "for folder, seed in zip(sys.argv[1:], '001'):\n"
         "    main(['--steps', '2', '--output', folder, '--seed', seed])\n"
         'from transformers import AutoModelForCausalLM, AutoTokenizer\n'
@@ -184,7 +187,7 @@ def test_training_reproduces_itself(tmp_path: Path) -> None:
 def test_training_refuses_a_wrong_number_of_steps(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A number of steps below one is an error of usage that repeats what was given."""
     pytest.importorskip('opencompass', reason='training asks its questions with the prompts of OpenCompass')
-    from gpassk_opencompass.demo.train import main
+    from tools.demo_train import main
 
     with pytest.raises(SystemExit):
         main(['--steps', steps])
@@ -194,7 +197,7 @@ def test_training_refuses_a_wrong_number_of_steps(steps: str, capsys: pytest.Cap
 def test_importing_the_demo_is_cheap() -> None:
     """The paths of the demo can be had without torch, transformers or OpenCompass."""
     code = (
-        'import sys, gpassk_opencompass.demo, gpassk_opencompass.demo.questions; '
+        'import sys, gpassk_opencompass.demo; '
         "print(sorted({'torch', 'transformers', 'opencompass', 'numpy'} & set(sys.modules)))"
     )
     assert run('-c', code) == '[]\n'

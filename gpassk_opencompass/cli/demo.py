@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from ..runs.work_dir import NOTES
 from ..sweep.expansion import expand_template
 from ..sweep.starter import shipped_templates
 from . import main as gpassk
-from .options import path, positive
+from .options import path
 
 CONFIGS, TABLE, REPORT = 'configs', 'table.csv', 'report'
 """What stands in the folder beside a work directory for each config."""
@@ -30,18 +30,13 @@ OF_THE_REPORT = ('jinja2', 'matplotlib')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add where to write, and which model."""
+    """Add where to write."""
     parser.epilog = (
-        'Takes about a minute on two cores, without a GPU or a network; with --real about ten. The same '
-        'line again goes on with what is not complete. Nothing is removed.'
+        'Takes about a minute on two cores, without a GPU or a network. The same line again goes on with '
+        'what is not complete. Nothing is removed.'
     )
-    add = parser.add_argument
-    folder = 'a folder of its own (default: outputs/demo, with --real outputs/demo-real)'
-    add('-w', '--work-dir', type=path, metavar='FOLDER', help=folder)
-    real = 'SmolLM2-135M-Instruct on word problems, judged by rule and by itself; says what to install'
-    add('--real', action='store_true', help=real)
-    port = 'with --real: where the first of its servers listens on this machine (default: 8135)'
-    add('--port', type=positive, metavar='PORT', help=port)
+    folder, where = 'a folder of its own (default: %(default)s)', Path('outputs/demo')
+    parser.add_argument('-w', '--work-dir', type=path, default=where, metavar='FOLDER', help=folder)
 
 
 def run(arguments: Namespace) -> int:
@@ -53,30 +48,19 @@ def run(arguments: Namespace) -> int:
     """
     if find_spec('opencompass') is None:
         raise MissingExtraError('opencompass', 'opencompass')
-    if arguments.real:
-        from .demo_real import Request, run_real
-
-        return run_real(Request(arguments.work_dir or Path('outputs/demo-real'), arguments.port or 8135))
-    if arguments.port:
-        raise InputError('--port goes with --real')
-    folder: Path = arguments.work_dir or Path('outputs/demo')
+    folder: Path = arguments.work_dir
     template = shipped_templates()['demo']
     refuse_others(folder, expand_template(template).texts)
     started = time.monotonic()
     # Matrices of this size gain nothing from threads, which wait for one another on a busy machine.
     os.environ.setdefault('OMP_NUM_THREADS', '1')
-    code = sampled(folder, template)
+    configs = folder / CONFIGS
+    code = step('expand', str(template), '--output_dir', str(configs))
+    code = code or step('run', str(configs), '-w', str(folder))
     if code == 0:
         write_table(folder, time.monotonic() - started)
         code = write_report(folder)
     return code
-
-
-def sampled(folder: Path, template: Path, *options: str) -> int:
-    """Expand a template into a demo's folder, run all configs with options of `gpassk run`; the exit code."""
-    configs = folder / CONFIGS
-    code = step('expand', str(template), '--output_dir', str(configs))
-    return code or step('run', str(configs), '-w', str(folder), *options)
 
 
 def step(*arguments: str) -> int:
@@ -85,18 +69,17 @@ def step(*arguments: str) -> int:
     return gpassk(arguments)
 
 
-def refuse_others(folder: Path, configs: Collection[str], more: Collection[str] = ()) -> None:
+def refuse_others(folder: Path, configs: Collection[str]) -> None:
     """Refuse a folder with files that are not of an earlier demo, which may be somebody's.
 
     Args:
         configs: the names of the demo's configs.
-        more: names in its folder besides those that every demo has.
 
     Raises:
         InputError: names the first such file.
     """
     runs = (file.removesuffix('.py') for file in configs)
-    own = {folder / name for name in (CONFIGS, TABLE, REPORT, NOTES, *runs, *more)}
+    own = {folder / name for name in (CONFIGS, TABLE, REPORT, NOTES, *runs)}
     own |= {folder / CONFIGS / file for file in (*configs, MANIFEST)}
     there = [path for each in (folder, folder / CONFIGS) if each.is_dir() for path in each.iterdir()]
     if others := sorted(set(there) - own):
@@ -105,23 +88,17 @@ def refuse_others(folder: Path, configs: Collection[str], more: Collection[str] 
 
 def write_table(folder: Path, seconds: float) -> None:
     """Print the results of a demo's runs as a table, write all metrics to a file."""
-    runs = sorted(results(folder), key=lambda run: run.record['gpassk']['n'])
-    file = folder / TABLE
-    file.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
+    files = [
+        file
+        for planned in planned_runs([folder / CONFIGS]).runs
+        for file in examine(planned, folder / planned.name).results
+    ]
+    found = (Run(file.parent.name, file.stem, read(file).record) for file in files)
+    runs = sorted(found, key=lambda run: run.record['gpassk']['n'])
+    table = folder / TABLE
+    table.write_text(results_table(runs, every_metric=True).to_csv(), encoding='utf-8')
     print(f'\n{results_table(runs).without("dataset").to_terminal()}\n')
-    print(f'{seconds:.0f} s. Every metric: {file}; the runs: {folder}/<config>/\n')
-
-
-def results(folder: Path) -> Iterator[Run]:
-    """Yield the results of a demo's runs."""
-    for file in result_files(folder):
-        yield Run(file.parent.name, file.stem, read(file).record)
-
-
-def result_files(folder: Path) -> Iterator[Path]:
-    """Yield the result files of a demo's runs, in the order of its configs."""
-    for planned in planned_runs([folder / CONFIGS]).runs:
-        yield from examine(planned, folder / planned.name).results
+    print(f'{seconds:.0f} s. Every metric: {table}; the runs: {folder}/<config>/\n')
 
 
 def write_report(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""Two demos on a laptop CPU: a tiny chat model of the project's own with its questions, and a real one.
+"""A demo on a laptop CPU: a tiny chat model of the project's own, and its questions.
 
 >>> import json, os
 >>> path = os.path.join(QUESTIONS, VERSION, f'{SPLITS[0]}_{LANGUAGES[0]}.jsonl')
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ['LANGUAGES', 'MODEL', 'QUESTIONS', 'SPLITS', 'VERSION', 'WORDS', 'WORD_SPLITS']
+__all__ = ['LANGUAGES', 'MODEL', 'QUESTIONS', 'SPLITS', 'VERSION']
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -29,9 +29,3 @@ SPLITS: tuple[str, ...] = ('ADD', 'MUL', 'MIX')
 
 LANGUAGES: tuple[str, ...] = ('cn', 'en')
 """Line i of a split is the same problem in both languages."""
-
-WORDS: str = 'words'
-"""The version name of the word problems that the real model is asked."""
-
-WORD_SPLITS: tuple[str, ...] = ('EASY', 'MEDIUM', 'HARD')
-"""From easy to hard; see the tests for how each is solved."""

@@ -1,10 +1,9 @@
-"""Real servers, started from a command line: llama.cpp's, transformers', and the demo's."""
+"""Real servers, started from a command line: llama.cpp's and transformers'."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -63,12 +62,6 @@ def children(pid: int) -> list[int]:
     """The processes that a process has started."""
     text = Path(f'/proc/{pid}/task/{pid}/children').read_text()
     return [int(word) for word in text.split() if group_of(int(word))]
-
-
-def test_the_server_of_the_demo(tmp_path: Path) -> None:
-    """By `python -m`."""
-    command = f'{sys.executable} -m gpassk_opencompass.demo.server {{model}} --port {{port}}'
-    lives_and_dies(read_serve({'command': command}), Asked(MODEL, Path(MODEL).name), tmp_path)
 
 
 def test_the_server_of_transformers(tmp_path: Path) -> None:

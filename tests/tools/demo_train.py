@@ -1,6 +1,7 @@
-"""Train the demo model: `python -m gpassk_opencompass.demo.train [--output DIR] [--steps N] [--seed S]`.
+"""Train the demo model: in `tests`,
+`python -m tools.demo_train [--output DIR] [--steps N] [--seed S]`.
 
-A Llama of about 0.2 M parameters learns to answer the problems of `questions`, asked the way OpenCompass
+A Llama of about 0.2 M parameters learns to answer the problems of `demo_questions`, asked the way OpenCompass
 asks them and the way the Lighteval tasks do. It stays too small for the hard ones, which is the point:
 success probabilities spread from 0 to 1. Equal arguments give equal weights on the same build of torch.
 """
@@ -14,18 +15,15 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from ..errors import MissingExtraError
-from ..questions.wording import CHINESE, ENGLISH
-from . import LANGUAGES, MODEL, SPLITS
-from .questions import LADDERS, draw
-from .tokenizer import END, train_tokenizer
+import torch
+from opencompass.datasets.livemathbench.prompts import PROMPT_CN, PROMPT_EN
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-try:
-    import torch
-    from opencompass.datasets.livemathbench.prompts import PROMPT_CN, PROMPT_EN
-    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-except ImportError as error:
-    raise MissingExtraError('opencompass', 'opencompass') from error
+from gpassk_opencompass.demo import LANGUAGES, MODEL, SPLITS
+from gpassk_opencompass.questions.wording import CHINESE, ENGLISH
+
+from .demo_questions import LADDERS, draw
+from .demo_tokenizer import END, train_tokenizer
 
 PROMPTS = {'en': (PROMPT_EN, ENGLISH), 'cn': (PROMPT_CN, CHINESE)}
 """Each host's, in each language."""
@@ -200,7 +198,7 @@ def _positive(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train the demo model."""
-    parser = argparse.ArgumentParser(prog='python -m gpassk_opencompass.demo.train', description=main.__doc__)
+    parser = argparse.ArgumentParser(prog='python -m tools.demo_train', description=main.__doc__)
     parser.add_argument('--output', type=Path, default=Path(MODEL), help='folder (default: %(default)s)')
     parser.add_argument('--steps', type=_positive, default=Recipe().steps, help='default: %(default)s')
     parser.add_argument('--seed', type=int, default=Recipe().seed, help='default: %(default)s')

@@ -7,20 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import MissingExtraError
-
-try:
-    from tokenizers import (  # type: ignore[import-untyped, unused-ignore]
-        Regex,
-        Tokenizer,
-        decoders,
-        models,
-        pre_tokenizers,
-        trainers,
-    )
-    from transformers import PreTrainedTokenizerFast
-except ImportError as error:
-    raise MissingExtraError('transformers', 'opencompass') from error
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
 
 PAD, END, USER, ASSISTANT = '<|pad|>', '<|end|>', '<|user|>', '<|assistant|>'
 

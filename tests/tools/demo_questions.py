@@ -1,6 +1,6 @@
 """The demo's problems: drawn from a ladder of difficulties, asked and answered in two languages.
 
-`python -m gpassk_opencompass.demo.questions [--output DIR]` writes the question files again.
+In `tests`, `python -m tools.demo_questions [--output DIR]` writes the question files again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from . import LANGUAGES, QUESTIONS, SPLITS, VERSION
+from gpassk_opencompass.demo import LANGUAGES, QUESTIONS, SPLITS, VERSION
 
 SEED = 2412
 """Seed of the shipped question files."""
@@ -51,11 +51,7 @@ class Problem(NamedTuple):
     answer: int
 
     def response(self, language: str) -> str:
-        r"""Return the right response in a language.
-
-        >>> Problem({}, ('3+4=7',), 7).response('en')
-        '$3+4=7$. So the answer is \\boxed{7}.'
-        """
+        """Return the right response in a language."""
         step, comma, sentence = _RESPONSE[language]
         return sentence.format(comma.join(map(step.format, self.steps)), self.answer)
 
@@ -76,9 +72,6 @@ def draw(rng: Random, split: str, digits: Sequence[int]) -> Problem:
         rng: source of randomness.
         split: one of `SPLITS`.
         digits: numbers of digits of the operands: two or more for ADD, two for MUL, three for MIX.
-
-    >>> draw(Random(0), 'ADD', (2, 2)).answer
-    122
     """
     operands = [_number(rng, width) for width in digits]
     if split == 'MIX':
@@ -141,9 +134,7 @@ def write(folder: Path, seed: int = SEED) -> list[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the question files from the command line."""
-    parser = argparse.ArgumentParser(
-        prog='python -m gpassk_opencompass.demo.questions', description=main.__doc__
-    )
+    parser = argparse.ArgumentParser(prog='python -m tools.demo_questions', description=main.__doc__)
     parser.add_argument('--output', type=Path, default=Path(QUESTIONS), help='folder (default: %(default)s)')
     for file in write(parser.parse_args(arguments).output):
         print(file)
