@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from math import isfinite
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..arguments import LARGEST_N
 from ..errors import InputError
 from ..json_lines import Row
-from .plain_lines import plain_blocks
-from .same_lines import Column
 from .source import (
     About,
     Counted,
-    CountedBlock,
     Place,
     Question,
     Reading,
     Responded,
     Run,
     Sampled,
-    group_of,
 )
-from .texts import Texts
 
 FIELDS = {
     'uid': ('uid', 'id', 'idx', 'question_id', 'task_id'),
@@ -79,9 +70,6 @@ class Rows:
             raise InputError(f'{place.row(first[0])}: {error}') from error
         questions = _questions(place, chain([first], rows), naming, reading)
         kinds: tuple[str, ...] = (str(naming.kind),)
-        if naming.kind == 'counts' and not naming.has_twins(first[1]):
-            blocks = partial(_blocks, place, first[1], names, questions)
-            return [Run(kinds, questions, where=place.row, blocks=blocks)]
         judge = {}
         if reading.kind is None and naming.kind == 'responses' and 'correct' in names:
             kinds = ('labels', 'responses')
@@ -110,58 +98,6 @@ def _questions(
             question = question._replace(places=((place.path, number),) * len(question.responses))
         if question is not None:
             yield question
-
-
-def _blocks(
-    place: Place, first: Row, names: Mapping[str, str], questions: Iterator[Question]
-) -> Iterator[CountedBlock | Question]:
-    """Return the same as `questions`: column by column up to the first block of lines that is not plain."""
-    done = 0
-    for block in plain_blocks(place, first):
-        counted = block and _counted_block(done, block, names)
-        if not counted:
-            break
-        yield counted
-        done += len(counted.numbers)
-    else:
-        return
-    yield from islice(questions, done, None)
-
-
-def _counted_block(before: int, block: Mapping[str, Column], names: Mapping[str, str]) -> CountedBlock | None:
-    """Return the counts of some lines; None where a row needs a look, or may be wrong."""
-    counts = [block[names[key]].numbers for key in ('n', 'c', 'unjudged') if key in names]
-    called = {
-        key: _called(block[names[key]]) for key in ('uid', 'problem', 'split', 'language') if key in names
-    }
-    known = [column for column in counts if column is not None]
-    if len(known) < len(counts) or None in called.values():
-        return None
-    n, c, *more = known
-    unjudged = more[0] if more else np.zeros_like(n)
-    if not ((n >= 1) & (n <= LARGEST_N) & (c >= 0) & (c <= n - unjudged) & (unjudged >= 0)).all():
-        return None
-    numbers = range(before + 1, before + 1 + len(n))
-    uids = called.get('uid') or Texts.of(map(str, numbers))
-    groups = _groups(called.get('split'), called.get('language'))
-    return CountedBlock(numbers, uids, called.get('problem'), groups, np.stack([n, c, unjudged]))
-
-
-def _called(column: Column) -> Texts | None:
-    """Return a column of texts, or of whole numbers as texts; None where a row has neither."""
-    if column.texts is None and column.numbers is not None:
-        return Texts.of(map(str, column.numbers.tolist()))
-    return column.texts
-
-
-def _groups(splits: Texts | None, languages: Texts | None) -> tuple[Sequence[str], NDArray[np.int64]] | None:
-    """Return the groups of some questions, as `CountedBlock` has them."""
-    if splits is None and languages is None:
-        return None
-    (ones, one), (others, other) = (of.distinct() if of else ([''], 0) for of in (splits, languages))
-    pairs, places = np.unique(len(others) * one + other, return_inverse=True)
-    names = [group_of(ones[pair // len(others)], others[pair % len(others)]) for pair in pairs.tolist()]
-    return names, places.ravel()
 
 
 class Names(NamedTuple):
@@ -206,10 +142,6 @@ class Naming:
                     f'say which one counts: --field {key}={name}'
                 )
         return names.found
-
-    def has_twins(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row that was looked at has two names of one thing."""
-        return bool(self._shapes[tuple(row)].twins)
 
     def _look(self, row: Mapping[str, Any]) -> Names:
         found, twins = {}, []

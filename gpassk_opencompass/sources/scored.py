@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -52,11 +52,6 @@ class Choices:
     def votes(self) -> bool:
         """Return whether a metric needs the answers."""
         return bool(self.settings.majorities) or self.settings.agreement
-
-    @property
-    def counts_alone(self) -> bool:
-        """Return whether of all questions no more is looked at than their counts."""
-        return self.selection.everything and not (self.votes or self.keep)
 
 
 @dataclass(frozen=True)
@@ -145,12 +140,7 @@ def score_run(run: Run, kind: str, choices: Choices, judge: Callable[[], Judge])
     ballots: list[Ballot] = []
     kept: list[Counted | Sampled] = []
     with _no_search_for_cycles():
-        if judged is None and run.blocks and choices.counts_alone:
-            tally.add_all(run.blocks())
-            questions: Iterable[Counted | Sampled] = ()
-        else:
-            questions = judged.questions if judged else _labelled(run, choices.selection)
-        for question in questions:
+        for question in judged.questions if judged else _labelled(run, choices.selection):
             tally.add(question)
             if choices.votes:
                 ballots.append(ballot_of(question, choices.unjudged))

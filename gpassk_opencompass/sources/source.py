@@ -12,19 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import InputError
 from ..json_lines import JsonRows, Row
 from ..registry import Registry
 from ..results.health import Generation
 from ..results.samples import SampleColumns
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .texts import Texts
 
 
 class About(NamedTuple):
@@ -41,12 +35,8 @@ class About(NamedTuple):
     @property
     def group(self) -> str:
         """Return `{split}_{language}`, one of them where the other is missing, or 'all'."""
-        return group_of(self.split, self.language)
-
-
-def group_of(split: str, language: str) -> str:
-    """Return `{split}_{language}`, one of them where the other is missing, or 'all'."""
-    return f'{split}_{language}' if split and language else split or language or 'all'
+        both = f'{self.split}_{self.language}' if self.split and self.language else ''
+        return both or self.split or self.language or 'all'
 
 
 class Counted(NamedTuple):
@@ -56,21 +46,6 @@ class Counted(NamedTuple):
     n: int
     c: int
     unjudged: int
-
-
-class CountedBlock(NamedTuple):
-    """Q questions of which only counts are known, column by column; an entry a question in each."""
-
-    numbers: range
-    """See `About`."""
-    uids: Texts
-    problems: Texts | None
-    """None: each question is a problem of its own."""
-    groups: tuple[Sequence[str], NDArray[np.int64]] | None
-    """Some groups, and the place among them of each question's; None: all are of the group of a question
-    without split and language."""
-    counts: NDArray[np.int64]
-    """Shape (3, Q): n, c and unjudged, as `Counted` has them."""
 
 
 class Sampled(NamedTuple):
@@ -230,8 +205,6 @@ class Run:
         remarks: sentences that a reader should know before quoting a score; they may come to be while the
             questions are read.
         written_by: the program that wrote the files, with its version where they tell it.
-        blocks: in place of `questions`, which then stay where they are: the same ones, many at once wherever
-            they are counts as plain as can be; None where that is not possible.
     """
 
     kinds: tuple[str, ...]
@@ -246,7 +219,6 @@ class Run:
     samples_for: Callable[[Path], SampleColumns | None] | None = None
     remarks: Sequence[str] = ()
     written_by: str = ''
-    blocks: Callable[[], Iterator[CountedBlock | Question]] | None = None
 
     @property
     def name(self) -> str:

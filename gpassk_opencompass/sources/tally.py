@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -16,14 +16,9 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..metrics import Metric
 from ..uncertainty import value_table
-from .source import Counted, CountedBlock, Question, Responded, group_of
-from .texts import Texts, mixed
+from .source import Counted, Question, Responded
 
 Floats = NDArray[np.float64]
-Keys = NDArray[np.int64]
-
-_LARGEST_CODE = 2**63
-_NAMED_AT_ONCE = 4096
 
 
 class Unjudged(str, Enum):
@@ -76,14 +71,8 @@ class Counts:
         """Return the number 0, 1, … of each question's problem (None: its own) and the sizes of problems."""
         if self.problems is None:
             return None, np.ones(len(self), dtype=np.int64)
-        begins = np.flatnonzero(np.diff(self.problems, prepend=~self.problems[:1]))
-        runs = self.problems[begins]  # the questions of a problem mostly come one after the other
-        numbers = np.arange(runs.size)
-        if _any_repeated(runs):
-            _, first, numbers = np.unique(runs, return_index=True, return_inverse=True)
-            # In order of appearance, not of the keys.
-            numbers = np.argsort(np.argsort(first))[numbers.ravel()]
-        clusters = np.repeat(numbers, np.diff(begins, append=len(self)))
+        _, first, numbers = np.unique(self.problems, return_index=True, return_inverse=True)
+        clusters = np.argsort(np.argsort(first))[numbers.ravel()]  # in order of appearance
         return clusters, np.bincount(clusters)
 
     @cached_property
@@ -169,7 +158,7 @@ class Counts:
 
 
 class Tally:
-    """Counts a question at a time, or many; keeps four numbers of each."""
+    """Counts a question at a time; keeps four numbers of each."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, int, int, int], int] = {}
@@ -177,9 +166,8 @@ class Tally:
         self._lines = array('q')
         self._uids = array('q')
         self._problems = array('q')
+        """Hashes, of 64 bits: of a million different names two look equal in one of 37 million files."""
         self._clustered = False
-        self._named: list[tuple[str, str | None]] = []
-        """Uid and problem of the last questions, of which the keys are not yet kept."""
 
     def add(self, question: Question) -> None:
         """Add a question; responses count as incorrect as long as nobody has judged them."""
@@ -193,65 +181,10 @@ class Tally:
             key = (about.group, len(verdicts), verdicts.count('1'), verdicts.count('?'))
         self._ids.append(self._kinds.setdefault(key, len(self._kinds)))
         self._lines.append(about.number)
-        self._named.append((about.uid, about.problem))
-        if len(self._named) >= _NAMED_AT_ONCE:
-            self._keep_keys()
-
-    def add_all(self, blocks: Iterable[CountedBlock | Question]) -> None:
-        """Add many questions, also many at once."""
-        for block in blocks:
-            if isinstance(block, CountedBlock):
-                self._add_block(block)
-            else:
-                self.add(block)
-
-    def _add_block(self, block: CountedBlock) -> None:
-        self._keep_keys()
-        self._ids.frombytes(self._kinds_of(block).tobytes())
-        self._lines.frombytes(np.arange(block.numbers.start, block.numbers.stop, dtype=np.int64).tobytes())
-        self._add_keys(block.uids.keys(), None if block.problems is None else block.problems.keys())
-
-    def _kinds_of(self, block: CountedBlock) -> NDArray[np.int64]:
-        """Return the place in `_kinds` of each question of a block, shape (Q,)."""
-        names, code = block.groups or ([group_of('', '')], np.zeros(len(block.numbers), dtype=np.int64))
-        groups = code
-        for column in block.counts:
-            size = int(column.max()) + 1
-            if (int(code.max()) + 1) * size >= _LARGEST_CODE:
-                code = np.unique(code, return_inverse=True)[1].ravel()
-            code = code * size + column
-        first, kinds = _numbered(code)
-        found = np.zeros(first.size, dtype=np.int64)
-        for kind in np.argsort(first).tolist():  # groups in the order of their first question
-            row = first[kind]
-            key = (names[groups[row]], *block.counts[:, row].tolist())
-            found[kind] = self._kinds.setdefault(key, len(self._kinds))
-        ids: NDArray[np.int64] = found[kinds]
-        return ids
-
-    def _keep_keys(self) -> None:
-        if not self._named:
-            return
-        names, problems = zip(*self._named, strict=True)
-        self._named.clear()
-        uids = Texts.of(names).keys()
-        told = [problem for problem in problems if problem is not None]
-        keys = _own_problems(uids) if told else None
-        if keys is not None:
-            keys[[problem is not None for problem in problems]] = Texts.of(told).keys()
-        self._add_keys(uids, keys)
-
-    def _add_keys(self, uids: Keys, problems: Keys | None) -> None:
-        """Add the uids of questions and their problems: None, each is its own.
-
-        Nothing is kept of problems as long as all are.
-        """
-        if problems is not None and not self._clustered:
-            self._clustered = True
-            self._problems.frombytes(_own_problems(np.frombuffer(self._uids, dtype=np.int64)).tobytes())
-        if self._clustered:
-            self._problems.frombytes((_own_problems(uids) if problems is None else problems).tobytes())
-        self._uids.frombytes(uids.tobytes())
+        self._uids.append(hash(about.uid))
+        self._clustered |= about.problem is not None
+        # A question that names no problem is its own, whatever others are called.
+        self._problems.append(hash((about.uid,)) if about.problem is None else hash(about.problem))
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -260,10 +193,8 @@ class Tally:
         """Return the counts of all questions that were added.
 
         Raises:
-            InputError: unjudged samples are refused and there are some; or two rows have one uid. (64 bits of
-                a uid are compared: of a million different ones, two look equal in one of 37 million files.)
+            InputError: unjudged samples are refused and there are some; or two rows have one uid.
         """
-        self._keep_keys()
         lines = np.frombuffer(self._lines, dtype=np.int64)
         _refuse_repeated(np.frombuffer(self._uids, dtype=np.int64), lines)
         problems = np.frombuffer(self._problems, dtype=np.int64) if self._clustered else None
@@ -277,42 +208,11 @@ class Tally:
         return counts
 
 
-def _numbered(codes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where each different code is first, and which of these each code is: as np.unique has them."""
-    largest = int(codes.max())
-    if largest > 4 * codes.size:
-        _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
-        return first, numbers.ravel()
-    places = np.full(largest + 1, -1)  # no sorting, where codes are few
-    places[codes[::-1]] = np.arange(codes.size)[::-1]
-    there = np.flatnonzero(places >= 0)
-    first = places[there]
-    places[there] = np.arange(there.size)
-    return first, places[codes]
-
-
-def _own_problems(uids: Keys) -> Keys:
-    """Return keys of problems of one question: not those of its uid, which may be another problem's name."""
-    return mixed(~uids.view(np.uint64)).view(np.int64)
-
-
-def _any_repeated(keys: Keys) -> bool:
-    """Whether two keys are equal, in a third of the time of sorting them."""
-    numbers = np.arange(keys.size, dtype=np.int32)
-    buckets = keys & (2 ** (2 * keys.size).bit_length() - 1)
-    last = np.empty(buckets.max(initial=0) + 1, dtype=np.int32)
-    last[buckets] = numbers
-    others = last[buckets]
-    # Of two equal keys one at least is not the last one of their bucket: it equals that, or another such one.
-    rest = np.flatnonzero(others != numbers)
-    return bool((keys[rest] == keys[others[rest]]).any() or np.unique(keys[rest]).size < rest.size)
-
-
 def _refuse_repeated(uids: NDArray[np.int64], lines: NDArray[np.int64]) -> None:
-    if not _any_repeated(uids):
-        return
     order = np.argsort(uids, kind='stable')
     same = np.flatnonzero(uids[order][1:] == uids[order][:-1])
+    if not same.size:
+        return
     first = same[np.argmin(lines[order][same + 1])]
     one, other = lines[order][first], lines[order][first + 1]
     raise InputError(
