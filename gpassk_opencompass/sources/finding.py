@@ -13,11 +13,11 @@ from ..results.named import is_named_as_result
 from .source import ROWS, SOURCES, TABLE, Place, Reading, Run
 
 _TABLES = ('.csv', '.tsv')
-_PACKED = ('.jsonl.gz', '.json.gz', '.csv.gz', '.tsv.gz', '.json.zst', '.gpassk.json')
+_PACKED = ('.jsonl.gz', '.json.gz', '.csv.gz', '.tsv.gz', '.gpassk.json')
 _STEMS = (*_PACKED, '.jsonl', '.json', '.eval', '.parquet', '.csv', '.tsv', '.gz')
 """What is cut off from a file's name where it stands for the model, longest first."""
 
-_ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv', '.gz', '.zst')
+_ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv', '.gz')
 """What the names of files end in that are looked at in a folder."""
 
 

@@ -176,7 +176,6 @@ def _run(folder: Path, name: str, checkout: Path, script: str, *arguments: str) 
 
 def keep(folder: Path, target: Path) -> None:
     """Copy what the tests read."""
-    shutil.copytree(folder / 'outputs', target / 'outputs', dirs_exist_ok=True)
     for name in ('org_sums.parquet', 'sums.jsonl'):
         shutil.copy(folder / name, target / name)
 

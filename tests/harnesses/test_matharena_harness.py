@@ -1,4 +1,4 @@
-"""A run of MathArena's own scripts, made anew and read: its files, and the tables that it uploads."""
+"""A run of MathArena's own scripts, made anew and read: the tables that it uploads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_run_made_now_is_read_as_the_recorded_one(tmp_path: Path) -> None:
         str(number): ''.join('01'[is_right(number, replica)] for replica in range(N))
         for number in range(1, len(COUNTS) + 1)
     }
-    for place in (tmp_path / 'outputs', tmp_path / 'org_sums.parquet', tmp_path / 'sums.jsonl'):
+    for place in (tmp_path / 'org_sums.parquet', tmp_path / 'sums.jsonl'):
         runs = {run.model: run for run in runs_of(place)}
         assert set(runs) == set(MODELS)
         assert verdicts_of(runs[MODELS[0]]) == truth
