@@ -36,7 +36,9 @@ _QUESTIONS = ('question', 'problem', 'Question', 'Problem', 'query', 'input')
 
 _EMPTY, _USUAL = Generation(state='empty'), Generation()
 
-OTHER_FILTERS = '{count} rows are of another filter than {filter} and were passed over: {why}'
+OTHER_FILTERS = (
+    '{count} rows are of another filter than {filter} and were passed over: --field filter=… chooses another'
+)
 ONE_OF_N = (
     'of {count} questions the harness scored only what its filter {filter} left of {n} responses ({metric}): '
     'these verdicts are not taken'
@@ -117,8 +119,7 @@ class _Reader:
         self._place, self._plan, self._notes = place, plan, notes
         self._takes = reading.takes
         self._named = {name: there for name, there in reading.fields.items() if name in _OWN}
-        self._seen: dict[str, int] = {}
-        """uid → a hash of its responses where rows do not name their filter, to tell those of another one."""
+        self._seen: set[str] = set()
 
     def samples(self, rows: Iterator[tuple[int, Row]]) -> Iterator[Sample]:
         """Return each response, in the order of the rows."""
@@ -144,7 +145,7 @@ class _Reader:
     def _counted(self, number: int, row: Row) -> Counted | None:
         sample = self._common(number, row)
         responses = responses_of(row) or ()
-        if not self._counts_in(sample, row, responses):
+        if not self._counts_in(sample, row):
             return None
         self._check_left(row, len(responses))
         value = row.get(self._plan.metric)
@@ -168,7 +169,7 @@ class _Reader:
     def _row(self, number: int, row: Row) -> list[Sample]:
         common = self._common(number, row)
         responses = responses_of(row)
-        if not self._counts_in(common, row, responses or ()):
+        if not self._counts_in(common, row):
             return []
         kept = responses is not None and row.get('responses_kept') is not False
         if kept is not self._plan.texts:
@@ -193,24 +194,15 @@ class _Reader:
             return ''
         return text
 
-    def _counts_in(self, sample: Sample, row: Row, responses: Sequence[str]) -> bool:
+    def _counts_in(self, sample: Sample, row: Row) -> bool:
         """Whether a row is the one of its question that counts: each is there once a filter."""
-        own = row.get('filter')
-        if self._plan.filter is not None and own is not None and own != self._plan.filter:
-            self._pass_over('--field filter=… chooses another')
+        if row['filter'] != self._plan.filter:
+            self._notes.say(filled(OTHER_FILTERS, {'filter': repr(self._plan.filter)}))
             return False
-        mark = 0 if own is not None else hash(tuple(responses))
-        if sample.uid not in self._seen:
-            self._seen[sample.uid] = mark
-            return True
-        if own is not None or self._seen[sample.uid] != mark:
+        if sample.uid in self._seen:
             raise InputError(f'{sample.uid!r:.60} is there twice; were the logs of two runs put together?')
-        self._pass_over('each question counts once, with its first row')
-        return False
-
-    def _pass_over(self, why: str) -> None:
-        told = {'filter': repr(self._plan.filter or 'the first'), 'why': why}
-        self._notes.say(filled(OTHER_FILTERS, told))
+        self._seen.add(sample.uid)
+        return True
 
     def _common(self, number: int, row: Row) -> Sample:
         if missing := sorted(ALWAYS - set(row)):

@@ -10,11 +10,8 @@ from ..json_lines import Row
 from .lm_eval_summary import request_of
 from .source import Reading
 
-ALWAYS = frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps'})
-"""What a row of every version has."""
-
-_NO_METRICS = ALWAYS | {'filter', 'metrics', 'doc_hash', 'prompt_hash', 'target_hash'}
-"""The fields of a row that are no metrics, where it does not list these itself, as before 0.4.6."""
+ALWAYS = frozenset({'doc_id', 'doc', 'target', 'arguments', 'resps', 'filtered_resps', 'filter', 'metrics'})
+"""What every row has."""
 
 _PASS_AT_1 = 'pass@1'
 """The mean of all n verdicts, under the name that tasks of code have for it."""
@@ -35,7 +32,7 @@ class Plan:
         mean: it is the mean of all n verdicts, so that the count of the correct ones is known.
         by_filter: it is of all n as far as the filter left them all, which each row has to show.
         passed_over: the metrics of only one of n responses.
-        filter: of the rows that count; None where rows do not say.
+        filter: of the rows that count.
         texts: whether rows have responses; else likelihoods of choices, or verdicts alone.
     """
 
@@ -44,7 +41,7 @@ class Plan:
     mean: bool
     by_filter: bool
     passed_over: tuple[str, ...]
-    filter: str | None
+    filter: str
     texts: bool
     question: str | None
     kind: str | None
@@ -67,7 +64,7 @@ class Plan:
             mean,
             by_filter,
             () if metric else tuple(names),
-            reading.fields.get('filter') or (own if isinstance(own := row.get('filter'), str) else None),
+            reading.fields.get('filter') or str(row['filter']),
             responses is not None and row.get('responses_kept') is not False,
             reading.fields.get('question'),
             reading.kind,
@@ -131,10 +128,10 @@ def _is_verdict(value: Any) -> bool:
 
 
 def _metrics(row: Row) -> list[str]:
-    named = row.get('metrics')
-    if isinstance(named, list):
-        return [name for name in named if isinstance(name, str) and name in row]
-    return [name for name in row if name not in _NO_METRICS]
+    named = row['metrics']
+    if not isinstance(named, list):
+        raise InputError(f'metrics is {named!r:.60}; expected the list of their names')
+    return [name for name in named if isinstance(name, str) and name in row]
 
 
 def responses_of(row: Row) -> list[str] | None:

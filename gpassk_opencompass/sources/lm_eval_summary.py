@@ -13,7 +13,7 @@ from ..files import mapping
 from ..json_lines import Row
 
 _SUMMARY = frozenset({'results', 'configs', 'versions'})
-"""What a summary of every version has."""
+"""What a summary has."""
 
 _NAME = re.compile(r'samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(?:\.gz)?')
 
@@ -41,12 +41,10 @@ def is_summary(row: Row) -> bool:
 def request_of(row: Row) -> tuple[Any, Any]:
     """Return the prompt of a question, and how responses to it were generated.
 
-    They stand in `{"gen_args_0": {"arg_0": …, "arg_1": …}}`, and in `[[…, …]]` before 0.4.3.
+    They stand in `{"gen_args_0": {"arg_0": …, "arg_1": …}}`.
     """
-    told = row.get('arguments')
-    first = told[0] if isinstance(told, list) and told else mapping(told).get('gen_args_0')
-    both = list(first.values()) if isinstance(first, dict) else first
-    both = both if isinstance(both, list) else ['', {}]
+    first = mapping(row.get('arguments')).get('gen_args_0')
+    both = list(first.values()) if isinstance(first, dict) else ['', {}]
     return both[0] if both else '', both[1] if len(both) > 1 else None
 
 
@@ -66,16 +64,17 @@ class Summary:
     def beside(cls, path: Path) -> Summary:
         """Return the summary that was written with a file of samples: in its folder, of the same moment."""
         named = _NAME.fullmatch(path.name)
-        pattern = f'*_{named["date"]}.json' if named else 'results.json'
-        for file in sorted(path.parent.glob(pattern)):
+        if named is None:
+            return cls({}, '')
+        for file in sorted(path.parent.glob(f'*_{named["date"]}.json')):
             try:
                 text = file.read_text(encoding='utf-8') if file.stat().st_size < _LARGEST else ''
                 told = mapping(json.loads(text))
             except (OSError, ValueError, RecursionError):
                 continue
             if is_summary(dict(told)):
-                return cls(told, named['task'] if named else _task_in(told, path))
-        return cls({}, named['task'] if named else '')
+                return cls(told, named['task'])
+        return cls({}, named['task'])
 
     @property
     def model(self) -> str:
@@ -92,7 +91,7 @@ class Summary:
         version = self.told.get('lm_eval_version')
         return f'lm-eval {version}' if isinstance(version, str) else 'lm-eval'
 
-    def judge(self, metric: str, filter_name: str | None) -> dict[str, Any]:
+    def judge(self, metric: str, filter_name: str) -> dict[str, Any]:
         """Return who gave the verdicts: the judge of an exported result, else a metric of the task."""
         config = mapping(mapping(self.told.get('configs')).get(self.task))
         own = mapping(mapping(mapping(config.get('metadata')).get('gpassk')).get('judge'))
@@ -116,10 +115,3 @@ class Summary:
             known['temperature'] = 0.0
         engine = mapping(self.told.get('config')).get('model')
         return {**known, **({'engine': engine} if isinstance(engine, str) else {})}
-
-
-def _task_in(told: Mapping[str, Any], path: Path) -> str:
-    """Return the task of a file `<model>_<task>.jsonl`, as versions before 0.4.3 name it."""
-    stem = path.name.split('.jsonl')[0]
-    names = [name for name in mapping(told.get('configs')) if stem.endswith(f'_{name}')]
-    return max(names, key=len, default='')

@@ -1,6 +1,6 @@
 """Logs that lm-evaluation-harness wrote of a scripted model whose right answers are known, and damaged ones.
 
-`tests/harnesses/make_lm_eval_logs.py` made them with versions 0.4.2, 0.4.4 and 0.4.13.
+`tests/harnesses/make_lm_eval_logs.py` made them with version 0.4.13.
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ RIGHT: Sequence[str] = MADE['RIGHT']
 FIRST = [row[0] for row in RIGHT]
 """The verdicts where a question was asked once."""
 
-VERSIONS = sorted(path.name for path in RECORDED.iterdir())
-NEWEST = '0.4.13'
+VERSION = '0.4.13'
 
 
-def log(task: str, version: str = NEWEST) -> Path:
+def log(task: str) -> Path:
     """The samples of a task."""
-    [found] = [path for path in (RECORDED / version).rglob('*.jsonl') if f'_{task}' in path.name]
+    [found] = [path for path in (RECORDED / VERSION).rglob('*.jsonl') if f'_{task}' in path.name]
     return found
 
 
@@ -83,10 +82,9 @@ def scores(path: Path, out: Path, *options: str) -> dict[str, Any]:
     return dict(json.loads(out.read_text(encoding='utf-8')))
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_verdicts_of_all_responses_are_taken_where_a_task_gives_them(version: str) -> None:
+def test_verdicts_of_all_responses_are_taken_where_a_task_gives_them() -> None:
     """The metric that is a list of n."""
-    run = read(log('sums_all', version))
+    run = read(log('sums_all'))
     assert run.kinds == ('labels', 'responses')
     assert verdicts(run) == list(RIGHT)
     assert run.model == 'org/scripted-7b'
@@ -96,17 +94,14 @@ def test_verdicts_of_all_responses_are_taken_where_a_task_gives_them(version: st
     assert run.settings['max_out_len'] == 64
 
 
-@pytest.mark.parametrize('version', ['0.4.13'])
-def test_the_version_that_wrote_a_file_is_told(version: str) -> None:
-    """As the summary beside it tells it; earlier versions do not."""
-    assert read(log('sums_all', version)).written_by == f'lm-eval {version}'
-    assert read(log('sums_all', '0.4.2')).written_by == 'lm-eval'
+def test_the_version_that_wrote_a_file_is_told() -> None:
+    """As the summary beside it tells it."""
+    assert read(log('sums_all')).written_by == f'lm-eval {VERSION}'
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all(version: str) -> None:
+def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
     """It is said, and all n are judged anew."""
-    run = read(log('sums_first', version))
+    run = read(log('sums_first'))
     assert run.kinds == ('responses',)
     questions = [question for question in run.questions if isinstance(question, Responded)]
     assert [len(question.responses) for question in questions] == [4] * 6
@@ -118,24 +113,20 @@ def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all(version: str) ->
     assert 'exact_match' in said
 
 
-@pytest.mark.parametrize('version', VERSIONS)
 @pytest.mark.parametrize(
     ('task', 'options'), [('sums_all', []), ('sums_all', ['--as', 'responses']), ('sums_first', [])], ids=str
 )
-def test_scores_equal_an_exact_computation(
-    version: str, task: str, options: list[str], tmp_path: Path
-) -> None:
+def test_scores_equal_an_exact_computation(task: str, options: list[str], tmp_path: Path) -> None:
     """By the task's own verdicts, and by the rule judge of every response."""
-    record = scores(log(task, version), tmp_path / 'scored.json', *options)
+    record = scores(log(task), tmp_path / 'scored.json', *options)
     for name, value in EXPECTED.items():
         assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
     assert record['gpassk']['counts']['c'] == [row.count('1') for row in RIGHT]
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_the_first_filter_counts_and_the_rows_of_others_are_said(version: str) -> None:
+def test_the_first_filter_counts_and_the_rows_of_others_are_said() -> None:
     """Strict matching sees the box, the other filter the number of the try."""
-    run = read(log('sums_filters', version))
+    run = read(log('sums_filters'))
     assert verdicts(run) == FIRST
     [said] = [remark for remark in run.remarks if 'filter' in remark]
     assert said.startswith('6 rows are of another filter')
@@ -160,10 +151,9 @@ def test_the_answers_that_a_filter_took_out_stand_beside_the_verdicts() -> None:
     assert first.answers == ('17',)
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_weighed_choices_have_verdicts_and_no_responses(version: str) -> None:
+def test_weighed_choices_have_verdicts_and_no_responses() -> None:
     """A log-likelihood is no response."""
-    run = read(log('sums_choices', version))
+    run = read(log('sums_choices'))
     assert run.kinds == ('labels',)
     assert verdicts(run) == FIRST
     assert run.judge['name'] == 'acc of lm-eval'
@@ -190,7 +180,7 @@ def test_copies_are_pointed_out(tmp_path: Path) -> None:
 
 def test_a_folder_is_a_run_a_task_and_nothing_is_left_over() -> None:
     """The summary is known for what it is."""
-    found = find_runs([RECORDED / NEWEST], Reading())
+    found = find_runs([RECORDED / VERSION], Reading())
     names = sorted(one.run.dataset for one in found.runs)
     sums = ['sums_all', 'sums_choices', 'sums_class', 'sums_filters', 'sums_first']
     assert names == ['gpassk_questions', *sums]
@@ -198,7 +188,7 @@ def test_a_folder_is_a_run_a_task_and_nothing_is_left_over() -> None:
 
 
 def test_a_summary_alone_is_refused_with_what_to_give() -> None:
-    summary, *_ = (RECORDED / NEWEST).rglob('results_*.json')
+    summary, *_ = (RECORDED / VERSION).rglob('results_*.json')
     with pytest.raises(InputError, match='--log_samples'):
         find_runs([summary], Reading())
 
