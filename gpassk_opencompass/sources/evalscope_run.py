@@ -51,7 +51,7 @@ class RunFolder:
     @property
     def judging(self) -> dict[str, Any]:
         """Return the strategy of the judge, unless it is the benchmark's own."""
-        told = mapping(self._config.get('judge')).get('strategy') or self._config.get('judge_strategy')
+        told = mapping(self._config.get('judge')).get('strategy')
         return {'strategy': told} if told and told != 'auto' else {}
 
     @property

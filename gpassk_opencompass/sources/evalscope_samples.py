@@ -18,7 +18,7 @@ REVIEWS, PREDICTIONS = 'reviews', 'predictions'
 """The kinds of files, and the folders that they lie in."""
 
 _USABLE = (None, 'success', 'fallback', 'degraded')
-"""The `status` of a score that counts; older releases write none."""
+"""The `status` of a score that counts."""
 
 _UNSCORED = '{count} samples were not scored by EvalScope (its judge, or a metric, failed): they are unjudged'
 _BROKEN = (
@@ -306,7 +306,7 @@ def _messages(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _last_answer(row: Row) -> Mapping[str, Any]:
-    """Return the last message of the model; {} where there is none, as in reviews of older releases."""
+    """Return the last message of the model; {} where there is none."""
     answers = [one for one in _messages(row) if one.get('role') == 'assistant']
     return answers[-1] if answers else {}
 
@@ -319,7 +319,7 @@ def _question(row: Row) -> str:
             break
         if message.get('role') == 'user':
             said.append(_parts(message)[1])
-    return '\n\n'.join(said) or str(row.get('input') or '').removeprefix('**User**: ')
+    return '\n\n'.join(said)
 
 
 def _message(row: Row) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from .samples import Notes, Sample, as_text, number_in, questions_of
 from .source import Place, Reading, Run
 
 _FIELDS = ('input', 'output', 'score', 'step')
-"""The fields of every version, the first two texts; `gts` came with 0.6."""
+"""The fields of every row, the first two texts."""
 
 _NO_ANSWER = '[INVALID]'
 """What verl's reward functions write as `pred` where they find no answer."""

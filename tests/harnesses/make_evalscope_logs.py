@@ -2,8 +2,7 @@
 
     python make_evalscope_logs.py FOLDER [SUITE ...]
 
-It runs in EvalScope's environment, and makes a work directory a suite, with `truth.json` in it. For an older
-release put its unpacked wheel on PYTHONPATH; those before 1.11 know the suite `old` alone.
+It runs in EvalScope's environment, and makes a work directory a suite, with `truth.json` in it.
 """
 
 from __future__ import annotations
@@ -71,7 +70,6 @@ SUITES: dict[str, dict[str, list[Question]]] = {
     'sums': {'aime24': AIME, 'math_500': MATH},
     'judged': {'aime25': JUDGED},
     'scores': {'two_scores': SCORES},
-    'old': {'aime24': AIME[1:4]},
 }
 """Suite → benchmark → its questions."""
 
@@ -256,12 +254,7 @@ def run(folder: Path, suite: str) -> None:
             'generation_config': {'temperature': 0.7, 'top_p': 0.95, 'max_tokens': 64, 'retries': 1},
             **judge,
         }
-        if suite == 'old':  # the first releases have no such options, and write into a folder of their own
-            del config['no_timestamp'], config['collect_perf']
         run_task(TaskConfig(**config))
-    for made in Path().glob('*_*'):
-        shutil.copytree(made, '.', dirs_exist_ok=True)
-        shutil.rmtree(made)
     truth = {
         name: [
             {'subset': one.subset, 'question': one.text, 'reference': one.answer, 'replies': one.replies}
@@ -283,9 +276,9 @@ def _scrub(folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the logs of the suites that are named, or of all but those for older releases."""
+    """Make the logs of the suites that are named, or of all."""
     folder = Path(sys.argv[1]).resolve()
-    for suite in sys.argv[2:] or [name for name in SUITES if name != 'old']:
+    for suite in sys.argv[2:] or SUITES:
         run(folder / suite, suite)
         _scrub(folder / suite)
 

@@ -8,7 +8,6 @@ written to `truth.json`: file → ground truth → a symbol a sample, in the ord
 
 from __future__ import annotations
 
-import inspect
 import json
 import random
 import sys
@@ -152,29 +151,6 @@ class Trainer(RayPPOTrainer):
         return [f'{answer} {SYMBOLS[SCRIPT[answer]][sample]}' for answer, sample in rows]
 
 
-def dump(folder: Path, step: int) -> None:
-    """Call the dump of any version: without `gts` before 0.6, at once before 0.8."""
-    rows = [(answer, sample) for answer in SCRIPT for sample in range(SAMPLES)]
-    answers, texts = [answer for answer, _ in rows], [response(*row) for row in rows]
-    tokens, extra = rewarded(answers, texts, 'dapo')
-    trainer = object.__new__(RayPPOTrainer)
-    trainer.global_steps = step
-    given = {
-        'inputs': [question(answer) for answer in answers],
-        'outputs': texts,
-        'gts': answers,
-        'scores': tokens.sum(-1).tolist(),
-        'reward_extra_infos_dict': {name: values.tolist() for name, values in extra.items()},
-        'dump_path': str(folder),
-    }
-    wanted = inspect.signature(trainer._dump_generations).parameters
-    if hasattr(trainer, '_init_dump_executor'):
-        trainer._init_dump_executor()
-    trainer._dump_generations(**{name: value for name, value in given.items() if name in wanted})
-    if hasattr(trainer, '_shutdown_dump_executor'):
-        trainer._shutdown_dump_executor()
-
-
 def in_order(rows: list[str]) -> dict[str, str]:
     """Return ground truth → symbols, of rows `<ground truth> <symbol>` in their order."""
     found: dict[str, str] = {}
@@ -207,17 +183,13 @@ def make(folder: Path) -> None:
     """Make a folder a case."""
     truth: dict[str, dict[str, str]] = {}
     usual = {answer: SYMBOLS[kind] for answer, kind in SCRIPT.items()}
-    if not hasattr(RayPPOTrainer, '_write_generations'):
-        dump(folder / 'dump', 7)
-        truth['dump/7.jsonl'] = usual
-    else:
-        for step in (0, 5, 10):
-            Trainer(folder / 'validation', step).validate()
-            truth[f'validation/{step}.jsonl'] = usual
-        for step, way in ((1, 'dapo'), (2, 'plain'), (3, 'format')):
-            rows = Trainer(folder, step).log_rollouts(folder / way, way)
-            truth[f'{way}/{step}.jsonl'] = in_order(rows)
-        truth['agent/3.jsonl'] = turns(folder / 'agent')
+    for step in (0, 5, 10):
+        Trainer(folder / 'validation', step).validate()
+        truth[f'validation/{step}.jsonl'] = usual
+    for step, way in ((1, 'dapo'), (2, 'plain'), (3, 'format')):
+        rows = Trainer(folder, step).log_rollouts(folder / way, way)
+        truth[f'{way}/{step}.jsonl'] = in_order(rows)
+    truth['agent/3.jsonl'] = turns(folder / 'agent')
     (folder / 'truth.json').write_text(json.dumps(truth, indent=1) + '\n')
 
 

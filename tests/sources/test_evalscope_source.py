@@ -119,11 +119,9 @@ def test_what_the_files_tell_of_a_run_is_kept() -> None:
     }
 
 
-@pytest.mark.parametrize('version', ['1.0.0', '1.8.1', '1.14.1'])
-def test_tokens_finish_reasons_and_answers_are_kept(version: str) -> None:
+def test_tokens_finish_reasons_and_answers_are_kept() -> None:
     """As the predictions tell them; the error of a server is no response."""
-    folder = SUMS if version == '1.14.1' else LOGS / version / 'old'
-    run = runs_in(folder)[0]
+    run = runs_in(SUMS)[0]
     samples = [
         (response, told, answer)
         for question in questions_in(run).values()
@@ -140,9 +138,8 @@ def test_tokens_finish_reasons_and_answers_are_kept(version: str) -> None:
         )
         assert told.output_tokens == (None if told.state else 20)
         assert told.prompt_tokens == (None if told.state else 9)
-    if version == '1.14.1':
-        assert all(told.seconds is None or told.seconds > 0 for _, told, _ in samples)
-        assert {answer for response, _, answer in samples if 'boxed{7}' in response} == {'7'}
+    assert all(told.seconds is None or told.seconds > 0 for _, told, _ in samples)
+    assert {answer for response, _, answer in samples if 'boxed{7}' in response} == {'7'}
 
 
 def test_a_thought_kept_apart_stands_before_its_answer() -> None:

@@ -131,11 +131,12 @@ def test_credit_for_the_format_is_incorrect_and_told_of() -> None:
     assert correct == sum(score > 0 for score in scores)
 
 
-def test_versions_without_ground_truths_have_verdicts_alone() -> None:
-    """Those before 0.6; there is nothing to judge by."""
-    [run] = runs_of(RECORDED / '0.5.0' / 'dump')
+def test_without_ground_truths_there_are_verdicts_alone(tmp_path: Path) -> None:
+    """There is nothing to judge by."""
+    path = write(tmp_path / '7.jsonl', [row(gts=None), row(gts=None, score=0)])
+    [run] = runs_of(path)
     assert run.kinds == ('labels',)
-    assert verdicts_of(run) == TRUTH['0.5.0/dump/7.jsonl']
+    assert [question.verdicts for question in run.questions] == ['10']  # type: ignore[union-attr]
 
 
 def test_the_last_output_of_a_rollout_is_its_sample() -> None:
