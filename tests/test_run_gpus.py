@@ -278,7 +278,7 @@ def test_ctrl_c_says_how_to_go_on_with_the_same_gpus(two: Path) -> None:
     """The command is the one that was typed."""
     from gpassk_opencompass.cli.run import RunRequest
 
-    request = RunRequest([Path('configs')], Path('out'), 3, '0,1', (), [])
+    request = RunRequest([Path('configs')], Path('out'), 3, '0,1', [])
     assert request.command() == 'gpassk run configs -w out --jobs 3 --gpus 0,1'
 
 

@@ -44,16 +44,12 @@ class RunRequest:
 
     def command(self) -> str:
         """Return the command that asks for this again, for a shell."""
-        return shlex.join(['gpassk', *self.words()])
-
-    def words(self) -> list[str]:
-        """Return what follows `gpassk` to ask for this again."""
-        words = ['run', *map(str, self.configs), '-w', str(self.outputs)]
+        words = ['gpassk', 'run', *map(str, self.configs), '-w', str(self.outputs)]
         words += said(self.limits).split()
         words += ['--jobs', str(self.jobs)] if self.jobs else []
         words += ['--gpus', self.gpus] if self.gpus is not None else []
         words += ['--', *self.passed_on] if self.passed_on else []
-        return words
+        return shlex.join(words)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
