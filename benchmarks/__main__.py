@@ -42,8 +42,6 @@ SUITE = (
     'start_up',
     'score_counts',
     'source_files',
-    'warm_commands',
-    'schedule',
 )
 LIMIT: dict[Size, float] = {'tiny': 120, 'quick': 400, 'full': 1200}
 """Seconds that one benchmark may take, also on a busy machine."""

@@ -21,10 +21,7 @@ import pytest
 
 FOLDER = 'FAKE_OPENCOMPASS'
 QUESTIONS = 8
-GPU_VARIABLES = (
-    *('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER'),
-    *('GPASSK_GPUS', 'GPASSK_GPU_MEMORY', 'GPASSK_SESSION', 'GPASSK_JUDGE_GPUS'),
-)
+GPU_VARIABLES = ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'GPASSK_JUDGE_GPUS')
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **behaviours: str) -> Path:

@@ -13,9 +13,6 @@ from gpassk_opencompass.runs.driver import Job
 from gpassk_opencompass.runs.plan import Planned
 from gpassk_opencompass.runs.state import Finding
 
-MIB = 81920
-"""Of every GPU, unless a test says another number."""
-
 
 def uuid(number: int) -> str:
     """Of the GPU of that number."""
@@ -32,7 +29,6 @@ def install(
     monkeypatch: pytest.MonkeyPatch,
     count: int = 8,
     *,
-    mebibytes: Mapping[int, str] | None = None,
     profiles: Mapping[int, Sequence[str]] | None = None,
     failing: str = '',
 ) -> None:
@@ -42,18 +38,16 @@ def install(
         folder: for the program.
         monkeypatch: of the test.
         count: how many GPUs there are.
-        mebibytes: memory of some of them, as it is printed.
         profiles: MIG devices of some of them, such as '3g.40gb'.
         failing: what it prints instead, with exit code 9.
     """
-    memory = mebibytes or {}
-    query = ''.join(f'{number}, {uuid(number)}, {memory.get(number, MIB)}\n' for number in range(count))
+    query = ''.join(f'{number}, {uuid(number)}\n' for number in range(count))
     listing = ''
     for number in range(count):
         listing += f'GPU {number}: NVIDIA H100 80GB HBM3 (UUID: {uuid(number)})\n'
         for part, profile in enumerate((profiles or {}).get(number, ())):
             listing += f'  MIG {profile}     Device  {part}: (UUID: {mig(number, part)})\n'
-    answers = {'--query-gpu=index,uuid,memory.total': query, '-L': listing}
+    answers = {'--query-gpu=index,uuid': query, '-L': listing}
     program = folder / 'bin' / 'nvidia-smi'
     program.parent.mkdir(exist_ok=True)
     program.write_text(

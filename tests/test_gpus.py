@@ -11,7 +11,7 @@ from scripted_gpus import forget, install, mig, uuid
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.runs.gpus import Gpu, usable_gpus
 
-EIGHT = tuple(Gpu(str(number), 80.0, str(number)) for number in range(8))
+EIGHT = tuple(Gpu(str(number), str(number)) for number in range(8))
 
 
 def ids(asked: str | None = None, **environment: str) -> list[str]:
@@ -19,7 +19,7 @@ def ids(asked: str | None = None, **environment: str) -> list[str]:
 
 
 def test_all_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With their memory in GiB, as nvidia-smi counts it."""
+    """By number, as nvidia-smi counts them."""
     install(tmp_path, monkeypatch)
     assert usable_gpus(None, {}) == EIGHT
 
@@ -62,13 +62,13 @@ def test_a_job_that_sees_only_its_own_has_numbers_from_zero(
 
 
 def test_a_divided_gpu_counts_as_its_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has the memory of its profile."""
+    """Which work as GPUs of their own."""
     install(tmp_path, monkeypatch, 2, profiles={1: ['3g.40gb', '1g.10gb', '1g.10gb+me']})
     assert usable_gpus(None, {}) == (
         EIGHT[0],
-        Gpu(mig(1, 0), 40.0),
-        Gpu(mig(1, 1), 10.0),
-        Gpu(mig(1, 2), 10.0),
+        Gpu(mig(1, 0)),
+        Gpu(mig(1, 1)),
+        Gpu(mig(1, 2)),
     )
     assert ids(f'{mig(1, 1)},0') == [mig(1, 1), '0']
     with pytest.raises(InputError, match=f'GPU 1 is divided by MIG, name its devices: {mig(1, 0)}, '):
@@ -118,7 +118,7 @@ def test_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert ids() == []
     with pytest.raises(InputError, match=r'--gpus 0: there is no GPU to use here: nvidia-smi is not in'):
         ids('0')
-    assert usable_gpus(None, {'CUDA_VISIBLE_DEVICES': '0,1'}) == (Gpu('0', None, '0'), Gpu('1', None, '1'))
+    assert usable_gpus(None, {'CUDA_VISIBLE_DEVICES': '0,1'}) == (Gpu('0', '0'), Gpu('1', '1'))
 
 
 def test_a_driver_that_does_not_answer_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +127,3 @@ def test_a_driver_that_does_not_answer_is_quoted(tmp_path: Path, monkeypatch: py
     assert ids() == []
     with pytest.raises(InputError, match="ended with code 9: NVIDIA-SMI has failed because it couldn't comm"):
         ids('0')
-
-
-def test_memory_that_is_not_told_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of machines whose GPU has that of the processor."""
-    install(tmp_path, monkeypatch, 2, mebibytes={1: '[N/A]'})
-    assert usable_gpus(None, {}) == (EIGHT[0], Gpu('1', None, '1'))

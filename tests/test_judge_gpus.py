@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_opencompass import behave, called, calls, config_text, run, write
-from scripted_gpus import Silent, forget, install, uuid
+from scripted_gpus import forget, install, uuid
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.runs.command import read_options
-from gpassk_opencompass.runs.driver import Driver
-from gpassk_opencompass.runs.gpus import usable_gpus
-from gpassk_opencompass.runs.plan import planned_runs
-from gpassk_opencompass.runs.processes import Stop
 from gpassk_opencompass.sweep.data_check import DataCheck
 
 pytestmark = pytest.mark.slow
@@ -44,7 +38,7 @@ def told(folder: Path) -> list[tuple[str, bool, str, str]]:
         (
             call['name'],
             'infer' in call['arguments'],
-            call['gpus'].get('GPASSK_GPUS', ''),
+            call['gpus'].get('CUDA_VISIBLE_DEVICES', ''),
             call['gpus'].get('GPASSK_JUDGE_GPUS', ''),
         )
         for call in calls(folder)
@@ -113,33 +107,6 @@ def test_a_judge_without_gpus_of_its_own_judges_when_all_is_sampled(eight: Path)
     assert sorted(judging) == [(name, False, '', '0,1,2,3') for name in 'abc']
     assert run() == 0
     assert len(calls(eight)) == 7
-
-
-class Recorded:
-    """A stand-in for the pool of warm processes: notes what it is asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def command(self, line: Sequence[str]) -> list[str]:
-        """The same, by another program."""
-        self.asked.append(f'start {Path(line[1]).stem}')
-        return ['env', *line]
-
-    def release(self, session: str, gpus: Collection[str] = ()) -> None:
-        self.asked.append(f'release {session}')
-
-
-def test_models_are_unloaded_before_a_judge_is_given_their_gpus(eight: Path) -> None:
-    """Also the last one, for which nothing else waits."""
-    write_judged(eight, 'a', {'tp': 8}, gpus=8)
-    write_judged(eight, 'b', {'tp': 8}, gpus=8)
-    pool = Recorded()
-    with Stop() as stop:
-        driver = Driver(eight / 'out', read_options([]), Silent(), stop, usable_gpus(None, {}), pool)
-        driver.drive(planned_runs([eight / 'configs']).runs)
-    assert pool.asked[:5] == ['start a', 'release a', 'start b', 'release b', 'start a']
-    assert [asked for asked in pool.asked[5:] if asked.startswith('start')] == ['start b']
 
 
 def test_what_is_sampled_already_is_judged_on_the_gpus_that_may_be_used(eight: Path) -> None:

@@ -248,7 +248,6 @@ ROOMS = {
         'metrics',
         'naming',
         'plugin',
-        'prefork',
         'question_sets',
         'questions',
         'responses',
@@ -283,7 +282,6 @@ ROOMS = {
         'sweep',
         'times',
     },
-    'prefork': {'errors', 'prefork', 'runs', 'serving'},
     'demo': set(),
     'cli': {
         'agreement',
@@ -301,7 +299,6 @@ ROOMS = {
         'keys',
         'metrics',
         'naming',
-        'prefork',
         'results',
         'report',
         'runs',

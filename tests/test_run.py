@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -30,7 +29,6 @@ from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
-from gpassk_opencompass.runs.examine import is_judging
 from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.times import own_folder, utc_folder
 
@@ -379,28 +377,6 @@ def test_where_nothing_can_be_written_the_run_says_so(
     write(sweep / 'out', '')
     assert run() == 1
     assert 'cannot be started' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ('logs', 'judging'),
-    [
-        ({}, False),
-        ({'infer/m/d.out': '100%|██████████| 10/10'}, False),
-        ({'infer/m/d.out': '100%|██████████| 10/10', 'eval/m/d.out': ''}, True),
-    ],
-)
-def test_the_evaluation_is_seen_by_its_logs(tmp_path: Path, logs: dict[str, str], judging: bool) -> None:
-    """From then on its GPUs are free."""
-    for name, text in logs.items():
-        write(tmp_path / '20260101_000000' / 'logs' / name, text)
-    assert is_judging(tmp_path, started=0.0) == judging
-
-
-def test_logs_of_an_earlier_command_do_not_count(tmp_path: Path) -> None:
-    """A resumed run starts at the start."""
-    path = write(tmp_path / '20260101_000000' / 'logs' / 'eval' / 'm' / 'd.out', '')
-    os.utime(path, (1, 1))
-    assert not is_judging(tmp_path, started=2.0)
 
 
 def test_options_are_split_as_opencompass_would(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sweeping import dump
 
 from gpassk_opencompass.errors import TemplateError
-from gpassk_opencompass.runs.sessions import loading_key, need_of
+from gpassk_opencompass.runs.turns import gpus_needed
 from gpassk_opencompass.serving import PRESETS, read_serve
 from gpassk_opencompass.sweep.configs import signature
 from gpassk_opencompass.sweep.grid import expand
@@ -41,19 +41,8 @@ def test_a_model_is_loaded_from_its_path_and_asked_by_its_name() -> None:
     assert (model['path'], model['served_name']) == ('/models/Qwen2.5-7B', 'Qwen2.5-7B')
     assert (model['tp'], model['pp'], model['run_cfg']) == (2, 3, {'num_gpus': 6})
     assert (model['max_workers'], model['random_seed']) == (8, 42)
-    assert need_of(model).gpus == 6
+    assert gpus_needed({'models': [model]}) == 6
     assert 'tokenizer_path' not in model
-
-
-def test_the_settings_of_one_model_share_its_server() -> None:
-    """Temperatures and lengths are those of requests; another type of the weights is another server."""
-    models = [
-        config['models'][0]
-        for config in expand({**LINES, 'temperatures': [0.5, 1.0], 'max_out_lens': [64, 128]}).values()
-    ]
-    assert len(models) == 4
-    assert len(set(map(loading_key, models))) == 1
-    assert loading_key(models[0]) != loading_key(model_of(serve={'arguments': '--dtype half'}))
 
 
 def test_a_signature_has_what_chooses_samples() -> None:

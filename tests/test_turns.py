@@ -1,235 +1,136 @@
-"""Whose turn it is: what starts when something is sampled, has ended, or never started."""
+"""Whose turn it is: which runs start, on which GPUs, and what waits."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fake_opencompass import config_text, write
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from gpassk_opencompass.naming.manifest import Entry
-from gpassk_opencompass.runs.gpus import Gpu
+from gpassk_opencompass.runs.gpus import Gpu, free_gpus, why_never
 from gpassk_opencompass.runs.plan import Planned, planned_runs
 from gpassk_opencompass.runs.state import Finding, State
-from gpassk_opencompass.runs.turns import Task, Turn, Turns, waiting_of
-from gpassk_opencompass.runs.work_dir import Wanted
+from gpassk_opencompass.runs.turns import Task, Turn, Turns, gpus_needed
 
-ONE = [Gpu('0', 80.0, '0')]
+ONE, TWO, FOUR = (tuple(Gpu(str(number), str(number)) for number in range(count)) for count in (1, 2, 4))
 
 
 def task(
-    folder: Path, name: str, path: str = 'org/a', gpus: int = 1, max_out_len: int = 9, **finding: Any
+    folder: Path, name: str, gpus: int = 1, *, sampled: bool = False, workers: int = 1, **more: Any
 ) -> Task:
-    text = config_text(name, path=path, run_cfg={'num_gpus': gpus}, max_out_len=max_out_len)
-    config = write(folder / f'{name}.py', text)
-    return Task(planned_runs([config]).runs[0], Finding(name, State.MISSING, **finding), None)
+    """A run of a config in a file."""
+    text = config_text(name, run_cfg={'num_gpus': gpus})
+    for field, value in more.items():
+        text += f'{field} = {value!r}\n'
+    [run] = planned_runs([write(folder / f'{name}.py', text)]).runs
+    return Task(run, Finding(name, State.MISSING, sampled=sampled), workers)
 
 
-def names(turns: list[Turn]) -> list[str]:
-    return [turn.run.name for turn in turns]
+def told(turns: list[Turn]) -> list[tuple[str, str]]:
+    return [(turn.run.name, ','.join(turn.gpus)) for turn in turns]
 
 
-def test_one_samples_and_one_is_judged_on_a_slot(tmp_path: Path) -> None:
-    """No third one: a slow judge would pile up commands."""
-    turns = Turns([task(tmp_path, name) for name in 'abcd'], ONE, None)
-    [first] = turns.next()
+def test_a_run_starts_when_its_gpus_are_free(tmp_path: Path) -> None:
+    """Large ones first, so that small ones do not keep them waiting; else in the order given."""
+    tasks = [task(tmp_path, 'a'), task(tmp_path, 'large', 2), task(tmp_path, 'b'), task(tmp_path, 'c')]
+    turns = Turns(tasks, FOUR, None)
+    first = turns.next()
+    assert told(first) == [('large', '0,1'), ('a', '2'), ('b', '3')]
     assert turns.next() == []
-    turns.sampled(first)
-    [second] = turns.next()
-    turns.sampled(second)
-    assert turns.next() == []
-    turns.ended(first)
-    assert names(turns.next()) == ['c']
-    assert {turn.gpus for turn in (first, second)} == {('0',)}
-
-
-def test_the_last_one_leaves_its_gpu_when_it_is_sampled(tmp_path: Path) -> None:
-    """The model is released before another one is loaded, while the answers are still judged."""
-    turns = Turns([task(tmp_path, 'a'), task(tmp_path, 'b', 'org/b')], ONE, None)
-    [first] = turns.next()
-    assert turns.done_with() == []
-    turns.sampled(first)
-    assert names(turns.next()) == ['b']
-    assert turns.done_with() == [('a', ())]
-    turns.ended(first)
-    assert turns.done_with() == []
-
-
-def test_a_copy_that_nothing_is_left_for_is_given_back(tmp_path: Path) -> None:
-    """While the other copy still samples."""
-    gpus = [*ONE, Gpu('1', 80.0, '1')]
-    turns = Turns([task(tmp_path, name) for name in 'ab'], gpus, None)
-    assert names(turns.next()) == ['a']
-    assert turns.done_with() == []
-    long = [task(tmp_path, name, max_out_len=10**6) for name in 'ab']
-    turns = Turns(long, gpus, None)
-    first, second = turns.next()
-    turns.ended(second)
-    assert turns.next() == []
-    assert turns.done_with() == [('a', second.gpus)]
-    turns.ended(first)
-    turns.next()
-    assert turns.done_with() == [('a', ())]
-
-
-def test_a_judged_one_counts_as_a_job(tmp_path: Path) -> None:
-    """--jobs bounds commands, whatever they do."""
-    turns = Turns([task(tmp_path, name) for name in 'ab'], ONE, 1)
-    [first] = turns.next()
-    turns.sampled(first)
-    assert turns.next() == []
-    turns.ended(first)
-    assert names(turns.next()) == ['b']
-
-
-def test_what_never_started_leaves_its_slot(tmp_path: Path) -> None:
-    """As one that is in use elsewhere."""
-    turns = Turns([task(tmp_path, name) for name in 'ab'], ONE, None)
-    [first] = turns.next()
-    turns.ended(first)
-    assert names(turns.next()) == ['b']
+    turns.ended(first[1])
+    assert told(turns.next()) == [('c', '2')]
     assert not turns
 
 
-@pytest.mark.parametrize(('jobs', 'first'), [(None, ['a']), (2, ['a', 'c']), (9, ['a', 'c', 'b'])])
-def test_without_gpus_runs_of_a_model_follow_each_other(
-    tmp_path: Path, jobs: int | None, first: list[str]
-) -> None:
-    """So many at a time; its model stays until the last of them has ended."""
-    tasks = [task(tmp_path, 'a'), task(tmp_path, 'b', 'org/b'), task(tmp_path, 'c')]
-    turns = Turns(tasks, (), jobs)
-    started = turns.next()
-    assert names(started) == first
-    assert turns.next() == []
-    released: list[str] = []
-    while started:
-        turns.ended(started.pop(0))
-        started += turns.next()
-        released += [session for session, _ in turns.done_with()]
-    assert released == ['a', 'b']
+def test_jobs_bound_commands(tmp_path: Path) -> None:
+    """Those on GPUs, and those that need none: one unless more are allowed."""
+    tasks = [task(tmp_path, name, gpus) for name, gpus in (('a', 1), ('b', 1), ('x', 0), ('y', 0), ('z', 0))]
+    assert told(Turns(tasks, TWO, 1).next()) == [('a', '0'), ('x', '')]
+    assert told(Turns(tasks, TWO, None).next()) == [('a', '0'), ('b', '1'), ('x', '')]
+    assert told(Turns(tasks, TWO, 2).next()) == [('a', '0'), ('b', '1'), ('x', ''), ('y', '')]
+    assert told(Turns(tasks, (), 3).next()) == [('a', ''), ('b', ''), ('x', '')]
 
 
-def test_a_runner_of_a_cluster_takes_no_gpu_of_this_machine(tmp_path: Path) -> None:
-    """Not even where none has as many."""
-    run = task(tmp_path, 'a', gpus=8).run
-    assert run.config is not None
-    write(
-        run.config, run.config.read_text() + "infer = {'runner': {'type': 'opencompass.runners.DLCRunner'}}\n"
-    )
-    turns = Turns([Task(run, Finding('a', State.MISSING), None)], ONE, None)
-    assert turns.refused == []
-    assert [turn.gpus for turn in turns.next()] == [()]
+def test_workers_have_gpus_of_their_own_as_far_as_there_are_free_ones(tmp_path: Path) -> None:
+    """With --max-num-workers OpenCompass has a task on each."""
+    turns = Turns([task(tmp_path, 'a', workers=8), task(tmp_path, 'b')], FOUR, None)
+    assert told(turns.next()) == [('a', '0,1,2,3')]
+    turns = Turns([task(tmp_path, 'pair', 2, workers=2), task(tmp_path, 'a', workers=3)], FOUR[:3], None)
+    assert told(turns.next()) == [('pair', '0,1'), ('a', '2')]
 
 
-def test_runs_that_are_sampled_need_neither_gpu_nor_room(tmp_path: Path) -> None:
-    """They are judged, one at a time unless more are allowed."""
-    tasks = [task(tmp_path, 'a', gpus=8, sampled=True), task(tmp_path, 'b', gpus=8)]
-    turns = Turns(tasks, ONE, None)
-    assert [(turn.run.name, turn.gpus) for turn in turns.next()] == [('a', ())]
-    assert [(refused.run.name, why) for refused, why in turns.refused] == [
-        ('b', 'needs 8 GPUs, and 1 may be used: 0')
+def test_what_runs_elsewhere_or_is_sampled_takes_no_gpu(tmp_path: Path) -> None:
+    """Not even where none has as many; a config that samples on the CPU sees none."""
+    elsewhere = {'runner': {'type': 'opencompass.runners.SlurmSequentialRunner'}}
+    tasks = [
+        task(tmp_path, 'cluster', 8, infer=elsewhere),
+        task(tmp_path, 'judged', 8, sampled=True),
+        task(tmp_path, 'cpu', 0),
+    ]
+    turns = Turns(tasks, ONE, 3)
+    assert not turns.refused
+    assert [(turn.run.name, turn.gpus, turn.hides) for turn in turns.next()] == [
+        ('cluster', (), False),
+        ('judged', (), False),
+        ('cpu', (), True),
     ]
 
 
-def test_work_is_what_is_left_to_sample(tmp_path: Path) -> None:
-    """From the manifest alone, where it says enough: the config is not there."""
-    settings = {'max_out_len': 1000}
-    entry = Entry('a.py', 't', 'm', 'm', 'm', 'd', settings, 'd', (4,), 16, 30, 's', 'x')
-    run = Planned('a', (Wanted('m', 'd', 16, (4,), 30),), 's', tmp_path / 'a.py', 'x', entry)
-    new = waiting_of(Task(run, Finding('a', State.MISSING), None))
-    assert (new.work, new.shards) == (16 * 30 * 1000, 16 * 30 // 16)
-    half = Finding('a', State.PARTIAL, resumable=True, predictions=240, expected=480)
-    assert waiting_of(Task(run, half, 1))[1:] == (240 * 1000, 1)
-    stale = Finding('a', State.STALE, predictions=240)
-    assert waiting_of(Task(run, stale, 8))[1:] == (480 * 1000, 8)
+def test_what_never_fits_is_refused(tmp_path: Path) -> None:
+    """With who has the others."""
+    [(refused, why)] = Turns([task(tmp_path, 'a', 2)], ONE, None, ['7']).refused
+    assert (refused.run.name, why) == ('a', 'needs 2 GPUs, and 1 may be used: 0 (judge_serve has 7)')
+    parts = (Gpu('MIG-a'), Gpu('MIG-b'))
+    assert 'a model takes only one MIG device' in why_never(2, parts)
+    assert free_gpus(parts, {'MIG-a'}, 1) == ('MIG-b',)
 
 
-def test_a_config_without_a_manifest_tells_its_longest_response(tmp_path: Path) -> None:
-    """And one that tells nothing is given the usual ones."""
-    told = write(tmp_path / 'told.py', config_text('told', n=2, max_out_len=50))
-    silent = write(tmp_path / 'silent.py', config_text('silent', n=2))
-    works = [
-        waiting_of(Task(planned_runs([config]).runs[0], Finding('x', State.MISSING), None)).work
-        for config in (told, silent)
-    ]
-    assert works == [2 * 100 * 50, 2 * 100 * 4096]
+def test_neighbours_are_taken_together() -> None:
+    """From a multiple of their number on, where such are free."""
+    assert free_gpus(FOUR, {'0'}, 2) == ('2', '3')
+    assert free_gpus(FOUR, {'0', '2'}, 2) == ('1', '3')
+    assert free_gpus(FOUR, {'0', '1', '2'}, 2) is None
+
+
+def test_the_largest_model_tells_what_a_config_needs() -> None:
+    """One that computes its values does not tell."""
+    models = [{'run_cfg': {'num_gpus': 2}}, {'run_cfg': {'num_gpus': 4}}, {'run_cfg': 'x'}, {}]
+    assert gpus_needed({'models': models}) == 4
+    assert gpus_needed({}) == 0
+    assert gpus_needed(None) is None
 
 
 class Made(Planned):
-    """A run whose config is in memory."""
+    """A run whose config is in memory; its signature says how many GPUs it takes."""
 
     def values(self) -> dict[str, Any]:
-        """One model; runs of the same letter share it."""
-        letter, gpus, part, length = self.signature.split() if self.signature else ('', '0', '', '0')
-        asked: dict[str, Any] = {
-            'num_gpus': int(gpus),
-            **({'gpu_memory': float(part)} if part != '-' else {}),
-        }
-        model = {'type': 'm', 'path': letter, 'run_cfg': asked, 'max_out_len': int(length)}
-        return {'models': [model], 'datasets': []}
-
-
-NEEDS = st.sampled_from(['0 -', '1 -', '1 -', '2 -', '3 -', '1 20', '1 50', '1 80'])
+        return {'models': [{'run_cfg': {'num_gpus': int(self.signature or 0)}}]}
 
 
 @given(st.data())
-@settings(max_examples=150)
 def test_whatever_happens_no_gpu_is_given_twice_and_all_come_to_their_turn(data: st.DataObject) -> None:
-    """Runs are sampled, end, or never start in any order, with any bound on commands."""
-    needs = data.draw(st.lists(NEEDS, min_size=1, max_size=5))
+    """Commands end in any order, with any bound on them."""
+    needs = data.draw(st.lists(st.integers(0, 4), max_size=12))
+    jobs = data.draw(st.none() | st.integers(1, 3))
     tasks = []
-    for letter, need in zip('abcde', needs, strict=False):
-        for number in range(data.draw(st.integers(1, 4))):
-            length = data.draw(st.sampled_from([10, 10**6]))
-            name = f'{letter}{number}'
-            wanted = (Wanted('m', 'd', 4, None, data.draw(st.sampled_from([4, 30]))),)
-            run = Made(name, wanted, f'{letter} {need} {length}')
-            finding = Finding(name, State.MISSING, sampled=data.draw(st.integers(0, 9)) == 0)
-            tasks.append(Task(run, finding, data.draw(st.sampled_from([None, 1, 2]))))
-    gpus = [Gpu(str(number), 80.0, str(number)) for number in range(data.draw(st.integers(1, 4)))]
-    jobs = data.draw(st.sampled_from([None, 1, 2, 5]))
-    turns = Turns(tasks, gpus, jobs)
+    for number, gpus in enumerate(needs):
+        run = Made(f'r{number}', signature=str(gpus))
+        tasks.append(Task(run, Finding(run.name, State.MISSING), data.draw(st.integers(1, 3))))
+    turns = Turns(tasks, FOUR, jobs)
     working: list[Turn] = []
-    sampling: list[Turn] = []
-    seen: list[str] = []
-    while working or turns:
-        started = turns.next()
-        assert working or started, 'nothing is at work, and what waits never starts'
-        gone = turns.done_with()
-        seen += names(started)
-        working += started
-        sampling += started
-        check(sampling, working, jobs)
-        for session, gpus_of in gone:
-            holders = [turn for turn in sampling if turn.session == session]
-            assert (
-                not (set(gpus_of) & {gpu for turn in holders for gpu in turn.gpus})
-                if gpus_of
-                else not holders
-            )
-        turn = data.draw(st.sampled_from(working))
-        if turn in sampling and data.draw(st.booleans()):
-            sampling.remove(turn)
-            turns.sampled(turn)
-        else:
-            working.remove(turn)
-            sampling = [one for one in sampling if one is not turn]
-            turns.ended(turn)
-    refused = [task.run.name for task, _ in turns.refused]
-    assert sorted(seen + refused) == sorted(task.run.name for task in tasks)
-
-
-def check(sampling: list[Turn], working: list[Turn], jobs: int | None) -> None:
-    """No GPU has more than it can, and no more commands are at work than may."""
-    on: dict[str, list[float | None]] = {}
-    for turn in sampling:
-        for gpu in turn.gpus:
-            on.setdefault(gpu, []).append(turn.memory)
-    for there in on.values():
-        assert there == [None] or (None not in there and sum(map(float, filter(None, there))) <= 80)
-    plain = [turn for turn in working if not turn.slots]
-    assert len(plain) <= (jobs or 1)
-    assert jobs is None or len(working) - len(plain) <= jobs
+    done: list[str] = []
+    while turns or working:
+        working += turns.next()
+        assert working, 'nothing is at work, and nothing starts'
+        used = [gpu for turn in working for gpu in turn.gpus]
+        assert len(used) == len(set(used))
+        on_gpus = sum(bool(turn.gpus) for turn in working)
+        assert on_gpus <= (jobs or 4)
+        assert len(working) - on_gpus <= (jobs or 1)
+        ended = data.draw(st.sampled_from(working))
+        working.remove(ended)
+        turns.ended(ended)
+        done.append(ended.run.name)
+    assert sorted(done) == sorted(one.run.name for one in tasks)

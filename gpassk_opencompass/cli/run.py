@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..prefork import Pool
-from ..runs.command import Options, environment, read_options
+from ..runs.command import Options, read_options
 from ..runs.driver import Driver
 from ..runs.examine import examine
 from ..runs.gpus import gpus_for
@@ -130,11 +129,8 @@ def _driven_here(
 ) -> list[Finding]:
     """Run what is not complete on this machine; return the state of each run that it came to."""
     gpus = gpus_for(options, request.gpus, os.environ)
-    with (
-        run_in_progress(request.outputs / NOTES / SERVERS),
-        Pool(environment(Path.cwd(), os.environ), in_a_hurry=lambda: stop.count > 1) as pool,
-    ):
-        return Driver(request.outputs, options, progress, stop, gpus, pool).drive(runs, request.jobs)
+    with run_in_progress(request.outputs / NOTES / SERVERS):
+        return Driver(request.outputs, options, progress, stop, gpus).drive(runs, request.jobs)
 
 
 def _print_left_out(plan: Plan) -> None:

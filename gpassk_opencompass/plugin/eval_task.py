@@ -24,8 +24,8 @@ class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
     reads the files anyhow, takes each response apart and lets it go. The result is the same to the byte.
 
     Where anything else wants the texts (another evaluator, a postprocessor, `pred_role`), or the predictions
-    are no texts, it does what OpenCompass's task does. `gpassk run` takes it for the evaluations that its
-    warm process does; elsewhere a config names it as the `type` of `eval.runner.task`.
+    are no texts, it does what OpenCompass's task does. `gpassk run` adds it to its copy of a config;
+    elsewhere a config names it as the `type` of `eval.runner.task`.
     """
 
     def get_command(self, cfg_path: str, template: str) -> str:

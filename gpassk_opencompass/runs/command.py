@@ -9,11 +9,12 @@ import sys
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import InputError, MissingExtraError
+from ..files import mapping
 from ..judges.store import STORE_VARIABLE
-from .config_file import stores_in, texts_in
+from .config_file import Config, dicts_of, stores_in, texts_in
 from .state import Finding, State
 from .work_dir import DIRECTORY, SIZES
 
@@ -46,6 +47,12 @@ _OPTIONS = """
 
 OPTIONS = frozenset(_OPTIONS.split())
 
+ELSEWHERE = ('--slurm', '--dlc')
+"""Options of OpenCompass with which its tasks run on other machines."""
+
+_APART = frozenset({*ELSEWHERE, '--max-workers-per-gpu'})
+"""Options that are for tasks with processes of their own."""
+
 PATH_VARIABLES = (STORE_VARIABLE, 'COMPASS_DATA_CACHE', 'HF_HOME', 'HF_HUB_CACHE', 'HF_DATASETS_CACHE')
 """Environment variables with one path, relative to where the user is."""
 
@@ -67,6 +74,38 @@ class Options(NamedTuple):
     def is_done(self, finding: Finding) -> bool:
         """Whether nothing is left to do in this mode."""
         return finding.state is State.COMPLETE or (self.mode == 'infer' and finding.sampled)
+
+
+def runs_in_process(config: Config | None, options: Options, workers: int | None) -> bool:
+    """Whether one process can do a whole run, by `--debug`: OpenCompass then starts none for its tasks.
+
+    It is a config of one model that gives its values, has `GPassKEvaluator` alone and no runners or
+    partitioners of its own; with several workers, and on other machines, tasks are processes.
+
+    Args:
+        config: None where it computes its values.
+        options: of the command.
+        workers: --max-num-workers of the run; None: it is not given.
+    """
+    if config is None or (workers or 1) > 1 or _APART & {*options.passed}:
+        return False
+    evaluators = [
+        mapping(mapping(one.get('eval_cfg')).get('evaluator')) for one in dicts_of(config, 'datasets')
+    ]
+    models = dicts_of(config, 'models')
+    return (
+        len(models) == 1
+        and mapping(models[0].get('run_cfg')).get('num_procs', 1) == 1
+        and all(str(one.get('type')).rpartition('.')[2] == 'GPassKEvaluator' for one in evaluators)
+        and not any(config.get(stage) for stage in ('infer', 'eval'))
+    )
+
+
+def evaluation_of(workers: int | None) -> dict[str, Any]:
+    """Return `eval` of a config whose evaluations hold no copy of all responses, see `GPassKEvalTask`."""
+    task = {'type': 'gpassk_opencompass.GPassKEvalTask'}
+    runner = {'type': 'opencompass.runners.LocalRunner', 'max_num_workers': workers or 1, 'task': task}
+    return {'partitioner': {'type': 'opencompass.partitioners.NaivePartitioner'}, 'runner': runner}
 
 
 class _Parser(ArgumentParser):
@@ -140,12 +179,17 @@ def program() -> str:
 
 
 def command(
-    config: Path, work_dir: Path, options: Options, workers: int | None, time: str | None
+    config: Path, work_dir: Path, options: Options, workers: int | None, time: str | None, in_process: bool
 ) -> list[str]:
-    """Return the words of `opencompass <config> -w <work_dir> …`, resuming `time` if it is given."""
+    """Return the words of `opencompass <config> -w <work_dir> …`, resuming `time` if it is given.
+
+    Args:
+        in_process: see `runs_in_process`.
+    """
     sharding = [] if workers is None else ['--max-num-workers', str(workers)]
     resuming = [] if time is None else ['-r', time]
-    return [program(), str(config), '-w', str(work_dir), *options.passed, *sharding, *resuming]
+    debugging = ['--debug'] if in_process and '--debug' not in options.passed else []
+    return [program(), str(config), '-w', str(work_dir), *options.passed, *debugging, *sharding, *resuming]
 
 
 def prepare_directory(work_dir: Path, config: Path, here: Path) -> Path:

@@ -15,24 +15,27 @@ from ..errors import IncompleteError, InputError
 from ..files import put_aside
 from ..serving import JUDGE_GPUS
 from ..times import own_folder, utc_folder
-from .command import Options, command, environment, prepare_directory
+from .command import (
+    ELSEWHERE,
+    Options,
+    command,
+    environment,
+    evaluation_of,
+    prepare_directory,
+    runs_in_process,
+)
 from .config_file import with_earlier_names
-from .examine import examine, is_judging
-from .gpus import VISIBLE, Gpu, numbers_of
+from .examine import examine
+from .gpus import ORDER, VISIBLE, Gpu, numbers_of
 from .judge_servers import JudgePlaces, judge_places
 from .lock import WorkDirLock
 from .plan import Planned
 from .processes import Stop, end_groups
-from .roles import Commands, Plain
-from .sessions import sessions_of
 from .state import Finding
-from .turns import GPUS, PART, SESSION, Task, Turn, Turns
+from .turns import Task, Turn, Turns, gpus_needed
 from .work_dir import LOG, NOTES, Start, Starts, keep_entry, times_in
 
 POLL = 0.2
-
-LOOK = 1.0
-"""Seconds between two looks at what commands are doing."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,6 @@ class Driver:
         watcher: is told of every step.
         stop: becomes true when the user wants to stop.
         gpus: those that the runs share; none: each command sees what there is.
-        commands: does them.
     """
 
     def __init__(
@@ -83,17 +85,13 @@ class Driver:
         watcher: Watcher,
         stop: Stop,
         gpus: Sequence[Gpu] = (),
-        commands: Commands | None = None,
     ) -> None:
         self._outputs = outputs.resolve()
         self._here = Path.cwd()
-        outer = (SESSION, GPUS, PART, JUDGE_GPUS)  # of a command that has started this process
-        self._environment = environment(
-            self._here, {name: value for name, value in os.environ.items() if name not in outer}
-        )
+        variables = {name: value for name, value in os.environ.items() if name != JUDGE_GPUS}
+        self._environment = environment(self._here, variables)
         self._options, self._watcher, self._stop = options, watcher, stop
-        self._gpus, self._commands = gpus, commands or Plain()
-        self._looked = 0.0
+        self._gpus = gpus
         self._judges = JudgePlaces()
         self._unjudged: frozenset[str] = frozenset()
         """Runs that only sample yet."""
@@ -129,12 +127,11 @@ class Driver:
         """Return the runs whose judges are to have GPUs that models have before."""
         if self._options.mode != 'all' or not self._judges.given:
             return frozenset()
-        sessions = sessions_of([task.run for task in tasks])
-        no_models = all(session.is_known and not session.need.gpus for session in sessions)
+        no_models = all(gpus_needed(task.run.values()) == 0 for task in tasks)
         return frozenset() if no_models else frozenset(self._judges.given)
 
     def _work(self, tasks: Sequence[Task], jobs: int | None, found: dict[str, Finding]) -> None:
-        """Do tasks until none is left, or the user wants to stop; then no model is loaded any more."""
+        """Do tasks until none is left, or the user wants to stop."""
         working = list[Job]()
         own = self._judges.own
         gpus = [gpu for gpu in self._gpus if gpu.id not in own]
@@ -152,19 +149,8 @@ class Driver:
                     working.remove(job)
                     found[job.run.name] = self._end(job)
                     turns.ended(job.turn)
-                for job in self._judging(working):
-                    turns.sampled(job.turn)
-            if not self._stop:
-                self._release(turns)
         finally:
             end_groups([job.process for job in working], lambda: self._stop.count > 1)
-
-    def _judging(self, working: Sequence[Job]) -> list[Job]:
-        """Return the commands that have left their GPUs, as a look at their logs tells once a second."""
-        if time.monotonic() - self._looked < LOOK:
-            return []
-        self._looked = time.monotonic()
-        return [job for job in working if job.turn.slots and is_judging(job.work_dir, job.started)]
 
     def _tasks(self, runs: Sequence[Planned], found: dict[str, Finding]) -> list[Task]:
         """Return what has to be done; the others are told of at once."""
@@ -183,7 +169,7 @@ class Driver:
 
     def _task(self, run: Planned) -> Task:
         finding = examine(run, run.work_dir(self._outputs))
-        return Task(run, finding, self._workers(finding))
+        return Task(run, finding, self._workers(finding) or 1)
 
     def _options_for(self, run: Planned) -> Options:
         """Return the options of a run now: where its judge is to have GPUs of models, it only samples yet."""
@@ -193,11 +179,11 @@ class Driver:
         return options._replace(mode='infer', passed=(*options.passed, '-m', 'infer'))
 
     def _workers(self, finding: Finding) -> int | None:
-        """Return how many shards a run has; None: as many as its GPUs."""
+        """Return --max-num-workers of a run: that of its start, or what was asked for; None: not given."""
         if not finding.resumable or finding.time is None:
             return self._options.workers
         made = Starts(finding.work_dir).made(finding.time)
-        return (self._options.workers if made is None else made.workers) or 1
+        return self._options.workers if made is None else made.workers
 
     def _refuse(self, refused: Sequence[tuple[Task, str]], found: dict[str, Finding]) -> None:
         for task, why in refused:
@@ -208,20 +194,14 @@ class Driver:
         self._watcher.ended(finding, None)
 
     def _begin_all(self, turns: Turns, working: list[Job], found: dict[str, Finding]) -> None:
-        """Start all commands whose turn it is, when the models that nobody needs any more are gone."""
+        """Start all commands whose turn it is."""
         more = True
         while more and not self._stop:
             started = turns.next()
-            self._release(turns)
             for turn in started:
                 if self._stop or not self._begin(turn, working, found):
                     turns.ended(turn)
             more = bool(started)
-
-    def _release(self, turns: Turns) -> None:
-        """End the models that nobody needs any more."""
-        for session, gpus in turns.done_with():
-            self._commands.release(session, gpus)
 
     def _begin(self, turn: Turn, working: list[Job], found: dict[str, Finding]) -> bool:
         """Start a command, or say why not; return whether it runs."""
@@ -254,12 +234,11 @@ class Driver:
         directory = prepare_directory(work_dir, config, self._here)
         _keep_entry(run, work_dir)
         starts = Starts(work_dir)
-        made = None if resumed is None else starts.made(resumed)
-        shards = len(turn.slots) if resumed is None and len(turn.slots) > 1 else None
-        workers = (self._options.workers or shards) if made is None else made.workers
-        given = _called_as_before(config, work_dir, names) if names else config
-        options = self._options_for(run)
-        line = command(given, work_dir, options, workers, resumed)
+        workers, options = self._workers(finding), self._options_for(run)
+        in_process = runs_in_process(run.values(), options, workers)
+        variables = {**self._gpu_variables(turn, in_process), **self._judge_variables(run)}
+        given = self._given(run, config, work_dir, names, workers)
+        line = command(given, work_dir, options, workers, resumed, in_process)
         if resumed is not None:
             for path in finding.in_the_way:  # OpenCompass skips what has a result, whatever is in it
                 put_aside(path, utc_folder())
@@ -276,15 +255,47 @@ class Driver:
                 utc=True,
             )
         )
-        variables = turn.variables(self._environment)
-        if run.name not in self._unjudged:
-            variables |= self._judges.variables(run.name, self._environment)
         process = self._spawn(line, directory, log, lock, variables)
         lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time(), turn)
         how = _how(resumed, workers, self._options.workers) + _where(turn)
         self._watcher.started(run, f'{how}, under the name that an earlier version gave' if names else how)
         return job
+
+    def _given(
+        self, run: Planned, config: Path, work_dir: Path, names: Collection[str], workers: int | None
+    ) -> Path:
+        """Return the config for OpenCompass: a copy among the notes, whose evaluations stream predictions.
+
+        Its models are called as in the directory that is gone on with, as OpenCompass would draw all anew
+        under another name. A config that computes its values, or says itself how to evaluate, is as it is.
+        """
+        values = run.values()
+        streams = values is not None and not values.get('eval') and not {*ELSEWHERE} & {*self._options.passed}
+        if not (names or streams):
+            return config
+        text = with_earlier_names(config, names).encode() if names else config.read_bytes()
+        if streams:
+            text += f'\neval = {evaluation_of(workers)!r}\n'.encode()
+        copy = work_dir / NOTES / config.name
+        copy.write_bytes(text)
+        return copy
+
+    def _gpu_variables(self, turn: Turn, in_process: bool) -> dict[str, str]:
+        """Return what a command is told of its GPUs, beside its environment.
+
+        Raises:
+            InputError: OpenCompass would read a number where there is none.
+        """
+        if not turn.gpus:  # OpenCompass hides them from tasks in processes of their own
+            return {VISIBLE: ''} if turn.hides and in_process else {}
+        told = {VISIBLE: ','.join(turn.gpus) if in_process else numbers_of(turn.gpus, self._gpus)}
+        if VISIBLE not in self._environment:  # then numbers are those of nvidia-smi
+            told[ORDER] = self._environment.get(ORDER, 'PCI_BUS_ID')
+        return told
+
+    def _judge_variables(self, run: Planned) -> dict[str, str]:
+        return {} if run.name in self._unjudged else self._judges.variables(run.name, self._environment)
 
     def _spawn(
         self,
@@ -295,14 +306,10 @@ class Driver:
         variables: Mapping[str, str],
     ) -> subprocess.Popen[bytes]:
         """Start a command in its own session, so that Ctrl-C reaches this process alone; it locks too."""
-        words = self._commands.command(line)
-        own = dict(variables)
-        if words == list(line) and GPUS in own:  # nobody translates virtual numbers
-            own[VISIBLE] = numbers_of(own[GPUS].split(','), self._gpus)
         return subprocess.Popen(
-            words,
+            line,
             cwd=directory,
-            env={**self._environment, **own},
+            env={**self._environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -324,16 +331,6 @@ class Driver:
 def _keep_entry(run: Planned, work_dir: Path) -> None:
     if run.entry is not None:
         keep_entry(work_dir, run.entry)
-
-
-def _called_as_before(config: Path, work_dir: Path, models: Collection[str]) -> Path:
-    """Write a copy of a config with models called as in the directory that is gone on with; return its path.
-
-    OpenCompass looks for samples under the abbreviation of the model: with another it would draw all anew.
-    """
-    copy = work_dir / NOTES / config.name
-    copy.write_text(with_earlier_names(config, models), encoding='utf-8')
-    return copy
 
 
 def _how(resumed: str | None, workers: int | None, asked: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..results.health import reservations
 from ..results.read import read, result_of
 from ..serving import described, variable_digest
 from ..sweep.configs import signature
+from ..times import seconds_of_folder
 from .config_file import Config, dicts_of, sampling_signature
 from .lock import is_in_use
 from .log_errors import error_in, last_said
@@ -36,6 +38,9 @@ from .work_dir import (
 
 LOG_LINES = 40
 """Lines of a log that are worth showing."""
+
+_ENDED_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that say nothing of the run, also where the system needs its memory; others are of a crash."""
 
 _JUDGES_WITHIN = ('first', 'second')
 """Fields of a cascade, in its config and in its identity, that are judges themselves."""
@@ -68,19 +73,6 @@ def examine(run: Planned, work_dir: Path, *, holding: bool = False) -> Finding:
     detail = '; '.join([chosen.detail, *(['older: ' + ', '.join(others)] if others else [])])
     chosen = replace(chosen, detail=detail)
     return chosen if holding or not is_in_use(work_dir) else _at_work(chosen)
-
-
-def is_judging(work_dir: Path, started: float) -> bool:
-    """Whether a command has come to the evaluation, so that it samples no more.
-
-    Args:
-        work_dir: of the run.
-        started: when its command was started, in seconds since the epoch; older logs do not count.
-    """
-    try:
-        return any(changed_at(log) >= started for log in work_dir.glob('*/logs/eval/*/*.out'))
-    except OSError:
-        return False
 
 
 def _at_work(finding: Finding) -> Finding:
@@ -143,9 +135,11 @@ def _without_result(
         return replace(about, state=State.FAILED, detail=detail, logs=failure.logs)
     if not predictions.done and start is not None:
         return replace(about, state=State.PARTIAL, detail=f'{_stopped(start)} before anything was sampled')
-    return replace(
-        about, state=State.PARTIAL, detail=f'{"not evaluated, " if about.sampled else ""}{about.progress}'
+    killed = (
+        f'{_stopped(start)}, ' if start is not None and (start.code or 0) < 0 and not start.stopped else ''
     )
+    unjudged = 'not evaluated, ' if about.sampled else ''
+    return replace(about, state=State.PARTIAL, detail=f'{killed}{unjudged}{about.progress}')
 
 
 def _stopped(start: Start) -> str:
@@ -325,9 +319,10 @@ def _failure_in(work_dir: Path, logs: Sequence[Path], start: Start | None) -> Fa
         start: the command that worked last, if `gpassk run` started it.
     """
     if start is not None and start.code is not None:
-        if start.stopped or start.code < 0:
+        if start.stopped or -start.code in _ENDED_BY_SOMEBODY:
             return None
-        return _shown(work_dir, logs, start.code)
+        begun = seconds_of_folder(start.started, start.utc) or 0.0  # logs before that are of other commands
+        return _shown(work_dir, [log for log in logs if changed_at(log) >= begun], start.code)
     for log in logs:
         lines = last_lines(log)
         error = error_in(lines)
@@ -354,7 +349,8 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
 def _ended_with(code: int, said: Sequence[str]) -> str:
     if code == 0:
         return 'no task left a result'
-    return f'opencompass ended with code {code}' + (f': {last}' if (last := last_said(said)) else '')
+    how = f'was killed by {described(code)}' if code < 0 else f'ended with code {code}'
+    return f'opencompass {how}' + (f': {last}' if (last := last_said(said)) else '')
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:

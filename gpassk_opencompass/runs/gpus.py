@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import InputError
-from .command import Options
-
-ELSEWHERE = ('--slurm', '--dlc')
-"""Options of OpenCompass with which its tasks run on other machines."""
+from .command import ELSEWHERE, Options
 
 VISIBLE = 'CUDA_VISIBLE_DEVICES'
 
@@ -27,8 +24,7 @@ PATIENCE = 60.0
 _ID = re.compile(r'[0-9]+|GPU-[0-9A-Za-z-]+|MIG-[0-9A-Za-z/-]+')
 _RANGE = re.compile(r'(\d+)-(\d+)')
 _WHOLE = re.compile(r'GPU (\d+): .*\(UUID: (GPU-[^)]+)\)')
-_PART = re.compile(r'\s+MIG \d+[cg]\.(?:\d+g\.)?(\d+)gb\S*\s.*\(UUID: (MIG-[^)]+)\)')
-_MIB = 1024
+_PART = re.compile(r'\s+MIG \d+[cg]\..*\(UUID: (MIG-[^)]+)\)')
 
 
 class Gpu(NamedTuple):
@@ -36,8 +32,6 @@ class Gpu(NamedTuple):
 
     id: str
     """As CUDA_VISIBLE_DEVICES takes it: a number, 'GPU-…' or 'MIG-…'."""
-    memory: float | None = None
-    """GiB; None where that cannot be told."""
     number: str | None = None
     """As nvidia-smi counts, where it has one and is not part of another."""
 
@@ -119,7 +113,7 @@ def also_named(value: str, where: str, gpus: Sequence[Gpu]) -> list[str]:
 
 
 def numbers_of(names: Sequence[str], gpus: Sequence[Gpu]) -> str:
-    """Return CUDA_VISIBLE_DEVICES for an OpenCompass of which nothing is known: it reads numbers alone.
+    """Return CUDA_VISIBLE_DEVICES for an OpenCompass that hands GPUs to its tasks: it reads numbers alone.
 
     Raises:
         InputError: one has none.
@@ -127,21 +121,50 @@ def numbers_of(names: Sequence[str], gpus: Sequence[Gpu]) -> str:
     numbers = {gpu.id: gpu.number for gpu in gpus}
     if nameless := [name for name in names if numbers[name] is None]:
         raise InputError(
-            f'{nameless[0]} has no number, and this opencompass understands no other names of GPUs: '
-            "use the one of gpassk's own environment, and no --debug"
+            f'{nameless[0]} has no number, and opencompass gives its tasks GPUs by number alone: leave out '
+            '--max-num-workers, or name other GPUs'
         )
     return ','.join(str(numbers[name]) for name in names)
+
+
+def free_gpus(gpus: Sequence[Gpu], used: Collection[str], count: int) -> tuple[str, ...] | None:
+    """Return the ids of free GPUs: neighbours from a multiple of `count` on, else the first; None: too few.
+
+    >>> free_gpus([Gpu(str(number)) for number in range(6)], {'0'}, 2)
+    ('2', '3')
+    """
+    able = [gpu.id for gpu in gpus if count == 1 or not gpu.is_part]
+    blocks = (able[start : start + count] for start in range(0, len(able) - count + 1, count))
+    for block in (*blocks, [name for name in able if name not in used][:count]):
+        if len(block) == count and not {*block} & {*used}:
+            return tuple(block)
+    return None
+
+
+def why_never(count: int, gpus: Sequence[Gpu]) -> str:
+    """Return why a model that takes so many GPUs can never be loaded here, for a message; '' if it can.
+
+    >>> why_never(4, [Gpu('0'), Gpu('1')])
+    'needs 4 GPUs, and 2 may be used: 0, 1'
+    """
+    names = ', '.join(gpu.id for gpu in gpus) or 'none'
+    needs = '1 GPU' if count == 1 else f'{count} GPUs'
+    if count > len(gpus):
+        return f'needs {needs}, and {len(gpus)} may be used: {names}'
+    if count > 1 and count > sum(not gpu.is_part for gpu in gpus):
+        return f'needs {needs}, and a model takes only one MIG device; may be used: {names}'
+    return ''
 
 
 def _listed() -> tuple[tuple[Gpu, ...], str]:
     """Return all GPUs, and those with MIG devices in front of these; or none, and why."""
     if shutil.which('nvidia-smi') is None:
         return (), 'nvidia-smi is not in $PATH'
-    query = _output('--query-gpu=index,uuid,memory.total', '--format=csv,noheader,nounits')
+    query = _output('--query-gpu=index,uuid', '--format=csv,noheader')
     if isinstance(query, InputError):
         return (), str(query)
     rows = [[cell.strip() for cell in line.split(',')] for line in query.splitlines()]
-    wholes = [Gpu(row[1], _gib(row[2]), row[0]) for row in rows if len(row) == 3 and row[0].isdigit()]
+    wholes = [Gpu(row[1], row[0]) for row in rows if len(row) == 2 and row[0].isdigit()]
     parts = _mig_devices()
     gpus = [part for whole in wholes for part in (whole, *parts.get(whole.id, ()))]
     return tuple(gpus), '' if gpus else 'nvidia-smi lists none'
@@ -166,13 +189,6 @@ def _output(*options: str) -> str | InputError:
     return done.stdout
 
 
-def _gib(mebibytes: str) -> float | None:
-    try:
-        return float(mebibytes) / _MIB
-    except ValueError:  # '[N/A]', where memory is that of the whole machine
-        return None
-
-
 def _mig_devices() -> dict[str, list[Gpu]]:
     """Return the MIG devices of each GPU that is divided, by its UUID."""
     found: dict[str, list[Gpu]] = {}
@@ -184,7 +200,7 @@ def _mig_devices() -> dict[str, list[Gpu]]:
         if match := _WHOLE.match(line):
             whole = match[2]
         elif match := _PART.match(line):
-            found.setdefault(whole, []).append(Gpu(match[2], float(match[1])))
+            found.setdefault(whole, []).append(Gpu(match[1]))
     return found
 
 
@@ -233,7 +249,7 @@ def _named(value: str, where: str, there: Sequence[Gpu]) -> tuple[Gpu, ...]:
                 f'{where} is {value!r}: {word!r} is no GPU; expected numbers, GPU-… or MIG-… with commas '
                 f'between them{_choice(there)}'
             )
-        gpu = _find(word, where, there) if there else Gpu(word, None, word if word.isdigit() else None)
+        gpu = _find(word, where, there) if there else Gpu(word, word if word.isdigit() else None)
         if any(_is_same(gpu, other) for other in found):
             raise InputError(f'{where} is {value!r}: it names {word} twice')
         found.append(gpu)

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from ..errors import InputError
 from ..files import mapping
 from ..serving import JUDGE_GPUS, JudgeServer, read_judge_server
-from .command import Options
+from .command import ELSEWHERE, Options
 from .config_file import Config, dicts_of, is_local, runner_of
-from .gpus import ELSEWHERE, ORDER, VISIBLE, Gpu, also_named
+from .gpus import ORDER, VISIBLE, Gpu, also_named, why_never
 from .plan import Planned
-from .schedule import why_never
-from .sessions import Need
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,7 @@ class _Given:
     def _gpus_of(self, server: JudgeServer) -> tuple[str, ...]:
         key = _key(server)
         if key not in self._of_judge:
-            if why := why_never(Need(server.count), self._gpus):
+            if why := why_never(server.count, self._gpus):
                 theirs = f' (judges have {", ".join(self.own)})' if self.own else ''
                 raise InputError(f'judge_serve {why}{theirs}')
             used = {gpu for gpus in self._of_judge.values() for gpu in gpus}

@@ -14,7 +14,6 @@ from ..errors import TemplateError
 from ..naming.names import ModelName, Settings
 from ..registry import Registry
 from .axes import NOT_NEGATIVE, POSITIVE, Number, nearest
-from .gpus import run_cfg
 from .models import Llm, OptionKind
 
 __all__ = [
@@ -36,6 +35,8 @@ __all__ = [
 ]
 
 DEFAULT_ENGINE = 'turbomind'
+
+PIPELINE = 'pipeline_parallel_size'
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,14 @@ def model_config(engine: Engine, name: ModelName, llm: Llm) -> dict[str, Any]:
         **engine.arguments(llm, settings),
         'max_out_len': settings.max_out_len,
         'batch_size': llm.batch_size,
-        'run_cfg': run_cfg(llm),
+        'run_cfg': {'num_gpus': llm.tp * _stages(llm)},
     }
+
+
+def _stages(llm: Llm) -> int:
+    """Return over how many GPUs the layers of a model are divided, beside tp."""
+    given = llm.options.get('model_kwargs', {}).get(PIPELINE, llm.options.get('pp', 1))
+    return int(POSITIVE.read(given, f'{llm.path}: model_kwargs[{PIPELINE!r}]'))
 
 
 def with_home(path: str) -> str:

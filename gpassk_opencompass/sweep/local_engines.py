@@ -17,7 +17,6 @@ from .engines import (
     refuse_keys,
     refuse_unknown_keys,
 )
-from .gpus import PARTS
 from .models import Llm
 
 LMDEPLOY = '0.18.0'
@@ -134,7 +133,7 @@ def _lmdeploy(engine: str, called: str, fields: frozenset[str], backend: dict[st
     return Engine(
         type='gpassk_opencompass.SeededTurboMind',
         loads=True,
-        options={'engine_config': dict, 'max_seq_len': POSITIVE, **PARTS},
+        options={'engine_config': dict, 'max_seq_len': POSITIVE},
         arguments=lambda llm, settings: {**backend, **_turbomind(llm, settings)},
         check=partial(_check_lmdeploy, engine=engine, fields=fields),
         starter=_starter(f"lmdeploy's {called}, on GPUs of this machine", 'lmdeploy'),
@@ -146,7 +145,7 @@ PYTORCH = _lmdeploy('pytorch', 'PyTorch engine', PYTORCH_FIELDS, {'backend': 'py
 VLLM = Engine(
     type='gpassk_opencompass.SeededVLLM',
     loads=True,
-    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict, **PARTS},
+    options={'model_kwargs': dict, 'max_seq_len': POSITIVE, 'chat_template_kwargs': dict},
     arguments=_vllm,
     check=_check_vllm,
     starter=_starter('vLLM, on GPUs of this machine', 'vllm'),
@@ -154,7 +153,7 @@ VLLM = Engine(
 HUGGINGFACE = Engine(
     type='gpassk_opencompass.SeededHuggingFace',
     loads=True,
-    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE, **PARTS},
+    options={'model_kwargs': dict, 'tokenizer_kwargs': dict, 'max_seq_len': POSITIVE},
     arguments=_huggingface,
     starter=_starter('transformers, on any machine', 'opencompass', more=' tp=0: no GPU.', batch_size=16),
 )

@@ -11,7 +11,6 @@ from ..naming.names import Settings, last_part
 from ..serving.line import PRESETS, Preset, Serve, read_serve
 from .axes import POSITIVE
 from .engines import Engine, Starter, check_temperature, with_home
-from .gpus import PARTS
 from .models import Llm, OptionKind
 from .server_engines import LIMITS, check_server, openai_arguments
 
@@ -25,9 +24,8 @@ _OPTIONS: Mapping[str, OptionKind] = {
     'max_seq_len': POSITIVE,
     'tokenizer_path': str,
     **LIMITS,
-    **PARTS,
 }
-_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp', *PARTS}
+_ASKED = frozenset(_OPTIONS) - {'server', 'serve', 'served_name', 'pp'}
 
 
 def _arguments(llm: Llm, settings: Settings) -> dict[str, Any]:

@@ -113,7 +113,7 @@ eval = dict(runner=dict(type='opencompass.runners.LocalRunner', max_num_workers=
 """,
     'turbomind': """
 engine = 'turbomind'
-llm_infos = [dict(path='org/model', tp=2), dict(path='org/small', gpu_memory='20GB')]
+llm_infos = [dict(path='org/model', tp=2), dict(path='org/small')]
 engine_config = dict(cache_max_entry_count=0.7)
 max_seq_len = 16384
 temperatures = [0.0, 1.0]

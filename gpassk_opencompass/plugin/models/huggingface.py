@@ -79,16 +79,13 @@ class SeededHuggingFace(HuggingFacewithChatTemplate):  # type: ignore[misc]
         self._model = model
 
     def _load_model(self, path: str, kwargs: Mapping[str, Any], **more: Any) -> None:
-        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
-
-        key = 'transformers', repr((path, sorted(kwargs.items()), sorted(more.items())))
-
+        @cache  # copies of this wrapper share it
         def load() -> Any:
             one = copy.copy(self)
             super(SeededHuggingFace, one)._load_model(path=path, kwargs=dict(kwargs), **more)
             return one._model
 
-        self._weights = cache(lambda: kept(key, load))  # copies of this wrapper share it
+        self._weights = load
 
     def generate(self, inputs: list[Any], max_out_len: int, *args: Any, **kwargs: Any) -> list[str]:
         """See the base class; the seeds of the batch must have been announced."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -25,8 +24,7 @@ _GIVEN = ('openai_api_base', 'openai_proxy_url', 'http_client_cfg')
 class SeededServed(SeededOpenAISDK):
     """A server that is started for this model, at the first need, and asked as `SeededOpenAISDK` asks one.
 
-    It ends with the process. In a process of OpenCompass that is kept for several configs of one model, one
-    server does for all of them. Should it die it is started once more, and requests under way are tried
+    It ends with the process. Should it die it is started once more, and requests under way are tried
     again; if it dies again the run ends, with the end of its log in the error. The log is in
     `<work_dir>/<time>/logs/server`.
 
@@ -97,21 +95,14 @@ class SeededServed(SeededOpenAISDK):
         return super()._generate(input, max_out_len, temperature)
 
     def _bring_up(self) -> Server:
-        from ...prefork.kept import keeps, kept  # for who loads a model, not for who evaluates
-
         if self._server is None:
-            told = [self._serve.config(), self._asked._replace(key='')._asdict(), self._asked.visible()]
-            key = ('server', json.dumps(told, sort_keys=True))
-            self._server = kept(key, self._start, Server.close) if keeps() else self._start()
-            if not keeps():  # with --debug the process goes on, to other models and to the evaluation
-                weakref.finalize(self, self._server.close)
-            self.chats.go_to(endpoints(self._server.address), self._server.check)
+            server = Server(self._serve, self._asked, self._logs(), get_logger().info)
+            server.start()
+            # With --debug the process goes on, to other models and to the evaluation.
+            weakref.finalize(self, server.close)
+            self.chats.go_to(endpoints(server.address), server.check)
+            self._server = server
         return self._server
-
-    def _start(self) -> Server:
-        server = Server(self._serve, self._asked, self._logs(), get_logger().info)
-        server.start()
-        return server
 
     def _logs(self) -> Path:
         """Return `<work_dir>/<time>/logs/server`, for another caller than OpenCompass ./logs/server."""

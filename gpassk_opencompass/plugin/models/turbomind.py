@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -76,13 +77,15 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
     def _build_pipe(self, model_path: str, backend: str, engine_config: dict[str, Any]) -> Any:
         from lmdeploy import PytorchEngineConfig, TurbomindEngineConfig
 
-        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
-
         kind = PytorchEngineConfig if backend == 'pytorch' else TurbomindEngineConfig
         refuse_unknown('engine_config', engine_config, kind)
-        key = 'lmdeploy', repr((model_path, backend, sorted(engine_config.items())))
         build = partial(super()._build_pipe, model_path, backend, engine_config)
-        loaded = cache(lambda: kept(key, build, _close))  # when there is something to draw
+
+        @cache  # when there is something to draw
+        def loaded() -> Any:
+            pipe = build()
+            atexit.register(_close, pipe)
+            return pipe
 
         def seeded(prompts: Sequence[str], gen_config: Any, **options: Any) -> Any:
             seeds = self.seeds.take(len(prompts))
@@ -99,7 +102,7 @@ class SeededTurboMind(TurboMindModelwithChatTemplate):  # type: ignore[misc]
 
 
 def _close(pipe: Any) -> None:
-    """End an engine that another one takes the place of; some releases end it with the process alone."""
+    """End an engine; some releases end it with the process alone."""
     close = getattr(pipe, 'close', None)
     if close is not None:
         close()

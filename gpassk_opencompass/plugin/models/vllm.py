@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -54,6 +53,8 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         InputError: generation_kwargs has what would be dropped, overruled or ignored.
     """
 
+    model: Any
+
     def __init__(
         self,
         path: str,
@@ -72,18 +73,11 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
         super().__init__(path, *args, generation_kwargs=settings, **kwargs)
 
     def _load_model(self, path: str, added_model_kwargs: Mapping[str, Any] | None = None) -> None:
-        from ...prefork.kept import kept  # for who loads a model, not for who evaluates
-
         settings = {**_for_seeds(), **(added_model_kwargs or {})}
-
-        def load() -> Any:
-            if find_spec('ray') is None:
-                sys.modules['ray'] = _NoRay('ray')
-            one = copy.copy(self)
-            super(SeededVLLM, one)._load_model(path, settings)
-            return one.model
-
-        engine = kept(('vllm', repr((path, sorted(settings.items())))), load)
+        if find_spec('ray') is None:
+            sys.modules['ray'] = _NoRay('ray')
+        super()._load_model(path, settings)
+        engine = self.model
         generate, context = engine.generate, _context_of(engine)
 
         def seeded(prompts: Sequence[Any], params: Any, **options: Any) -> list[Any]:
@@ -101,7 +95,7 @@ class SeededVLLM(VLLMwithChatTemplate):  # type: ignore[misc]
 
 
 class _Seeded:
-    """Stands where the wrapper has its engine, which may serve other wrappers after it."""
+    """Stands where the wrapper has its engine: the same, but for how it generates."""
 
     def __init__(self, engine: Any, generate: Callable[..., Any]) -> None:
         self._engine, self.generate = engine, generate

@@ -1,4 +1,4 @@
-"""kill -9 of any process of `gpassk run`: itself, the warm process, copies, models, keepers, servers."""
+"""kill -9 of any process of `gpassk run`: itself, an `opencompass`, keepers, servers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ LATEST = 6.0
 
 ROLES = {
     'gpassk_opencompass.cli': 'command',
-    'prefork.server': 'warm process or a copy of it',
-    'prefork/client.py': 'client',
-    'serving': 'keeper',
     'scripted_model_server.py': 'server',
+    'serving': 'keeper',
+    'bin/opencompass': 'run',
 }
 
 
