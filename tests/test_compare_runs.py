@@ -79,7 +79,7 @@ def test_all_against_one(outputs: Path, board: Board, capsys: pytest.CaptureFixt
     for row in rows:
         metric = Metric.parse('mG-Pass@16')
         first, second = results[row['first']].result, results[one].result
-        expected = compare(first.values(metric), second.values(metric), first.problems, strata=first.strata)
+        expected = compare(first.values(metric), second.values(metric), first.problems)
         assert row['first − second'] == pytest.approx(100 * expected.difference)
         assert row['p'] == pytest.approx(expected.p_value)
 
@@ -93,7 +93,7 @@ def test_the_best_by_another_metric(outputs: Path, board: Board, capsys: pytest.
     assert [(row['first'], row['second']) for row in rows] == list(combinations(best, 2))
     metric = Metric.parse('accuracy')
     values = [entry.result.values(metric) for entry in board.entries]
-    better = told_apart(values, board.entries[0].result.problems, strata=board.strata)
+    better = told_apart(values, board.entries[0].result.problems)
     place = {name: number for number, name in enumerate(found)}
     for row in rows:
         one, other = place[row['first']], place[row['second']]

@@ -93,15 +93,6 @@ def test_no_interval_is_narrower_than_that_of_a_rerun() -> None:
     assert (found.low, found.high) == (expected.low, expected.high)
 
 
-def test_the_floor_has_students_t_of_the_interval_within_strata() -> None:
-    """24 problems in six contests have 18 degrees of freedom."""
-    contests = [number // 4 for number in range(24)]
-    found = decide(PairedRuns([0.6] * 24, [0.5] * 24, rerun_error=0.1, strata=contests), MARGIN)
-    t95, t90 = stats.t.ppf([0.975, 0.95], 24 - 6)
-    assert (found.low, found.high) == pytest.approx((0.1 - 0.1 * t95, 0.1 + 0.1 * t95))
-    assert (found.inner_low, found.inner_high) == pytest.approx((0.1 - 0.1 * t90, 0.1 + 0.1 * t90))
-
-
 def test_on_these_very_questions_the_rerun_error_is_all() -> None:
     """Normal quantiles, for any number of questions."""
     runs = PairedRuns([0.5, 0.9, 0.2], [0.4, 0.9, 0.2], rerun_error=0.02)

@@ -12,7 +12,7 @@ from made_results import made_result
 from scipy import optimize, stats
 
 from gpassk_opencompass.metrics import Metric, value_table
-from gpassk_opencompass.results.asked import Wanted, intervals_of_each
+from gpassk_opencompass.results.asked import intervals_of_each
 from gpassk_opencompass.uncertainty.beta_fit import fitted_beta
 from gpassk_opencompass.uncertainty.rerun import pair_table, rerun_of, reruns_of
 
@@ -93,10 +93,10 @@ def test_a_rerun_under_the_fitted_prior_is_that_of_each_question(name: str) -> N
 
 @pytest.mark.parametrize('most', [1, 10_000, 1_000_000])
 def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs on the same questions and on others, of other n, with and without strata."""
+    """Runs on the same questions and on others, of other n."""
     monkeypatch.setattr('gpassk_opencompass.results.asked._MOST_VALUES', most)
     metrics, generator = list(map(Metric.parse, METRICS[:4])), np.random.default_rng(2)
-    wanted = []
+    results = []
     for number in range(14):
         n, questions = (8, 16)[number % 2], (90, 120)[number % 3 == 0]
         of_each = [f'p{place // 2}' for place in range(questions)]
@@ -105,12 +105,11 @@ def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest
         )
         groups = ['A_en', 'A_cn', 'B_en', 'B_cn', 'C_en', 'C_cn'][: 6 if number % 4 else 2]
         result.block['counts']['group'] = [groups[place % len(groups)] for place in range(questions)]
-        wanted.append(Wanted(result, (0.95, 0.9)[number % 5 == 1], number % 7 != 2))
-    for (result, level, strata), found in zip(wanted, intervals_of_each(wanted, metrics), strict=True):
-        alone = [result.interval(metric, level, strata=strata) for metric in metrics]
+        results.append(result)
+    for result, found in zip(results, intervals_of_each(results, metrics, 0.9), strict=True):
+        alone = [result.interval(metric, 0.9) for metric in metrics]
         assert list(map(repr, found.whole)) == list(map(repr, alone))
         by_group = {
-            group: [result.group_interval(group, one, level) for one in metrics] for group in result.groups
+            group: [result.group_interval(group, one, 0.9) for one in metrics] for group in result.groups
         }
         assert repr(found.by_group) == repr(by_group)
-    assert any(found.strata for one in intervals_of_each(wanted, metrics) for found in one.whole)

@@ -68,30 +68,28 @@ def _t_with_two_more(a: NDArray[np.float64], b: NDArray[np.float64], axis: int) 
     return np.asarray(np.abs(differences.mean(axis) / error))
 
 
-@pytest.mark.parametrize('contests', [1, 3])
 @pytest.mark.parametrize('sizes', [(1,), (2,), (1, 2, 3)])
-def test_the_largest_statistic_of_all_pairs_decides(sizes: tuple[int, ...], contests: int) -> None:
-    """Draw by draw the t of `compare` with the runs swapped on some problems, whatever sizes and strata."""
+def test_the_largest_statistic_of_all_pairs_decides(sizes: tuple[int, ...]) -> None:
+    """Draw by draw the t of `compare` with the runs swapped on some problems, whatever their sizes."""
     generator = np.random.default_rng(len(sizes))
     versions = np.resize(sizes, 24)
     problems = np.repeat(np.arange(24), versions).tolist()
-    strata = [problem % contests for problem in problems]
     for _ in range(3):
         shared = generator.beta(0.5, 0.5, size=24)
         runs = np.clip(np.repeat(shared, versions) + 0.2 * generator.normal(size=(3, versions.sum())), 0, 1)
         runs[2] = np.clip(runs[2] + generator.uniform(0, 0.25), 0, 1)
         pairs = list(combinations(range(3), 2))
-        alone = [compare(runs[i], runs[j], problems, strata=strata) for i, j in pairs]
+        alone = [compare(runs[i], runs[j], problems) for i, j in pairs]
         observed = max(abs(one.difference) / one.error for one in alone)
         largest = []
         for _ in range(200):
             swap = np.repeat(generator.random(24) < 0.5, versions)
-            swapped = [_swapped(runs[i], runs[j], swap, problems, strata) for i, j in pairs]
+            swapped = [_swapped(runs[i], runs[j], swap, problems) for i, j in pairs]
             largest.append(max(map(abs, swapped)))
         exceeded = max(np.mean(np.array(largest) >= observed), min(one.p_value for one in alone))
         for level in (1 - exceeded - 0.1, 1 - exceeded + 0.1):
             if 0 < level < 1:
-                told = (rank_intervals(runs, problems, level=level, strata=strata) != [1, 3]).any()
+                told = (rank_intervals(runs, problems, level=level) != [1, 3]).any()
                 assert told == (exceeded < 1 - level)
 
 
@@ -100,14 +98,13 @@ def _swapped(
     second: NDArray[np.float64],
     swap: NDArray[np.bool_],
     problems: list[int],
-    strata: list[int],
 ) -> float:
-    found = compare(np.where(swap, second, first), np.where(swap, first, second), problems, strata=strata)
+    found = compare(np.where(swap, second, first), np.where(swap, first, second), problems)
     return found.difference / found.error
 
 
 def test_each_draw_is_the_comparison_of_swapped_runs() -> None:
-    """Within contests of other hardness, in which runs differ by other amounts, and problems of two sizes."""
+    """Of contests of other hardness, in which runs differ by other amounts, and problems of two sizes."""
     generator = np.random.default_rng(12)
     versions = np.resize([1, 2], 30)
     problems = np.repeat(np.arange(30), versions)
@@ -118,17 +115,17 @@ def test_each_draw_is_the_comparison_of_swapped_runs() -> None:
     sums = np.stack([np.bincount(problems, weights=run) for run in runs])
     expected = [
         max(
-            abs(_swapped(runs[i], runs[j], row[problems] < 0, problems.tolist(), contest[problems].tolist()))
+            abs(_swapped(runs[i], runs[j], row[problems] < 0, problems.tolist()))
             for i, j in combinations(range(3), 2)
         )
         for row in signs
     ]
-    table = _Table(sums, versions, contest)
+    table = _Table(sums, versions)
     assert _largest(signs, table, _law(table)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_table_is_never_contradicted_by_a_comparison_of_two_alone() -> None:
-    """Random tables with ties, strata, sizes and levels: what it tells apart, the two alone do as well."""
+    """Random tables with ties, sizes and levels: what it tells apart, the two alone do as well."""
     generator = np.random.default_rng(11)
     told = 0
     for _ in range(200):
@@ -138,19 +135,18 @@ def test_a_table_is_never_contradicted_by_a_comparison_of_two_alone() -> None:
         )
         versions = generator.integers(1, int(generator.integers(2, 4)), problems)
         names = np.repeat(np.arange(problems), versions)
-        strata = generator.integers(0, int(generator.integers(1, 9)), problems)[names].tolist()
         strengths = generator.choice([0.2, 0.5, 0.6, 0.9], (5, 1))
         values = generator.binomial(1, strengths, (5, names.size)).astype(float)
         values[4] = values[3]
         if generator.random() < 0.5:
             values = np.round(values * generator.random(names.size), 1)
-        better = told_apart(values, names.tolist(), level, 200, strata=strata)
+        better = told_apart(values, names.tolist(), level, 200)
         assert not (better & better.T).any()
         assert not better[3, 4]
         assert not better[4, 3]
         told += int(better.sum())
         for i, j in np.argwhere(better):
-            found = compare(values[i], values[j], names.tolist(), level, strata)
+            found = compare(values[i], values[j], names.tolist(), level)
             assert found.low > 0
             assert found.p_value < 1 - level
     assert told > 300

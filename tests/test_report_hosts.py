@@ -473,9 +473,9 @@ def test_compare_pairs_the_runs_of_two_hosts(
     said = ' '.join(capsys.readouterr().out.split())
     counts = read(details_in(saved)).counts
     by_problem = (counts - counts // 2).reshape(-1, 2, 8).mean(axis=1).ravel() / 8
-    # Three contests of eight problems are strata, and two problems are added: Student's t of 21 degrees.
-    error = (8 * by_problem.reshape(3, 8).var(axis=1, ddof=1).sum() + 2) ** 0.5 / 24
-    low, high = (100 * (by_problem.mean() + side * 2.0796 * error) for side in (-1, 1))
+    # Two problems are added: Student's t of 23 degrees.
+    error = (24 * by_problem.var(ddof=1) + 2) ** 0.5 / 24
+    low, high = (100 * (by_problem.mean() + side * 2.0687 * error) for side in (-1, 1))
     assert f'{100 * by_problem.mean():+.2f} | [{low:+.1f}, {high:+.1f}]' in said
     assert "the chat template are each host's own" in said
 

@@ -34,7 +34,6 @@ class Simulated:
     values: Floats
     """mG-Pass@8 of each question, shape (M, Q)."""
     problems: list[int]
-    strata: list[int] | None
     same: bool
     """Whether all models have the same chances, so that any statement that one is better is false."""
     pairs: AllPairs
@@ -62,9 +61,8 @@ def _simulated(generator: np.random.Generator, number: int) -> Simulated:
         counts[1] = counts[0]
     values = value_table(Metric.mg_pass_at(8), n)[counts]
     values = values[np.argsort(-values.mean(1), kind='stable')]
-    strata = contest[of].tolist() if number % 2 else None
-    found = all_pairs(values, of.tolist(), LEVEL, draws=199, strata=strata)
-    return Simulated(values, of.tolist(), strata, number % 4 == 0, found)
+    found = all_pairs(values, of.tolist(), LEVEL, draws=199)
+    return Simulated(values, of.tolist(), number % 4 == 0, found)
 
 
 def _places(count: int) -> Iterator[tuple[int, int]]:
@@ -96,7 +94,7 @@ def test_two_that_the_table_tells_apart_differ_when_compared_alone(tables: Seque
     for table in tables:
         for i, j in {(0, 1), *zip(*np.nonzero(table.pairs.better), strict=True)}:
             whole = table.pairs.pair(i, j)
-            alone = compare(table.values[i], table.values[j], table.problems, LEVEL, table.strata)
+            alone = compare(table.values[i], table.values[j], table.problems, LEVEL)
             assert whole.difference == pytest.approx(alone.difference, abs=1e-12)
             assert whole.error == pytest.approx(alone.error, rel=1e-9)
             assert whole.unpaired_error == pytest.approx(alone.unpaired_error, rel=1e-9)

@@ -418,111 +418,15 @@ def test_problems_that_are_all_alike_have_no_error() -> None:
         assert rank_intervals([spread, spread - step]).tolist() == ranks
 
 
-CONTESTS = np.repeat(['CNMO', 'CCEE', 'AMC', 'WLPMC'], [18, 44, 46, 11])
-
-
-def _stratified_error(values: NDArray[np.float64], strata: NDArray[np.str_]) -> float:
-    """By scipy: the errors of the strata, weighed by their share of the questions."""
-    parts = [
-        (values[strata == one].size / values.size, stats.sem(values[strata == one])) for one in set(strata)
-    ]
-    return math.sqrt(sum((share * error) ** 2 for share, error in parts))
-
-
-def test_the_error_within_strata_is_that_of_a_stratified_sample() -> None:
-    """Of a score and of a difference; Student's t has a degree of freedom less for each stratum."""
-    values = 0.2 * GENERATOR.random(119) + 0.3 * (CONTESTS == 'AMC')
-    other = np.clip(values + 0.4 * GENERATOR.random(119) - 0.1 * (CONTESTS == 'AMC'), 0, 1)
-    got, expected = mean_interval(values, strata=CONTESTS.tolist()), _stratified_error(values, CONTESTS)
-    assert (got.error, got.strata) == (pytest.approx(expected), 4)
-    t, mean = stats.t.ppf(0.975, 115), values.mean()
-    for x in (got.low, got.high):
-        assert (mean - x) ** 2 == pytest.approx(t**2 * x * (1 - x) * expected**2 / (mean * (1 - mean)))
-    found = compare(values, other, strata=CONTESTS.tolist())
-    error = math.hypot(_stratified_error(values - other, CONTESTS), math.sqrt(2) / 119)
-    assert (found.error, found.strata) == (pytest.approx(error), 4)
-    assert found.high - found.low == pytest.approx(2 * t * error)
-
-
-def test_strata_take_translations_for_one_problem_each() -> None:
-    """Every row twice under one problem: as with every problem once."""
-    values, strata = GENERATOR.random(119), CONTESTS.tolist()
-    once = mean_interval(values, strata=strata)
-    problems = np.repeat(np.arange(119), 2).tolist()
-    twice = mean_interval(np.repeat(values, 2), problems, strata=np.repeat(CONTESTS, 2).tolist())
-    assert (twice.low, twice.high, twice.strata) == (pytest.approx(once.low), pytest.approx(once.high), 4)
-
-
-def test_a_stratum_that_says_nothing_is_merged() -> None:
-    """Those of one problem are one together, or go to the smallest; one that is left is none."""
-    values = GENERATOR.random(60)
-    pairs: list[tuple[list[str], list[str]]] = [
-        (['x', 'y', *'a' * 30, *'b' * 28], ['z', 'z', *'a' * 30, *'b' * 28]),
-        (['x', *'a' * 31, *'b' * 28], ['b', *'a' * 31, *'b' * 28]),
-        (['x', *'a' * 59], ['a'] * 60),
-    ]
-    for strata, same in pairs:
-        assert mean_interval(values, strata=strata) == mean_interval(values, strata=same)
-        assert compare(values, 1 - values, strata=strata) == compare(values, 1 - values, strata=same)
-    assert mean_interval(values, strata=['a'] * 60) == mean_interval(values)
-    assert compare(values, 1 - values, strata=['a'] * 60) == compare(values, 1 - values)
-
-
-def test_contests_that_are_solved_or_not_are_no_strata_of_an_interval() -> None:
-    """Hardly any problem differs within them: an error of next to nothing would be misleading."""
-    strata = ['a'] * 60 + ['b'] * 60
-    values = np.r_[np.ones(58), np.zeros(61), np.ones(1)]
-    assert mean_interval(values, strata=strata) == mean_interval(values)
-    assert mean_interval(np.r_[np.zeros(10), np.ones(60), np.zeros(50)], strata=strata).strata == 2
-
-
-@pytest.mark.parametrize(('differ', 'used'), [(22, 0), (24, 25)])
-def test_strata_take_24_problems_that_differ_within_them(differ: int, used: int) -> None:
-    """Two in each of some contests of ten, one as much above the others as the other is below."""
-    values, strata = np.linspace(0.2, 0.8, 25).repeat(10), np.arange(25).repeat(10).tolist()
-    values[: 5 * differ : 10] += 0.15
-    values[1 : 5 * differ : 10] -= 0.15
-    assert mean_interval(values, strata=strata).strata == used
-
-
-@pytest.mark.slow
-def test_intervals_with_strata_hold() -> None:
-    """Four contests of other hardness each: 95 % within three standard errors, in half of the width."""
-    generator, runs = np.random.default_rng(6), 1500
-    means, strata = np.repeat([0.1, 0.4, 0.6, 0.9], 30), np.repeat(np.arange(4), 30).tolist()
-    values = generator.beta(3 * means, 3 * (1 - means), (runs, 120))
-    found = [mean_interval(one, strata=strata) for one in values]
-    assert abs(np.mean([one.low <= 0.5 <= one.high for one in found]) - 0.95) < 3 * 0.0057
-    wide = np.mean([one.high - one.low for one in map(mean_interval, values[:100])])
-    assert np.mean([one.high - one.low for one in found]) < 0.7 * wide
-
-
-@pytest.mark.parametrize(
-    ('strata', 'message'),
-    [(['a'] * 39, '39 strata for 40 questions'), ([*['a'] * 39, 'b'], "two strata, 'a' and 'b'")],
-)
-def test_strata_that_are_none_are_refused(strata: list[str], message: str) -> None:
-    """One a question; a problem lies in one."""
-    values, problems = GENERATOR.random(40), np.repeat(np.arange(20), 2).tolist()
-    for call in (
-        lambda: mean_interval(values, problems, strata=strata),
-        lambda: compare(values, values, problems, strata=strata),
-        lambda: rank_intervals([values, values], problems, strata=strata),
-    ):
-        with pytest.raises(InputError, match=message):
-            call()
-
-
-@pytest.mark.parametrize('strata', [None, ['easy', 'hard'] * 60])
-def test_intervals_of_many_rows_are_those_of_each_row_to_the_last_digit(strata: list[str] | None) -> None:
-    """Also of rows that are refused or have no strata, each at its level."""
+def test_intervals_of_many_rows_are_those_of_each_row_to_the_last_digit() -> None:
+    """Also of rows that are refused, each at its level."""
     generator = np.random.default_rng(5)
     rows = generator.random((30, 120)) ** np.linspace(0.05, 40, 30)[:, None]
     rows[3], rows[4] = 0.0, 1.0
     problems = [number // 4 * 2 + number % 2 for number in range(120)]
     levels = np.linspace(0.5, 0.99, 30).tolist()
-    found = mean_intervals(rows, design_of(problems, strata), levels)
-    alone = [mean_interval(row, problems, level, strata) for row, level in zip(rows, levels, strict=True)]
+    found = mean_intervals(rows, design_of(problems), levels)
+    alone = [mean_interval(row, problems, level) for row, level in zip(rows, levels, strict=True)]
     assert repr(found) == repr(alone)
     assert len({bool(one.refused) for one in found}) == 2
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import write_file
-from .options import WITH_LIMITED, add_strata, leaderboard, path, positive, requested
+from .options import WITH_LIMITED, leaderboard, path, positive, requested
 from .shown import add_table_options, show
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class CompareRequest:
         level: of confidence.
         output: where the comparison goes as CSV.
         strict: a score outside our interval is a failure.
-        strata: whether contests are strata of intervals and of what is told apart.
         with_limited: also runs that were made smaller with --limit or --samples.
     """
 
@@ -75,7 +74,6 @@ class CompareRequest:
     output: Path | None
     strict: bool
     with_limited: bool
-    strata: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -111,7 +109,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add('--top', type=positive, metavar='N', help=best)
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    add_strata(parser)
     what = 'write the comparison there (CSV)'
     parser.add_argument('-o', '--output', type=path, metavar='FILE', help=what)
     parser.add_argument('--with-limited', action='store_true', help=WITH_LIMITED)
@@ -227,7 +224,7 @@ def _scores(path: Path, published: Published, request: CompareRequest) -> list[S
         raise InputError('the leaderboard has only greedy accuracies; give one with G-Pass@k, or a report')
     results = collect([path], details=False).results
     k, level = published.leading.k, request.level
-    found, left_out = boards(results, k, level, with_limited=request.with_limited, strata=request.strata)
+    found, left_out = boards(results, k, level, with_limited=request.with_limited)
     for line in left_out:
         print(f'left out: {printable(line)}')
     return [score for board in found for row in scores_of(board) for score in row.values()]

@@ -52,7 +52,7 @@ def _tables(request: CompareRequest) -> list[Board]:
 
     found = collect(request.ours, details=False)
     level, limited = request.level, request.with_limited
-    tables, left_out = boards(found.results, level=level, with_limited=limited, strata=request.strata)
+    tables, left_out = boards(found.results, level=level, with_limited=limited)
     for line in (*found.passed_over, *found.older, *left_out):
         print(f'left out: {printable(line)}')
     with_pairs = [board for board in tables if len(board.entries) > 1]

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..metrics import Metric
 from ..unseen import printable
 from .files import utf8_output, write_file
-from .options import WITH_LIMITED, Several, add_several, add_strata, path, points, requested
+from .options import WITH_LIMITED, Several, add_several, path, points, requested
 from .shown import add_table_options, show, shows_json
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class GateRequest:
         level: of confidence.
         questions: 'new': the statement is on questions of this kind; 'same': on these very ones.
         with_limited: also runs that were made smaller with --limit or --samples.
-        strata: whether contests are strata.
         markdown, junit: where these go.
     """
 
@@ -80,7 +79,6 @@ class GateRequest:
     level: float
     questions: str
     with_limited: bool
-    strata: bool
     markdown: Path | None
     junit: Path | None
 
@@ -110,7 +108,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add('--questions', choices=('new', 'same'), default='new', help=questions)
     add('--with-limited', action='store_true', help=WITH_LIMITED)
-    add_strata(parser)
     markdown = 'write a comment for a pull request there; - is standard output, in the place of the table'
     add('--markdown', type=path, metavar='FILE', help=markdown)
     add(
@@ -137,7 +134,6 @@ def run(arguments: Namespace) -> int:
             benchmarks=request.benchmark,
             of_new_questions=request.questions == 'new',
             with_limited=request.with_limited,
-            strata=request.strata,
         )
         _refuse_damaged(found, request, reading.unread)
     except InputError as error:

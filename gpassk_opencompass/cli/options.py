@@ -13,27 +13,6 @@ Request = TypeVar('Request')
 
 WITH_LIMITED = 'also runs that were made smaller with --limit or --samples, which are left out else'
 
-STRATA = (
-    'whether contests are strata, so that intervals, comparisons and ranks are for new questions of the same '
-    'contests in the same proportions, or for questions of any contest (default: on)'
-)
-
-
-def add_strata(parser: ArgumentParser) -> None:
-    """Add --strata, which is True or False then."""
-    parser.add_argument('--strata', type=on_or_off, default=True, metavar='{on,off}', help=STRATA)
-
-
-def on_or_off(text: str) -> bool:
-    """Read a switch.
-
-    >>> on_or_off('off')
-    False
-    """
-    if text not in ('on', 'off'):
-        raise ArgumentTypeError(f'{text!r}: expected on or off')
-    return text == 'on'
-
 
 def positive(text: str) -> int:
     """Read a whole number of at least 1, in plain digits.

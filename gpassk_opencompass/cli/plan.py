@@ -112,8 +112,8 @@ def _hardness(arguments: Namespace) -> tuple[Population, int | None]:
     from ..uncertainty import Population, fit_population
 
     if arguments.beta:
-        population = Population(*arguments.beta, arguments.translations or 1, _CORRELATION)
-        return population, arguments.questions
+        a, b = arguments.beta
+        return Population(a, b, arguments.translations or 1, _CORRELATION), arguments.questions
     if arguments.pilot.is_dir():
         raise InputError(
             f'--pilot {arguments.pilot} is a folder; give one result file: …/results/<model>/<dataset>.json'

@@ -14,7 +14,7 @@ from ..errors import IncompleteError, InputError, MissingExtraError
 from ..metrics import SHOWN_THRESHOLDS
 from ..sources.source import SOURCES
 from ..unseen import printable
-from .options import WITH_LIMITED, Several, add_several, add_strata, listed, path, requested
+from .options import WITH_LIMITED, Several, add_several, listed, path, requested
 from .report_summary import summary_of
 from .shown import add_table_options, show
 
@@ -54,7 +54,6 @@ class ReportRequest:
         output: the folder of the report.
         k: of the metrics; None: the largest that all have.
         level: of confidence.
-        strata: whether contests are strata of all intervals and ranks.
         thresholds: of the columns of G-Pass@k.
         average: add an average over the benchmarks.
         parts: those of `PARTS` that are written.
@@ -73,7 +72,6 @@ class ReportRequest:
     output: Path
     k: int | None
     level: float
-    strata: bool
     thresholds: Sequence[float]
     average: bool
     parts: Sequence[str]
@@ -101,7 +99,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add('-o', '--output', type=path, default=Path('report'), metavar='FOLDER', help='default: report')
     add('--k', type=int, help='of the metrics (default: the largest that all have)')
     add('--level', type=float, default=0.95, help='of confidence (default: 0.95)')
-    add_strata(parser)
     taus = 'thresholds τ of the columns of G-Pass@k, from 0 to 1 (default: 0.5 0.75 1)'
     add_several(parser, '--threshold', taus, SHOWN_THRESHOLDS, type=listed(float), metavar='TAU')
     add('--average', action='store_true', help='average over benchmarks, where one may be taken')
@@ -146,7 +143,7 @@ def _report(request: ReportRequest) -> int:
 
     found = _found(request)
     chosen, limited = full_runs(found.results, request.with_limited)
-    settings = (request.k, request.level, request.thresholds, request.with_limited, request.strata)
+    settings = (request.k, request.level, request.thresholds, request.with_limited)
     tables, left_out = boards(chosen, *settings)
     missing, meant = [*found.passed_over, *left_out], [*found.older, *limited]
     for line in (*missing, *meant):
@@ -321,7 +318,7 @@ def _print(scored: Scored) -> None:
     for board, rows in scored:
         print(printable(f'{board.title}\n{heading(board)}\n', keep='\n'))
         show(leaderboard_table(board, rows))
-        print(f'\n{how_to_read(board, rows)}\n')
+        print(f'\n{how_to_read(board)}\n')
         if lines := remarks(board):
             print(*(printable(f'- {line}') for line in lines), sep='\n', end='\n\n')
         health = health_table(board)

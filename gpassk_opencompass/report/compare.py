@@ -18,7 +18,7 @@ from ..uncertainty import Comparison, compare
 from .leaderboard import Board, Entry
 from .published import BENCHMARKS, Published
 from .scores import ALL, Score
-from .tables import contests_are, name_parts, score_cell
+from .tables import name_parts, score_cell
 
 INSIDE, OUTSIDE, OPEN = 'inside', 'outside', 'no interval'
 
@@ -202,7 +202,7 @@ class Pairs:
                 f'at once, at {level}. For one pair that was chosen before anybody saw results: gpassk gate, '
                 'or --against RUN --chosen.'
             )
-        return ' '.join([said, contests_are(self.board)])
+        return said
 
 
 def entry_called(name: str, boards: Sequence[Board]) -> str:
@@ -272,7 +272,7 @@ def differences_csv(chosen: Iterable[Pairs]) -> str:
     heads = ['table', 'metric', 'first', 'second', 'difference', 'low', 'high', 'level', 'p']
     return csv_text(
         chain(
-            [[*heads, 'statement', 'told_apart', 'refused', 'strata']],
+            [[*heads, 'statement', 'told_apart', 'refused']],
             (_csv_row(pairs, one) for pairs in chosen for one in pairs),
         )
     )
@@ -285,15 +285,13 @@ def _csv_row(pairs: Pairs, pair: Pair) -> list[str | float | None]:
     names = (pairs.board.title, pairs.metric.name, pair.first.run, pair.second.run)
     shown = (100 * found.difference, low, high, found.level, p_value)
     apart = 'yes' if pair.apart else 'no'
-    return [*names, *shown, f'of {pairs.statement}', apart, found.refused, found.strata]
+    return [*names, *shown, f'of {pairs.statement}', apart, found.refused]
 
 
 def compared(first: Entry, second: Entry, metric: Metric) -> Comparison:
     """Return the difference of two runs of one table, whose questions may stand in another order."""
     values = second.result.values(metric)[second.result.rows_of(first.result.uids)]
-    return compare(
-        first.result.values(metric), values, first.result.problems, first.level, first.strata_of_questions
-    )
+    return compare(first.result.values(metric), values, first.result.problems, first.level)
 
 
 def pairs_table(pairs: Sequence[Pairing]) -> Table:

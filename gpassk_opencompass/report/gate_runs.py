@@ -48,7 +48,6 @@ class Matched:
             old.values(self.metric)[old.rows_of(new.uids)],
             new.problems,
             math.hypot(self.new.rerun(self.metric).error, self.old.rerun(self.metric).error),
-            self.new.strata_of_questions,
         )
 
     @property
@@ -110,7 +109,6 @@ def gate(
     benchmarks: Sequence[str] = (),
     of_new_questions: bool = True,
     with_limited: bool = False,
-    strata: bool = True,
 ) -> Gate:
     """Decide of a new run beside an old one, chosen beforehand, on all benchmarks of the old one at once.
 
@@ -121,7 +119,6 @@ def gate(
         benchmarks: only these, by their names or parts that no other has; (): those of the old run.
         of_new_questions: see `decide`.
         with_limited: also runs that were made smaller.
-        strata: whether contests are strata; else intervals are for new questions of any contest.
 
     Raises:
         InputError: a side has no run or several, a benchmark is missing on one, or the results on one cannot
@@ -135,7 +132,7 @@ def gate(
     names = _benchmarks(ours, theirs, benchmarks)
     if alone := [name for name in ours if name not in names]:
         left_out.append(f'left out of the new run: {", ".join(alone)}')
-    tables = {name: _comparable(name, ours[name], theirs[name], metrics, strata) for name in names}
+    tables = {name: _comparable(name, ours[name], theirs[name], metrics) for name in names}
     rows = [
         Matched(name, metric, *entries)
         for name, (board, *entries) in tables.items()
@@ -213,9 +210,7 @@ def _benchmarks(ours: Iterable[str], theirs: Iterable[str], wanted: Sequence[str
     return list(dict.fromkeys(names))
 
 
-def _comparable(
-    name: str, new: Result, old: Result, metrics: Sequence[Metric], strata: bool
-) -> tuple[Board, Entry, Entry]:
+def _comparable(name: str, new: Result, old: Result, metrics: Sequence[Metric]) -> tuple[Board, Entry, Entry]:
     """Return the table that both may stand in, and their entries.
 
     Raises:
@@ -228,7 +223,7 @@ def _comparable(
         )
     for metric in metrics:
         _check_metric(metric, new, old)
-    found, left_out = boards([new, old], 2 if metrics else None, with_limited=True, strata=strata)
+    found, left_out = boards([new, old], 2 if metrics else None, with_limited=True)
     if len(found) == 1 and len(found[0].entries) == 2:
         entries = {id(entry.result): entry for entry in found[0].entries}
         return found[0], entries[id(new)], entries[id(old)]

@@ -31,7 +31,7 @@ def basis(gate: Gate) -> str:
     """Return of what all statements are."""
     new, old = gate.runs
     kind = (
-        f'for new questions of the same kind{_contests(gate)}'
+        'for new questions of the same kind'
         if gate.of_new_questions
         else 'for these very questions alone, sampled again; it says nothing of others'
     )
@@ -40,12 +40,6 @@ def basis(gate: Gate) -> str:
         f'{new} (new) against {old} (old): of these two, chosen beforehand, at {_percent(gate.level)} %'
         f'{several}, {kind}; margin {_points(gate.margin)}.'
     )
-
-
-def _contests(gate: Gate) -> str:
-    """Return that contests are strata, where they are in a row."""
-    with_strata = any(row.new.strata_of_questions for row in gate.rows)
-    return ' and, where there are several, the same contests' if with_strata else ''
 
 
 def decisions_table(gate: Gate) -> Table:

@@ -37,8 +37,6 @@ class Entry:
     """Its host, where results of several hosts are shown."""
     apart: str = ''
     """What tells it from another run that would have its name, see `told_apart`."""
-    strata: bool = True
-    """Whether contests are strata of its intervals, where the questions are of several."""
 
     @property
     def run(self) -> str:
@@ -70,7 +68,7 @@ class Entry:
 
     def greedy_accuracy(self) -> Interval | None:
         """Return the accuracy of the greedy run with its interval."""
-        return self.greedy.interval(ACCURACY, self.level, strata=self.strata) if self.greedy else None
+        return self.greedy.interval(ACCURACY, self.level) if self.greedy else None
 
     @property
     def greedy_note(self) -> str:
@@ -96,11 +94,6 @@ class Entry:
         block = self.result.block
         return [*answer_warnings(block), *provenance_warnings(block)]
 
-    @property
-    def strata_of_questions(self) -> list[str] | None:
-        """The stratum of each question of its result; None where contests are no strata."""
-        return self.result.strata if self.strata else None
-
     @cached_property
     def known(self) -> dict[tuple[Any, ...], Any]:
         """What was computed of it and takes long, by what it is and what it depends on."""
@@ -122,7 +115,7 @@ class Entry:
         """Return `interval` of each metric; those that are not known yet are computed together."""
         keys = [('interval', metric) for metric in metrics]
         if new := [metric for key, metric in zip(keys, metrics, strict=True) if key not in self.known]:
-            found = self.result.intervals(new, self.level, strata=self.strata)
+            found = self.result.intervals(new, self.level)
             self.known.update({('interval', metric): one for metric, one in zip(new, found, strict=True)})
         return [self.known[key] for key in keys]
 
@@ -166,8 +159,6 @@ class Board:
     """The τ of the columns of G-Pass@k."""
     picked: tuple[str, ...] = ()
     """Parts of the names of runs that figures show where they cannot show all; (): the best of each model."""
-    with_strata: bool = True
-    """Whether contests are strata of all intervals and ranks, where the questions are of several."""
 
     @property
     def title(self) -> str:
@@ -208,11 +199,6 @@ class Board:
         return len(set(self.entries[0].result.problems))
 
     @property
-    def strata(self) -> list[str] | None:
-        """The stratum of each question, of the first entry; None where contests are no strata."""
-        return self.entries[0].result.strata if self.with_strata else None
-
-    @property
     def groups(self) -> list[str]:
         """Contest × language, in the order of the questions."""
         return list(dict.fromkeys(self.entries[0].result.groups))
@@ -227,9 +213,7 @@ class Board:
         if metric not in self._compared:
             first = self.entries[0].result
             values = [entry.result.values(metric)[entry.result.rows_of(first.uids)] for entry in self.entries]
-            self._compared[metric] = all_pairs(
-                np.stack(values), first.problems, self.level, strata=self.strata
-            )
+            self._compared[metric] = all_pairs(np.stack(values), first.problems, self.level)
         return self._compared[metric]
 
     @cached_property
@@ -253,7 +237,6 @@ def boards(
     level: float = 0.95,
     thresholds: Sequence[float] = SHOWN_THRESHOLDS,
     with_limited: bool = False,
-    strata: bool = True,
 ) -> tuple[list[Board], list[str]]:
     """Return the tables of all sampled results, best mG-Pass@k first.
 
@@ -268,7 +251,6 @@ def boards(
         level: of confidence, between 0 and 1.
         thresholds: τ of the columns of G-Pass@k, from 0 to 1; 0 is "at least one correct".
         with_limited: also runs that were made smaller with --limit or --samples.
-        strata: whether contests are strata; else intervals are for new questions of any contest.
 
     Returns:
         Boards, and a line for each result that stands in none, one for all that were made smaller.
@@ -294,7 +276,7 @@ def boards(
         for number, (key, members) in enumerate(parts.items(), 1):
             part, reason = (f'part {number}', _reason(parts, key)) if len(parts) > 1 else ('', '')
             board, leftover = _board(
-                Board(benchmark, part, reason, k or 0, (), level, tuple(thresholds), with_strata=strata),
+                Board(benchmark, part, reason, k or 0, (), level, tuple(thresholds)),
                 members,
                 marked,
             )
@@ -320,7 +302,6 @@ def _board(frame: Board, members: Sequence[Result], marked: bool) -> tuple[Board
             greedy_of(result, alike),
             frame.level,
             result.host if marked else '',
-            strata=frame.with_strata,
         )
         for result in fit
     ]

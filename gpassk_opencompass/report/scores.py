@@ -14,7 +14,7 @@ from ..counting import stage, step
 from ..errors import InputError
 from ..metrics import ACCURACY, Metric
 from ..naming.names import Settings
-from ..results.asked import Wanted, intervals_of_each
+from ..results.asked import intervals_of_each
 from ..results.result import Result
 from ..tables import csv_text, read_csv_cell
 from ..uncertainty import Interval
@@ -68,8 +68,6 @@ class Score(NamedTuple):
     n: int
     questions: int
     problems: int
-    strata: int
-    """Contests that are strata of the error and the interval; 0: none, it is for questions of any contest."""
     limited: str
     """How the run was made smaller on this benchmark, else ''."""
     unjudged: int
@@ -103,8 +101,9 @@ def compute_intervals(boards: Sequence[Board]) -> None:
     with stage('computing intervals', sum(len(board.entries) for board in boards)):
         for board in boards:
             metrics = _metrics_of(board)
-            wanted = [Wanted(entry.result, entry.level, entry.strata) for entry in board.entries]
-            for entry, found in zip(board.entries, intervals_of_each(wanted, metrics), strict=True):
+            results = [entry.result for entry in board.entries]
+            each = intervals_of_each(results, metrics, board.level)
+            for entry, found in zip(board.entries, each, strict=True):
                 entry.learn(metrics, *found)
                 entry.reruns(metrics)
                 step()
@@ -224,7 +223,6 @@ def _score(
         worst_rank=ranks[1],
         questions=result.sizes_of_groups[group] if group else len(result.uids),
         problems=interval.problems,
-        strata=interval.strata,
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..metrics import ACCURACY, SHOWN_THRESHOLDS, Kind, Metric, metrics_of
 from ..naming.names import ModelName
-from ..results.groups import strata_of
 from ..results.health import copies_warnings, health_of
 from ..tables import Cell, Column, Table, markdown_line
 from ..tables.table import Value
@@ -69,10 +68,7 @@ def summary_table(runs: Sequence[Run]) -> str:
         for dataset, members in groupby(sorted(runs, key=attrgetter('dataset')), key=attrgetter('dataset'))
     ]
     texts = [f'{markdown_line(one.title)}\n\n{one.to_markdown(notes=False)}' for one in tables]
-    below = (
-        'Below each score: its 95 % interval for new questions of the same kind, clustered by problem;\n'
-        'contests are strata, where there are several.'
-    )
+    below = 'Below each score: its 95 % interval for new questions of the same kind, clustered by problem.'
     return '\n\n'.join([*texts, '\n'.join([below, *tables[-1].noted()])])
 
 
@@ -113,8 +109,7 @@ def _interval(run: Run, metric: Metric) -> Cell:
         return Cell('')
     block = run.record['gpassk']
     values = value_table(metric, block['n'])[block['counts']['c']]
-    problems, groups = block['counts']['problem'], block['counts']['group']
-    found = mean_interval(values, problems, LEVEL, strata_of(problems, groups))
+    found = mean_interval(values, block['counts']['problem'], LEVEL)
     return Cell('', None if found.refused else (100 * found.low, 100 * found.high), found.refused)
 
 

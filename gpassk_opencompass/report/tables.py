@@ -195,8 +195,7 @@ def mean_score(scores: Sequence[Score | None]) -> Score | None:
         return known[0]._replace(value=value, low=None, high=None, refused='none on one of the benchmarks')
     error, half = math.sqrt(sum(parts)), 0.0
     if error:
-        freedoms = [score.problems - max(score.strata, 1) for score in known]
-        squares = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True))
+        squares = sum(part**2 / (score.problems - 1) for part, score in zip(parts, known, strict=True))
         half = student_quantile((1 + known[0].level) / 2, sum(parts) ** 2 / squares) * error
     low, high = max(value - half, 0.0), min(value + half, 100.0)
     return known[0]._replace(value=value, low=low, high=high, error=error, refused='')
@@ -211,30 +210,9 @@ def score_cell(score: Score | None) -> Cell | None:
     return Cell(score.value, (score.low, score.high), note=score.note)
 
 
-def how_to_read(board: Board, rows: Sequence[Scores]) -> str:
-    """Return what stands below a leaderboard: of what its intervals and ranks are, and of what strata."""
-    told = HOW_TO_READ.format(level=100 * board.level, k=board.k)
-    columns = measures_of(board)
-    shown = [scores[ALL, one] for scores in rows for one in columns if (ALL, one) in scores]
-    printed = [score for score in shown if score.low is not None]
-    wide = sum(not score.strata for score in printed) if board.strata else 0
-    also = (
-        f' {wide} of {len(printed)} intervals are without strata, as a rule wider: too few problems differ '
-        'within contests.'
-    )
-    return f'{told} {contests_are(board)}{also if wide else ""}'
-
-
-def contests_are(board: Board) -> str:
-    """Return whether contests are strata of the intervals and ranks of a table, and of what they are then."""
-    if board.strata:
-        return (
-            f'Contests are strata ({len(set(board.strata))}): new questions are of the same contests in the '
-            'same proportions.'
-        )
-    if board.entries[0].result.strata:
-        return 'Contests are no strata: new questions may be of any contest.'
-    return 'There are no strata: all questions are of one group.'
+def how_to_read(board: Board) -> str:
+    """Return what stands below a leaderboard: of what its intervals and ranks are."""
+    return HOW_TO_READ.format(level=100 * board.level, k=board.k)
 
 
 def heading(board: Board) -> str:
@@ -296,7 +274,7 @@ def _ranks(best: int | None, worst: int | None) -> Cell | None:
 def _markdown(scored: Scored, notes: Sequence[str], average: bool) -> str:
     parts = ['# G-Pass@k\n']
     for board, rows in scored:
-        read = how_to_read(board, rows)
+        read = how_to_read(board)
         table = leaderboard_table(board, rows)
         title, about = markdown_line(board.title), markdown_line(heading(board))
         parts.append(f'## {title}\n\n{about}\n\n{table.to_markdown()}\n\n{read}\n')

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .groups import strata_of
-
 if TYPE_CHECKING:  # scipy: who only asks in what state runs are needs none
     from ..metrics import Metric
     from ..uncertainty import Interval
@@ -26,9 +24,9 @@ class Asked(NamedTuple):
     """The questions of a run, as its intervals see them."""
 
     design: Design
-    """Of all questions, with contests as strata."""
+    """Of all questions."""
     groups: dict[str, tuple[NDArray[np.intp], Design]]
-    """The rows of the questions of each group, and what their means have in common; without strata."""
+    """The rows of the questions of each group, and what their means have in common."""
 
 
 @lru_cache(maxsize=8)
@@ -38,16 +36,8 @@ def asked(problems: tuple[str, ...], groups: tuple[str, ...]) -> Asked:
 
     names, numbers = np.array(groups), np.unique(problems, return_inverse=True)[1]
     places = {group: np.flatnonzero(names == group) for group in dict.fromkeys(groups)}
-    design = design_of(problems, strata_of(problems, groups))
-    return Asked(design, {group: (rows, design_of(numbers[rows].tolist())) for group, rows in places.items()})
-
-
-class Wanted(NamedTuple):
-    """A result of which intervals are wanted, at which level, and whether with strata."""
-
-    result: Result
-    level: float
-    strata: bool
+    of_groups = {group: (rows, design_of(numbers[rows].tolist())) for group, rows in places.items()}
+    return Asked(design_of(problems), of_groups)
 
 
 class Found(NamedTuple):
@@ -59,25 +49,21 @@ class Found(NamedTuple):
     """What `Result.intervals_by_group` returns."""
 
 
-def intervals_of_each(wanted: Sequence[Wanted], metrics: Sequence[Metric]) -> list[Found]:
+def intervals_of_each(results: Sequence[Result], metrics: Sequence[Metric], level: float) -> list[Found]:
     """Return the intervals of each result; those on the same questions are computed together."""
-    alike: defaultdict[tuple[int, float, bool], list[int]] = defaultdict(list)
-    for place, (result, level, strata) in enumerate(wanted):
-        alike[id(result.asked), level, strata].append(place)
+    alike: defaultdict[int, list[int]] = defaultdict(list)
+    for place, result in enumerate(results):
+        alike[id(result.asked)].append(place)
     found: dict[int, Found] = {}
     for places in alike.values():
-        first = wanted[places[0]]
-        size = max(1, _MOST_VALUES // max(1, len(metrics) * first.result.counts.size))
+        size = max(1, _MOST_VALUES // max(1, len(metrics) * results[places[0]].counts.size))
         for start in range(0, len(places), size):
             some = places[start : start + size]
-            results = [wanted[place].result for place in some]
-            found.update(zip(some, _found(results, metrics, first.level, first.strata), strict=True))
-    return [found[place] for place in range(len(wanted))]
+            found.update(zip(some, _found([results[place] for place in some], metrics, level), strict=True))
+    return [found[place] for place in range(len(results))]
 
 
-def _found(
-    results: Sequence[Result], metrics: Sequence[Metric], level: float, strata: bool
-) -> Iterator[Found]:
+def _found(results: Sequence[Result], metrics: Sequence[Metric], level: float) -> Iterator[Found]:
     """Return the intervals of results on the same questions."""
     from ..uncertainty.intervals import check_level, mean_intervals
 
@@ -85,7 +71,7 @@ def _found(
     design, groups = results[0].asked
     values = np.concatenate([result.table(metrics) for result in results])
     levels = [level] * len(values)
-    whole = mean_intervals(values, design if strata else design._replace(stratum=None), levels)
+    whole = mean_intervals(values, design, levels)
     by_group = {
         group: mean_intervals(values[:, rows], of_group, levels) for group, (rows, of_group) in groups.items()
     }

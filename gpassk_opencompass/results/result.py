@@ -24,7 +24,6 @@ from ..naming.sampling import sampling_in
 from ..naming.tags import parted
 from .asked import Asked, asked
 from .details import table_of_details
-from .groups import strata_of
 from .health import Health, health_of
 from .record import DOUBTS, digest_of
 from .samples import COLUMNS, SampleColumns, SampleTable, read_samples, warn_once
@@ -229,11 +228,6 @@ class Result:
         return [group or 'all' for group in self.block['counts']['group']]
 
     @cached_property
-    def strata(self) -> list[str] | None:
-        """Return the stratum of each question, its contest (see `strata_of`); None where there is one."""
-        return strata_of(self.problems, self.groups)
-
-    @cached_property
     def data(self) -> str:
         """Return a digest that is the same for runs on the same questions with the same reference answers."""
         known = mapping(self.block.get('data')).get('sha256')
@@ -331,26 +325,22 @@ class Result:
         """
         return value_table(metric, self.n)[self.counts]
 
-    def interval(self, metric: Metric, level: float = 0.95, *, strata: bool = True) -> Interval:
+    def interval(self, metric: Metric, level: float = 0.95) -> Interval:
         """Return the mean of the metric with its interval for new questions of the same kind.
 
         Args:
             metric: of the samples.
             level: of confidence.
-            strata: for new questions of the same contests in the same proportions, where it has several.
         """
-        [found] = self.intervals([metric], level, strata=strata)
+        [found] = self.intervals([metric], level)
         return found
 
-    def intervals(
-        self, metrics: Sequence[Metric], level: float = 0.95, *, strata: bool = True
-    ) -> list[Interval]:
+    def intervals(self, metrics: Sequence[Metric], level: float = 0.95) -> list[Interval]:
         """Return `interval` of each metric; of many together it takes little more time than of one."""
         from ..uncertainty.intervals import check_level, mean_intervals
 
         check_level(level)
-        design = self.asked.design if strata else self.asked.design._replace(stratum=None)
-        return mean_intervals(self.table(metrics), design, [level] * len(metrics))
+        return mean_intervals(self.table(metrics), self.asked.design, [level] * len(metrics))
 
     def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
         """Return the mean and interval for the questions of one group; None where it has none."""

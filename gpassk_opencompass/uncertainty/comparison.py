@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..distributions import student_tail
 from ..errors import InputError
-from .design import cluster_sums, residuals_within, squares_within, strata_of_clusters
+from .design import cluster_sums, squares_between
 from .intervals import as_scores, check_level, problems_refusal, quantile, ratio_error
 
 Floats = NDArray[np.float64]
@@ -44,8 +44,6 @@ class Comparison:
     level: float
     problems: int
     refused: str = ''
-    strata: int = 0
-    """Of the error; 0: none, problems are draws from all of them."""
 
 
 def compare(
@@ -53,13 +51,12 @@ def compare(
     second: ArrayLike,
     problems: Sequence[Hashable] | None = None,
     level: float = 0.95,
-    strata: Sequence[Hashable] | None = None,
 ) -> Comparison:
     """Compare two runs question by question, for new questions of the same kind.
 
     Questions that are hard for one model are hard for another: the differences vary less than the scores,
     and the interval is narrower than that of two separate runs. Differences are clustered by source
-    problem, with Student's t with (problems − strata) degrees of freedom. To the sum of squared residuals
+    problem, with Student's t with (problems − 1) degrees of freedom. To the sum of squared residuals
     two problems of the usual size are added, one on which the difference is +1 and one with −1, so that runs
     which agree nearly everywhere are not taken to agree on all that was not drawn.
 
@@ -67,13 +64,12 @@ def compare(
         first, second: a value a question, from 0 to 1, in the same order of questions.
         problems: the source problem of each question; None: each question is its own.
         level: of confidence, between 0 and 1.
-        strata: of each question, as for `mean_interval`. None: there are none.
 
     Returns:
         The comparison, refused with fewer than 20 problems (in effect, by their sizes).
 
     Raises:
-        InputError: not one value a question in both, one outside [0, 1], or a problem in two strata.
+        InputError: not one value a question in both, or one outside [0, 1].
 
     >>> result = compare([1, 1, 0, 1] * 10, [1, 0, 0, 0] * 10)
     >>> result.difference, result.p_value < 0.001, result.error < result.unpaired_error
@@ -86,28 +82,24 @@ def compare(
         raise InputError(f'{a.size} values against {b.size}: a comparison needs the same questions in both')
     sizes = np.bincount(cluster)
     first_error, second_error = (ratio_error(cluster_sums(values, cluster), sizes)[1] for values in (a, b))
-    stratum = strata_of_clusters(strata, cluster)
-    sums = cluster_sums(a - b, cluster)
-    difference, error = difference_error(sums, sizes, stratum)
+    difference, error = difference_error(cluster_sums(a - b, cluster), sizes)
     unpaired = float(np.hypot(first_error, second_error))
-    count = int(stratum.max()) + 1
-    used = count if count > 1 else 0
     if refused := problems_refusal(sizes):
         nan = float('nan')
-        return Comparison(difference, error, nan, nan, nan, unpaired, level, sizes.size, refused, used)
-    freedom = sizes.size - count
+        return Comparison(difference, error, nan, nan, nan, unpaired, level, sizes.size, refused)
+    freedom = sizes.size - 1
     half = quantile(level, freedom) * error
     p_value = 2 * float(student_tail(abs(difference) / error, freedom))
     low, high = difference - half, difference + half
-    return Comparison(difference, error, low, high, p_value, unpaired, level, sizes.size, '', used)
+    return Comparison(difference, error, low, high, p_value, unpaired, level, sizes.size)
 
 
-def difference_error(sums: Floats, sizes: NDArray[np.intp], stratum: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the mean difference over all questions and its error within strata, with the added problems."""
+def difference_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the mean difference over all questions and its error, with the added problems."""
     total = int(sizes.sum())
     difference = float(sums.sum()) / total
-    within = residuals_within(sums - difference * sizes, stratum)
-    return difference, math.sqrt(float(squares_within(within, stratum)) + added_squares(sizes)) / total
+    squares = float(squares_between(sums - difference * sizes))
+    return difference, math.sqrt(squares + added_squares(sizes)) / total
 
 
 def added_squares(sizes: NDArray[np.intp]) -> float:

@@ -78,14 +78,12 @@ class PairedRuns:
         problems: the source problem of each question; None: each question is its own.
         rerun_error: standard error of new − old where both are sampled again, on the scale of the values:
             the root of the sum of the squares of what `rerun_interval` gives for the two.
-        strata: of each question, as for `compare`; None: there are none.
     """
 
     new: ArrayLike
     old: ArrayLike
     problems: Sequence[Hashable] | None = None
     rerun_error: float = 0.0
-    strata: Sequence[Hashable] | None = None
 
 
 class Decisions(NamedTuple):
@@ -197,7 +195,7 @@ def _outcome(found: Decision) -> Outcome:
 
 def _of_new_questions(runs: PairedRuns, margin: float, level: float) -> Decision:
     """Return the intervals of the paired comparison, with the noise of a rerun as their floor."""
-    outer, inner = _compared(runs, level), _compared(runs, 2 * level - 1)
+    outer, inner = (compare(runs.new, runs.old, runs.problems, one) for one in (level, 2 * level - 1))
     low, high = _floored(outer, runs.rerun_error)
     inner_low, inner_high = _floored(inner, runs.rerun_error)
     return Decision(
@@ -211,16 +209,11 @@ def _of_new_questions(runs: PairedRuns, margin: float, level: float) -> Decision
     )
 
 
-def _compared(runs: PairedRuns, level: float) -> Comparison:
-    """Compare the two; the one place that knows how."""
-    return compare(runs.new, runs.old, runs.problems, level, runs.strata)
-
-
 def _floored(found: Comparison, floor: float) -> tuple[float, float]:
     """Return the ends of an interval, no closer than those of an error of `floor`."""
     if found.refused:
         return NAN, NAN
-    half = quantile(found.level, found.problems - max(found.strata, 1)) * floor
+    half = quantile(found.level, found.problems - 1) * floor
     return min(found.low, found.difference - half), max(found.high, found.difference + half)
 
 

@@ -1,6 +1,6 @@
 """The interval of a mean over questions, for new questions of the same kind; and the cluster bootstrap.
 
-Sources: Wilson 1927, JASA 22, 209; for strata Cochran 1977, Sampling Techniques, chapter 5.
+Source: Wilson 1927, JASA 22, 209.
 """
 
 from __future__ import annotations
@@ -15,15 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..distributions import student_quantile
 from ..errors import InputError
-from .design import (
-    Design,
-    cluster_sums,
-    clusters_of,
-    dots,
-    residuals_within,
-    squares_of_rows,
-    strata_of_clusters,
-)
+from .design import Design, cluster_sums, clusters_of, squares_between
 
 Floats = NDArray[np.float64]
 
@@ -35,13 +27,6 @@ FEWEST_EFFECTIVE = 6.0
 
 FEWEST_IN_ALL = 2.0
 """Nor where the values, or what they lack to 1, add up to fewer: tiny ones hide the rare large ones."""
-
-FEWEST_WITHIN = 24.0
-"""Strata are used where so many problems, in effect, differ from the others of their stratum.
-
-Of n problems that are solved or not, few of them the rarer way, each rare one counts as about four here: it
-and the others' small distances from the mean that it moved. So this asks for six, as `FEWEST_EFFECTIVE` does.
-"""
 
 LEAST_ERROR = 1e-12
 """Nor with a standard error up to this, which is rounding: all problems score alike."""
@@ -65,15 +50,10 @@ class Interval:
     problems: int
     """Source problems: the clusters that are taken as independent."""
     refused: str = ''
-    strata: int = 0
-    """Of the standard error and the interval; 0: none, problems are draws from all of them."""
 
 
 def mean_interval(
-    values: ArrayLike,
-    problems: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    strata: Sequence[Hashable] | None = None,
+    values: ArrayLike, problems: Sequence[Hashable] | None = None, level: float = 0.95
 ) -> Interval:
     """Return the mean of a question's values with an interval for new questions of the same kind.
 
@@ -84,17 +64,10 @@ def mean_interval(
     Little, Louis and Slud 2019, on intervals for proportions in surveys with clusters). Near 0 and 1 it
     keeps its level far longer than p ± t·SE, with which it agrees in the middle.
 
-    With `strata` it is for new questions of the same strata in the same proportions: what the strata differ
-    by is not an error then, and t has (problems − strata) degrees of freedom. Where fewer than
-    `FEWEST_WITHIN` problems, in effect, differ from others of their stratum, it is the interval without
-    strata, as a rule a wider one: hardly any difference within strata was seen, and that says little of
-    what was not drawn.
-
     Args:
         values: one a question, each in [0, 1].
         problems: the source problem of each question; None: each question is its own.
         level: of confidence, between 0 and 1.
-        strata: of each question, e.g. its contest; see `strata_of_clusters`. None: there are none.
 
     Returns:
         An interval, refused with fewer than `FEWEST_PROBLEMS` problems (in effect, by their sizes), where
@@ -102,8 +75,7 @@ def mean_interval(
         alike: it would be wrong more often than it says.
 
     Raises:
-        InputError: no value, one outside [0, 1], another number of problems or strata, or a problem in two
-            strata.
+        InputError: no value, one outside [0, 1], or another number of problems.
 
     >>> interval = mean_interval([0.0, 1.0] * 50)
     >>> round(interval.low, 3), interval.estimate, round(interval.high, 3)
@@ -111,72 +83,43 @@ def mean_interval(
     """
     array, cluster = as_scores(values, problems)
     check_level(level)
-    design = Design(cluster, np.bincount(cluster), strata_of_clusters(strata, cluster))
-    [found] = mean_intervals(np.clip(array, 0.0, 1.0)[None], design, [level])
+    [found] = mean_intervals(np.clip(array, 0.0, 1.0)[None], Design(cluster, np.bincount(cluster)), [level])
     return found
 
 
 def mean_intervals(values: Floats, design: Design, levels: Sequence[float]) -> list[Interval]:
     """Return `mean_interval` of each row of values from 0 to 1, shape (M, Q), with a level each."""
-    return intervals_of_sums(cluster_sums(values, design.cluster), design.sizes, levels, design.stratum)
+    return intervals_of_sums(cluster_sums(values, design.cluster), design.sizes, levels)
 
 
-def interval_of_sums(
-    sums: Floats, sizes: NDArray[np.intp], level: float = 0.95, stratum: NDArray[np.intp] | None = None
-) -> Interval:
+def interval_of_sums(sums: Floats, sizes: NDArray[np.intp], level: float = 0.95) -> Interval:
     """Return the interval of `mean_interval` from the sum of the values and the questions of each problem.
 
     Args:
         sums, sizes: of each problem.
         level: of confidence.
-        stratum: 0, 1, … of each problem, as `strata_of_clusters` has them; None: there are none.
 
     >>> interval_of_sums(np.array([0.0, 1.0] * 50), np.ones(100, dtype=np.intp)) == mean_interval([0, 1] * 50)
     True
     """
-    [found] = intervals_of_sums(sums[None], sizes, [level], stratum)
+    [found] = intervals_of_sums(sums[None], sizes, [level])
     return found
 
 
-def intervals_of_sums(
-    sums: Floats, sizes: NDArray[np.intp], levels: Sequence[float], stratum: NDArray[np.intp] | None = None
-) -> list[Interval]:
+def intervals_of_sums(sums: Floats, sizes: NDArray[np.intp], levels: Sequence[float]) -> list[Interval]:
     """Return `interval_of_sums` of each row of sums, shape (M, J), with a level each."""
     estimates, errors = ratio_errors(sums, sizes)
     refusals = _refusals(sums, sizes, errors)
-    strata = strata_used(sums, sizes, stratum)
-    if stratum is not None and any(strata):
-        within = residuals_within(sums - np.array(estimates)[:, None] * sizes, stratum)
-        squares, total = squares_of_rows(within, stratum).tolist(), int(sizes.sum())
-        stratified = [math.sqrt(square) / total for square in squares]
-        # A refused one says how far off its problems are from each other, whatever their strata.
-        choices = zip(errors, stratified, refusals, strata, strict=True)
-        errors = [inside if used and not why else whole for whole, inside, why, used in choices]
-    rows = zip(estimates, errors, levels, refusals, strata, strict=True)
+    rows = zip(estimates, errors, levels, refusals, strict=True)
     return [_interval(*row, sizes.size) for row in rows]
 
 
-def _interval(
-    estimate: float, error: float, level: float, refused: str, strata: int, problems: int
-) -> Interval:
+def _interval(estimate: float, error: float, level: float, refused: str, problems: int) -> Interval:
     if refused:
         return Interval(estimate, error, np.nan, np.nan, level, problems, refused)
     trials = estimate * (1 - estimate) / error**2
-    low, high = wilson(estimate, trials, quantile(level, problems - max(strata, 1)))
-    return Interval(estimate, error, low, high, level, problems, '', strata)
-
-
-def strata_used(sums: Floats, sizes: NDArray[np.intp], stratum: NDArray[np.intp] | None) -> list[int]:
-    """Return how many strata an interval has; 0 where there is one, or too little differs within them.
-
-    Arguments are those of `intervals_of_sums`; see `FEWEST_WITHIN`.
-    """
-    count = 0 if stratum is None else int(stratum.max()) + 1
-    if stratum is None or count < 2:
-        return [0] * len(sums)
-    residuals = sums - sums.sum(1, keepdims=True) / int(sizes.sum()) * sizes
-    effective = effective_numbers(np.abs(residuals_within(residuals, stratum)))
-    return [count if one >= FEWEST_WITHIN else 0 for one in effective]
+    low, high = wilson(estimate, trials, quantile(level, problems - 1))
+    return Interval(estimate, error, low, high, level, problems)
 
 
 def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
@@ -190,13 +133,10 @@ def ratio_error(sums: Floats, sizes: NDArray[np.intp]) -> tuple[float, float]:
 
 def ratio_errors(sums: Floats, sizes: NDArray[np.intp]) -> tuple[list[float], list[float]]:
     """Return means and errors of `ratio_error` of each row of sums, shape (M, J)."""
-    count, total = sizes.size, int(sizes.sum())
+    total = int(sizes.sum())
     means = sums.sum(1) / total
-    if count < 2:
-        return means.tolist(), [math.nan] * len(means)
     residuals = sums - (means[:, None] if _alone(sizes) else means[:, None] * sizes)
-    errors = np.sqrt(count / (count - 1) * dots(residuals, residuals)) / total
-    return means.tolist(), errors.tolist()
+    return means.tolist(), (np.sqrt(squares_between(residuals)) / total).tolist()
 
 
 def _alone(sizes: NDArray[np.intp]) -> bool:
@@ -218,7 +158,7 @@ def effective_number(parts: Floats) -> float:
 
 def effective_numbers(parts: Floats) -> list[float]:
     """Return `effective_number` of each row, shape (M, J)."""
-    pairs = zip(parts.sum(1).tolist(), dots(parts, parts).tolist(), strict=True)
+    pairs = zip(parts.sum(1).tolist(), (parts**2).sum(1).tolist(), strict=True)
     return [round(total**2 / squares, 9) if squares else 0.0 for total, squares in pairs]
 
 

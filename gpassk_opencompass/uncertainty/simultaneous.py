@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..distributions import student_tail
 from ..errors import InputError
 from .comparison import Comparison, added_squares
-from .design import cluster_sums, clusters_of, residuals_within, squares_within, strata_of_clusters
+from .design import cluster_sums, clusters_of, squares_between
 from .intervals import as_scores, check_level, problems_refusal, quantile, ratio_error
 
 Floats = NDArray[np.float64]
@@ -62,8 +62,6 @@ class AllPairs:
     problems: int
     refused: str
     """Why nothing is said of any pair; '' where it is."""
-    strata: int
-    """Of the errors; 0: none."""
 
     @cached_property
     def better(self) -> Bools:
@@ -87,7 +85,7 @@ class AllPairs:
             low = high = p_value = float('nan')
         return Comparison(
             *(difference, error, low, high, p_value, unpaired),
-            *(self.level, self.problems, self.refused, self.strata),
+            *(self.level, self.problems, self.refused),
         )
 
 
@@ -97,7 +95,6 @@ def all_pairs(
     level: float = 0.95,
     draws: int | None = None,
     seed: int = 0,
-    strata: Sequence[Hashable] | None = None,
 ) -> AllPairs:
     """Compare M runs with each other, all M·(M − 1)/2 pairs right at once at `level`.
 
@@ -119,13 +116,12 @@ def all_pairs(
         draws: of random signs; with fewer than level/(1 − level) nothing is beyond doubt. None: 2,000, and
             more where the level is above 99 %.
         seed: of the signs.
-        strata: of each question, as for `compare`. None: there are none.
 
     Returns:
         The pairs, refused with fewer than 20 problems (in effect, by their sizes).
 
     Raises:
-        InputError: values that are no (M, Q), another number of problems or strata, or a problem in two.
+        InputError: values that are no (M, Q), or another number of problems.
 
     >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
     >>> found = all_pairs([shaky, steady, steady])
@@ -138,7 +134,7 @@ def all_pairs(
         raise InputError(f'values: expected a row of questions a run, got shape {runs.shape}')
     cluster = clusters_of(problems, runs.shape[1])
     sums = np.stack([cluster_sums(as_scores(run, problems)[0], cluster) for run in runs])
-    table = _Table(sums, np.bincount(cluster), strata_of_clusters(strata, cluster))
+    table = _Table(sums, np.bincount(cluster))
     return _compared(table, level, _draws_for(level) if draws is None else draws, seed)
 
 
@@ -148,7 +144,6 @@ def told_apart(
     level: float = 0.95,
     draws: int | None = None,
     seed: int = 0,
-    strata: Sequence[Hashable] | None = None,
 ) -> Bools:
     """Return at [i, j] whether run i is better than run j beyond doubt: `better` of `all_pairs`.
 
@@ -156,7 +151,7 @@ def told_apart(
     >>> told_apart([shaky, steady]).tolist()
     [[False, False], [True, False]]
     """
-    return all_pairs(values, problems, level, draws, seed, strata).better
+    return all_pairs(values, problems, level, draws, seed).better
 
 
 def rank_intervals(
@@ -165,7 +160,6 @@ def rank_intervals(
     level: float = 0.95,
     draws: int | None = None,
     seed: int = 0,
-    strata: Sequence[Hashable] | None = None,
 ) -> NDArray[np.int64]:
     """Return the best and the worst rank that each of M runs may have: `ranks` of `all_pairs`.
 
@@ -176,7 +170,7 @@ def rank_intervals(
     >>> rank_intervals([shaky, steady, steady]).tolist()
     [[3, 3], [1, 2], [1, 2]]
     """
-    return all_pairs(values, problems, level, draws, seed, strata).ranks
+    return all_pairs(values, problems, level, draws, seed).ranks
 
 
 def _draws_for(level: float) -> int:
@@ -193,30 +187,27 @@ def _draws_for(level: float) -> int:
 
 
 class _Table(NamedTuple):
-    """The sums of the values of each run and problem, shape (M, J), and size and stratum of each problem."""
+    """The sums of the values of each run and problem, shape (M, J), and the size of each problem."""
 
     sums: Floats
     sizes: NDArray[np.intp]
-    stratum: NDArray[np.intp]
 
 
 def _compared(table: _Table, level: float, draws: int, seed: int) -> AllPairs:
     count, problems = table.sums.shape
-    strata = int(table.stratum.max()) + 1
     difference, error = _differences(table)
     run_error = np.array([ratio_error(run, table.sizes)[1] for run in table.sums])
     refused = problems_refusal(table.sizes)
     p_value, critical = np.ones((count, count)), math.inf
     if not refused and count > 1:
-        statistics, freedom = np.abs(difference) / error, problems - strata
+        statistics, freedom = np.abs(difference) / error, problems - 1
         # Differences as they are make a test of equal runs exact, but take runs that differ much for more
         # alike than they are; about their own means they make the intervals hold, whatever the differences.
         found = [_largest_of_draws(one, draws, seed) for one in (table, _centred(table))]
         # Nor is told apart what the comparison of two alone leaves open.
         critical = max(*(_critical(one, level) for one in found), quantile(level, freedom)) * (1 + _ROUNDING)
         p_value = np.maximum(*(_adjusted(statistics, one, freedom) for one in found))
-    used = strata if strata > 1 else 0
-    return AllPairs(difference, error, p_value, run_error, critical, level, problems, refused, used)
+    return AllPairs(difference, error, p_value, run_error, critical, level, problems, refused)
 
 
 def _differences(table: _Table) -> tuple[Floats, Floats]:
@@ -226,14 +217,9 @@ def _differences(table: _Table) -> tuple[Floats, Floats]:
     squares = np.full((len(means), len(means)), np.nan)
     residuals = table.sums - means[:, None] * table.sizes
     for i in range(len(means) - 1):
-        apart = residuals_within(residuals[i] - residuals[i + 1 :], table.stratum)
-        squares[i, i + 1 :] = squares[i + 1 :, i] = added + squares_within(apart, table.stratum)
+        apart = squares_between(residuals[i] - residuals[i + 1 :])
+        squares[i, i + 1 :] = squares[i + 1 :, i] = added + apart
     return means[:, None] - means, np.sqrt(squares) / total
-
-
-def _rows_of(table: _Table) -> list[NDArray[np.intp]]:
-    """Return the places of the problems of each stratum."""
-    return [np.flatnonzero(table.stratum == one) for one in range(int(table.stratum.max()) + 1)]
 
 
 def _critical(largest: Floats, level: float) -> float:
@@ -280,44 +266,33 @@ def _signs(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
 class _Law(NamedTuple):
     """The t² of run i and run j in a draw, s² / (base − v'Kv), v what their vectors differ by.
 
-    The vector of a run holds Σ±sum and Σ±sum·size of each of G strata; s is the sum of the first G of v.
+    The vector of a run holds Σ±sum and Σ±sum·size; s is the first of v.
     """
 
     base: Floats
-    """What no sign changes: the added squares, and Σ over strata of J/(J − 1)·Σ(x_i − x_j)²; shape (M, M)."""
+    """What no sign changes: the added squares, and J/(J − 1)·Σ(x_i − x_j)²; shape (M, M)."""
     form: Floats
-    """K: what the squares about the mean lack of those about zero; shape (2G, 2G)."""
+    """K: what the squares about the mean lack of those about zero; shape (2, 2)."""
 
 
 def _law(table: _Table) -> _Law:
-    strata, total = _rows_of(table), int(table.sizes.sum())
-    base = np.full((len(table.sums),) * 2, added_squares(table.sizes))
-    form = np.zeros((2 * len(strata),) * 2)
-    mean = np.repeat([1.0 / total, 0.0], len(strata))
-    for number, rows in enumerate(strata):
-        sums, sizes = table.sums[:, rows], table.sizes[rows].astype(np.float64)
-        factor = rows.size / (rows.size - 1)
-        for i, run in enumerate(sums):
-            base[i] += factor * ((run - sums) ** 2).sum(1)
-        # Of Σ(±x − mean·size)² what is not Σx²; residuals about their own mean lack their squared sum over J.
-        sum_of, crossed = np.eye(form.shape[0])[[number, len(strata) + number]]
-        left = sum_of - sizes.sum() * mean
-        lost = np.outer(left, left) / rows.size - float(sizes @ sizes) * np.outer(mean, mean)
-        form += factor * (lost + np.outer(mean, crossed) + np.outer(crossed, mean))
+    sums, sizes, total = table.sums, table.sizes.astype(np.float64), int(table.sizes.sum())
+    factor = sizes.size / (sizes.size - 1)
+    base = np.stack([added_squares(table.sizes) + factor * ((run - sums) ** 2).sum(1) for run in sums])
+    # Σ(±x − mean·size)², mean = Σ±x/total, is Σx² − 2·mean·Σ±x·size + mean²·Σsize².
+    form = factor * np.array([[-float(sizes @ sizes) / total**2, 1 / total], [1 / total, 0.0]])
     return _Law(base, form)
 
 
 def _vectors(signs: Floats, table: _Table) -> Floats:
-    """Return Σ±sum and Σ±sum·size of each stratum, of each run in each draw, shape (draws, M, 2G)."""
-    weighed, strata = table.sums * table.sizes, _rows_of(table)
-    parts = [signs[:, rows] @ of[:, rows].T for of in (table.sums, weighed) for rows in strata]
-    return np.stack(parts, axis=-1)
+    """Return Σ±sum and Σ±sum·size of each run in each draw, shape (draws, M, 2)."""
+    return np.stack([signs @ of.T for of in (table.sums, table.sums * table.sizes)], axis=-1)
 
 
 def _largest(signs: Floats, table: _Table, law: _Law) -> Floats:
     """Return the largest |t| of all pairs in each draw, shape (draws,)."""
     count, vectors = len(table.sums), _vectors(signs, table)
-    sums_of = vectors[..., : vectors.shape[-1] // 2].sum(-1)
+    sums_of = vectors[..., 0]
     half = vectors @ law.form
     own = (half * vectors).sum(-1, keepdims=True)
     one = np.ones_like(own)

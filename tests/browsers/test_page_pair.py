@@ -83,9 +83,7 @@ def test_two_models_are_compared_as_the_library_does(page: Page, tmp_path: Path,
     page.choose('#metric', name)
     by_name = {entry.name: entry.result for entry in tables[0].entries}
     first, second = (by_name[one].values(Metric.parse(metric)) for one in ('near_t0.7_l99', 'able_t0.7_l99'))
-    expected = compare(
-        first, second, by_name['near_t0.7_l99'].problems, strata=by_name['near_t0.7_l99'].strata
-    )
+    expected = compare(first, second, by_name['near_t0.7_l99'].problems)
     told = facts(page)
     assert told[f'Difference of {name}, first − second'] == f'{signed(expected.difference)} points'
     assert told['95 % interval'] == f'{signed(expected.low)} to {signed(expected.high)}'
@@ -126,7 +124,7 @@ def between_table_and_pair() -> tuple[str, str]:
     for i, one in enumerate(table.entries):
         for j, two in enumerate(table.entries):
             values = (one.result.values(metric), two.result.values(metric))
-            alone = compare(*values, one.result.problems, strata=one.result.strata)
+            alone = compare(*values, one.result.problems)
             if not table.better[i, j] and not alone.refused and alone.low > 0:
                 return one.name, two.name
     raise AssertionError('the made-up runs hold no such pair')

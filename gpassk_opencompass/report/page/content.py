@@ -15,12 +15,10 @@ from ...results.health import WORDS, Health, copies_warnings, undecided_notes
 from ...results.result import Result
 from ...uncertainty import Interval
 from ...uncertainty.comparison import ADDED_PROBLEMS
-from ...uncertainty.design import cluster_numbers, strata_of_clusters
 from ...uncertainty.intervals import (
     FEWEST_EFFECTIVE,
     FEWEST_IN_ALL,
     FEWEST_PROBLEMS,
-    FEWEST_WITHIN,
     LEAST_ERROR,
     quantile,
 )
@@ -72,7 +70,6 @@ def page_content(
             'effective': FEWEST_EFFECTIVE,
             'inAll': FEWEST_IN_ALL,
             'error': LEAST_ERROR,
-            'within': FEWEST_WITHIN,
             'added': ADDED_PROBLEMS,
         },
         'answersShown': packed.shown,
@@ -124,15 +121,13 @@ def _seen(told: Any) -> Any:
 def _board(board: Board, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     result = board.entries[0].result
     groups, problems = list(dict.fromkeys(result.groups)), list(dict.fromkeys(result.problems))
-    strata = _strata(board)
     return {
         'title': escaped(board.title),
         'benchmark': escaped(board.benchmark),
         'reason': escaped('. '.join([*([board.reason] if board.reason else []), *board.notes])),
         'k': board.k,
         'level': board.level,
-        'quantiles': _quantiles(result, board.level, strata),
-        'strata': strata,
+        'quantiles': _quantiles(result, board.level),
         'judge': escaped(board.judge),
         'data': result.data,
         'uids': result.uids,
@@ -235,21 +230,8 @@ def _texts(result: Result) -> dict[str, list[str]]:
     return {name: list(column) or nothing for name, column in columns.items()}
 
 
-def _strata(board: Board) -> list[int] | None:
-    """Return the number of the stratum of each question, small ones merged; None where there are not two."""
-    if board.strata is None:
-        return None
-    cluster = cluster_numbers(board.entries[0].result.problems)
-    found: list[int] = strata_of_clusters(board.strata, cluster)[cluster].tolist()
-    return found if max(found) else None
-
-
-def _quantiles(result: Result, level: float, strata: Sequence[int] | None) -> dict[int, float]:
-    """Return Student's t for each number of problems that the table or one of its groups has.
-
-    With strata there is one for as many problems fewer as there are strata beyond the first.
-    """
+def _quantiles(result: Result, level: float) -> dict[int, float]:
+    """Return Student's t for each number of problems that the table or one of its groups has."""
     pairs = set(zip(result.groups, result.problems, strict=True))
-    whole = len(set(result.problems))
-    sizes = {*Counter(group for group, _ in pairs).values(), whole, whole - max(strata or [0])}
+    sizes = {*Counter(group for group, _ in pairs).values(), len(set(result.problems))}
     return {size: quantile(level, size - 1) for size in sizes if size > 1}

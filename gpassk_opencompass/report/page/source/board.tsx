@@ -12,7 +12,7 @@ import { Link, usePlace } from './navigation';
 import { refusalKind, tokensText } from './overview';
 import { featureOf, isKept, settingsOf, shortNames } from './runs';
 import {
-  allMetrics, contestsAre, greedyInterval, intervalOf, levelName, metricName, scoreMetric, shownMetrics, sumOf, type Choice,
+  allMetrics, greedyInterval, intervalOf, levelName, metricName, scoreMetric, shownMetrics, sumOf, type Choice,
 } from './scores';
 import type { Interval, Metric } from './statistics';
 import { Key, Scale, standingIn, Track } from './track';
@@ -63,15 +63,9 @@ function About({ choice }: { choice: Choice }) {
     `${questions.length} questions from ${new Set(problems).size} source problems${board.judge && `; judged by: ${board.judge}`}.`,
     board.reason && `${board.reason.replace(/\.$/, '')}.`,
     k !== board.k || group ? `Ranks are those by ${ranked} on all questions.` : `Ranks are by ${ranked}, right for all runs at once at ${levelName(board)}.`,
-    strataInWords(choice),
     k % 2 && k > 1 ? `For odd k the published mG-Pass@${k} cannot reach 100.` : '',
   ];
   return <p class="note" id="about">{told.filter(Boolean).join(' ')}</p>;
-}
-
-function strataInWords(choice: Choice): string {
-  const printed = choice.board.entries.flatMap((entry) => shownIntervals(choice, entry)).filter((one) => one && !one.refused);
-  return contestsAre(choice, printed.length, printed.filter((one) => !one!.strata).length);
 }
 
 const shownIntervals = (choice: Choice, entry: Entry): (Interval | null)[] =>
@@ -191,7 +185,7 @@ function sheetOf(choice: Choice, entries: readonly Entry[]): Sheet {
       entry.badges.map(({ text }) => text).join('; '), entry.signature,
     ]),
     notes: [`Scores in percent, ${levelName(board)} intervals for new questions of this kind.`,
-      `Ranks by ${metricName(scoreMetric(board.k))} on all questions.`, strataInWords(choice)].filter(Boolean),
+      `Ranks by ${metricName(scoreMetric(board.k))} on all questions.`],
   };
 }
 

@@ -20,8 +20,6 @@ export interface Limits {
   effective: number;
   inAll: number;
   error: number;
-  // With fewer problems, in effect, that differ from others of their stratum, the interval is without strata.
-  within: number;
   // Problems that are added to a comparison, half of them with +1 and half with −1.
   added: number;
 }
@@ -43,7 +41,7 @@ export interface Board {
   reason: string;
   k: number;
   level: number;
-  // Student's, by the degrees of freedom + 1: source problems, less the strata beyond the first.
+  // Student's, by the number of source problems: the degrees of freedom + 1.
   quantiles: Record<number, number>;
   judge: string;
   // Tells boards of the same questions: their digest.
@@ -53,8 +51,6 @@ export interface Board {
   // Of each question: its place in `groups`, and its source problem.
   group: number[];
   problem: number[];
-  // Of each question: the number of its stratum, a contest; null where contests are no strata.
-  strata: number[] | null;
   // Best mG-Pass@k first.
   entries: Entry[];
   // Place of a run in `entries` → for each entry '1' where it is worse beyond doubt, of all pairs at once.

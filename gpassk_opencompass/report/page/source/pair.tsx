@@ -10,7 +10,7 @@ import type { Other } from './main';
 import { visible } from './mathematics';
 import { Link, usePlace } from './navigation';
 import { Scatter } from './scatter';
-import { compared, contestsAre, levelName, metricName, percent, signed, type Choice } from './scores';
+import { compared, levelName, metricName, percent, signed, type Choice } from './scores';
 import type { Comparison, Metric } from './statistics';
 import {
   agreementOf, alignedCounts, dotKey, partnersOf, sharedMetrics, tableInWords, toldByTable, twinsOf, whyBoth, type Twin,
@@ -149,7 +149,6 @@ function statements(choice: Choice, first: Entry, other: Other, metric: Metric):
       ['p-value', found.refused ? '' : pInWords(found)],
       ['Standard error', `${percent(found.error)} question by question; ${percent(found.unpairedError)} if each had been asked questions of its own`],
       ['Of', `${choice.group || 'all questions'}: ${choice.questions.length}, ${new Set(choice.problems).size} problems`],
-      ['Contests', contestsAre(choice)],
     ],
     after: whyBoth(told, found, metric, choice),
   };

@@ -2,7 +2,7 @@
 
 import type { Address } from './address';
 import { content, type Board, type Entry } from './content';
-import { countOf, meanInterval, pairedComparison, total, values, type Comparison, type Interval, type Metric } from './statistics';
+import { meanInterval, pairedComparison, total, values, type Comparison, type Interval, type Metric } from './statistics';
 
 // What the numbers of a view are of.
 export interface Choice {
@@ -14,8 +14,6 @@ export interface Choice {
   // Places of its questions, and the source problem of each.
   questions: number[];
   problems: number[];
-  // Of each of its questions; null of a group, and where contests are no strata.
-  strata: number[] | null;
 }
 
 export const ACCURACY: Metric = { family: 'accuracy', k: 1 };
@@ -33,8 +31,7 @@ export function choose(board: Board, address: Pick<Address, 'k' | 'taus' | 'grou
     const questions = board.uids.map((_, position) => position)
       .filter((position) => place < 0 || board.group[position] === place);
     const problems = questions.map((position) => board.problem[position]);
-    const strata = group ? null : board.strata;
-    known.set(key, { board, k, taus: address.taus, group, questions, problems, strata });
+    known.set(key, { board, k, taus: address.taus, group, questions, problems });
   }
   return known.get(key)!;
 }
@@ -85,14 +82,14 @@ function known(choice: Choice, entry: Entry, what: string, list: () => number[])
   const found = intervals.get(choice) ?? new Map<string, Interval>();
   intervals.set(choice, found);
   const key = `${choice.board.entries.indexOf(entry)} ${what}`;
-  if (!found.has(key)) found.set(key, meanInterval(list(), choice.problems, choice.board.quantiles, content.limits, choice.strata));
+  if (!found.has(key)) found.set(key, meanInterval(list(), choice.problems, choice.board.quantiles, content.limits));
   return found.get(key)!;
 }
 
 // first − second on the same questions; those of `second` may come from another board of the same questions.
 export function compared(choice: Choice, first: Entry, second: Entry, metric: Metric, counts: number[] = second.c): Comparison {
   const [a, b] = [chosenValues(choice, metric, first.c, first.n), chosenValues(choice, metric, counts, second.n)];
-  return pairedComparison(a, b, choice.problems, choice.board.quantiles, content.limits, choice.strata);
+  return pairedComparison(a, b, choice.problems, choice.board.quantiles, content.limits);
 }
 
 // Whether the first is better than the second beyond doubt, of all pairs of the table at once (by the score of the
@@ -118,11 +115,3 @@ export function percent(value: number, digits = 2): string {
 export const signed = (value: number, digits = 2): string => (value < 0 ? '−' : '+') + percent(Math.abs(value), digits);
 
 export const levelName = (board: Board): string => `${Number((100 * board.level).toFixed(2))} %`;
-
-// Of what the new questions are that intervals are for; `wide` of the intervals that are `printed` are without strata all the same.
-export function contestsAre({ group, strata, board }: Choice, printed = 0, wide = 0): string {
-  if (group) return '';
-  if (!strata) return board.groups.length > 1 ? 'Contests are no strata: new questions may be of any contest.' : '';
-  const also = wide ? ` ${wide} of ${printed} intervals are without strata, as a rule wider: too few problems differ within contests.` : '';
-  return `Contests are strata (${countOf(strata)}): new questions are of the same contests in the same proportions.${also}`;
-}

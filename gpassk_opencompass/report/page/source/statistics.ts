@@ -11,12 +11,11 @@ export interface Metric {
 }
 
 // A score with its interval, or with why there is none.
-// strata: of the error and the limits; 0: none.
-export type Interval = { estimate: number; error: number; strata: number } & Limited;
+export type Interval = { estimate: number; error: number } & Limited;
 
 export type Limited = { refused: ''; low: number; high: number } | { refused: string; low?: undefined; high?: undefined };
 
-export type Comparison = { difference: number; error: number; unpairedError: number; p?: number; strata: number } & Limited;
+export type Comparison = { difference: number; error: number; unpairedError: number; p?: number } & Limited;
 
 // P[at least m of k drawn are correct] for c = 0 … n correct ones of n, as a table over c.
 export function tail(n: number, k: number, m: number): Float64Array {
@@ -77,25 +76,18 @@ export function values(metric: Metric, counts: number[], n: number): number[] {
 interface Clusters {
   sums: number[];
   sizes: number[];
-  // Number of the stratum, all 0 without strata.
-  strata: number[];
   total: number;
 }
 
-// Of each question: the number of its stratum; null: there are no strata.
-export type Strata = number[] | null;
-
-// Sums of the values of each source problem, how many questions it has, and its stratum.
-function clusterSums(list: number[], problems: number[], stratum: Strata): Clusters {
+// Sums of the values of each source problem, and how many questions it has.
+function clusterSums(list: number[], problems: number[]): Clusters {
   const sums = new Map<number, number>();
   const sizes = new Map<number, number>();
-  const strata = new Map<number, number>();
   list.forEach((value, i) => {
     sums.set(problems[i], (sums.get(problems[i]) ?? 0) + value);
     sizes.set(problems[i], (sizes.get(problems[i]) ?? 0) + 1);
-    strata.set(problems[i], stratum?.[i] ?? 0);
   });
-  return { sums: [...sums.values()], sizes: [...sizes.values()], strata: [...strata.values()], total: list.length };
+  return { sums: [...sums.values()], sizes: [...sizes.values()], total: list.length };
 }
 
 export const total = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0);
@@ -103,39 +95,13 @@ export const total = (list: readonly number[]): number => list.reduce((sum, valu
 // The mean over all questions and its standard error between source problems.
 function ratioError({ sums, sizes, total: questions }: Clusters): { estimate: number; error: number } {
   const estimate = total(sums) / questions;
-  const squares = total(sums.map((sum, i) => (sum - estimate * sizes[i]) ** 2));
-  return { estimate, error: Math.sqrt((sums.length / (sums.length - 1)) * squares) / questions };
+  return { estimate, error: Math.sqrt(squaresBetween({ sums, sizes, total: questions }, estimate)) / questions };
 }
 
-// How far the residual of each problem is from the mean of its stratum.
-function residualsWithin({ sums, sizes, strata }: Clusters, estimate: number): number[] {
-  const residuals = sums.map((sum, i) => sum - estimate * sizes[i]);
-  const means = byStratum(residuals, strata).map(({ sum, count }) => sum / count);
-  return residuals.map((residual, i) => residual - means[strata[i]]);
+// J/(J − 1)·Σr², r the residuals of J problems.
+function squaresBetween({ sums, sizes }: Clusters, estimate: number): number {
+  return (sums.length / (sums.length - 1)) * total(sums.map((sum, i) => (sum - estimate * sizes[i]) ** 2));
 }
-
-// Σ over strata of J/(J − 1)·Σr², r the residuals of J problems.
-const squaresWithin = (within: number[], strata: number[]): number =>
-  total(byStratum(within.map((residual) => residual ** 2), strata).map(({ sum, count }) => (count / (count - 1)) * sum));
-
-function byStratum(list: number[], strata: number[]): { sum: number; count: number }[] {
-  const found = Array.from({ length: countOf(strata) }, () => ({ sum: 0, count: 0 }));
-  list.forEach((value, i) => {
-    found[strata[i]].sum += value;
-    found[strata[i]].count += 1;
-  });
-  return found;
-}
-
-// How many strata there are, numbered from 0; a spread of more than 100,000 arguments would be refused.
-export const countOf = (strata: readonly number[]): number => strata.reduce((count, one) => Math.max(count, one + 1), 0);
-
-// The same, but one is none.
-const strataOf = ({ strata }: Clusters): number => (countOf(strata) > 1 ? countOf(strata) : 0);
-
-// Student's t for a number of problems, of so many strata.
-const quantileFor = (quantiles: Record<number, number>, problems: number, strata: number): number =>
-  quantiles[problems - Math.max(strata, 1) + 1];
 
 // How many equal parts a sum is worth: (Σx)²/Σx², free of rounding: m equal parts are m.
 function effectiveNumber(parts: number[]): number {
@@ -174,49 +140,38 @@ function refusal(clusters: Clusters, error: number, limits: Limits): string {
 // A standard error of mere rounding is none.
 const allAlike = (error: number, limits: Limits): string => (error <= limits.error ? 'all problems alike' : '');
 
-// For new questions of the same kind: Wilson's interval with clustered error and Student's quantile; with strata for
-// new questions of the same strata, where enough problems differ within them.
+// For new questions of the same kind: Wilson's interval with clustered error and Student's quantile.
 export function meanInterval(
-  list: number[], problems: number[], quantiles: Record<number, number>, limits: Limits, stratum: Strata = null,
+  list: number[], problems: number[], quantiles: Record<number, number>, limits: Limits,
 ): Interval {
-  const clusters = clusterSums(list, problems, stratum);
+  const clusters = clusterSums(list, problems);
   const whole = ratioError(clusters);
   const refused = refusal(clusters, whole.error, limits);
-  if (refused) return { ...whole, strata: 0, refused };
-  const { estimate } = whole;
-  const { error, strata } = errorWithin(clusters, estimate, limits) ?? { error: whole.error, strata: 0 };
-  const square = quantileFor(quantiles, clusters.sums.length, strata) ** 2;
+  if (refused) return { ...whole, refused };
+  const { estimate, error } = whole;
+  const square = quantiles[clusters.sums.length] ** 2;
   const number = (estimate * (1 - estimate)) / error ** 2;
   const shrink = 1 + square / number;
   const centre = (estimate + square / (2 * number)) / shrink;
   const half = Math.sqrt(square * (error ** 2 + square / (4 * number ** 2))) / shrink;
-  return { estimate, error, strata, low: centre - half, high: centre + half, refused: '' };
-}
-
-// The standard error within strata; null where there are none or too few problems differ within them.
-function errorWithin(clusters: Clusters, estimate: number, limits: Limits): { error: number; strata: number } | null {
-  const strata = strataOf(clusters);
-  const within = residualsWithin(clusters, estimate);
-  if (!strata || effectiveNumber(within.map(Math.abs)) < limits.within) return null;
-  return { error: Math.sqrt(squaresWithin(within, clusters.strata)) / clusters.total, strata };
+  return { estimate, error, low: centre - half, high: centre + half, refused: '' };
 }
 
 // first − second on the same questions, clustered by source problem, with the added problems.
 export function pairedComparison(
-  first: number[], second: number[], problems: number[], quantiles: Record<number, number>, limits: Limits, stratum: Strata = null,
+  first: number[], second: number[], problems: number[], quantiles: Record<number, number>, limits: Limits,
 ): Comparison {
-  const clusters = clusterSums(first.map((value, i) => value - second[i]), problems, stratum);
-  const { sums, sizes, strata, total: questions } = clusters;
+  const clusters = clusterSums(first.map((value, i) => value - second[i]), problems);
+  const { sums, sizes, total: questions } = clusters;
   const difference = total(sums) / questions;
   const added = (limits.added * total(sizes.map((size) => size ** 2))) / sizes.length;
-  const squares = squaresWithin(residualsWithin(clusters, difference), strata);
-  const error = Math.sqrt(squares + added) / questions;
-  const [a, b] = [first, second].map((list) => ratioError(clusterSums(list, problems, null)).error);
-  const found = { difference, error, unpairedError: Math.hypot(a, b), strata: strataOf(clusters) };
+  const error = Math.sqrt(squaresBetween(clusters, difference) + added) / questions;
+  const [a, b] = [first, second].map((list) => ratioError(clusterSums(list, problems)).error);
+  const found = { difference, error, unpairedError: Math.hypot(a, b) };
   const refused = tooFewProblems(clusters, limits);
   if (refused) return { ...found, refused };
-  const half = quantileFor(quantiles, sums.length, found.strata) * error;
-  const p = twoSidedP(Math.abs(difference) / error, sums.length - Math.max(found.strata, 1));
+  const half = quantiles[sums.length] * error;
+  const p = twoSidedP(Math.abs(difference) / error, sums.length - 1);
   return { ...found, refused: '', low: difference - half, high: difference + half, p };
 }
 
