@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import product
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -162,20 +162,25 @@ def test_what_is_worse_is_not_overruled_by_all_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('change', 'message', 'of_new_questions'),
     [
-        ({'margin': 0.0}, 'margin = 0.0: expected a difference that does not matter'),
-        ({'margin': -0.02}, 'margin = -0.02'),
-        ({'margin': math.nan}, 'margin = nan'),
-        ({'margin': 1.0}, 'margin = 1.0'),
-        ({'level': 0.5}, 'level = 0.5: expected a confidence above 0.5'),
-        ({'level': 1.0}, 'level = 1.0'),
-        ({'rerun_error': math.inf}, 'rerun_error = inf'),
-        ({'rerun_error': math.nan}, 'rerun_error = nan'),
-        ({'old': [0.5]}, '240 values against 1'),
+        (change, message, of_new_questions)
+        for (change, message), of_new_questions in zip(
+            [
+                ({'margin': 0.0}, 'margin = 0.0: expected a difference that does not matter'),
+                ({'margin': -0.02}, 'margin = -0.02'),
+                ({'margin': math.nan}, 'margin = nan'),
+                ({'margin': 1.0}, 'margin = 1.0'),
+                ({'level': 0.5}, 'level = 0.5: expected a confidence above 0.5'),
+                ({'level': 1.0}, 'level = 1.0'),
+                ({'rerun_error': math.inf}, 'rerun_error = inf'),
+                ({'rerun_error': math.nan}, 'rerun_error = nan'),
+                ({'old': [0.5]}, '240 values against 1'),
+            ],
+            cycle([True, False]),
+        )
     ],
 )
-@pytest.mark.parametrize('of_new_questions', [True, False])
 def test_what_makes_no_sense_is_refused(
     change: dict[str, float], message: str, of_new_questions: bool
 ) -> None:

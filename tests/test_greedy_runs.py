@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,23 @@ def in_files(folder: Path, *names: str) -> Board:
 
 
 @pytest.mark.parametrize(
-    'model',
-    ['m', 'Qwen2.5-7B', '通义千问2.5', '模型（数学）', 'my model', 'llama3:8b', 'Qwen/Qwen2.5-7B', 90 * 'x'],
+    ('model', 'temperature'),
+    list(
+        zip(
+            [
+                'm',
+                'Qwen2.5-7B',
+                '通义千问2.5',
+                '模型（数学）',
+                'my model',
+                'llama3:8b',
+                'Qwen/Qwen2.5-7B',
+                90 * 'x',
+            ],
+            cycle(['0', '0.0', '0-0']),
+        )
+    ),
 )
-@pytest.mark.parametrize('temperature', ['0', '0.0', '0-0'])
 def test_a_greedy_run_is_found_whatever_its_model_is_called(
     tmp_path: Path, model: str, temperature: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +103,14 @@ sys.exit(', '.join({'opencompass', 'math_verify', 'torch'} & set(sys.modules)) o
 
 
 @pytest.mark.parametrize(
-    'llm', ['llm', LLMJudge, 'gpassk_opencompass.LLMJudge', 'gpassk_opencompass.judges.llm.LLMJudge']
+    ('llm', 'cascade'),
+    list(
+        zip(
+            ['llm', LLMJudge, 'gpassk_opencompass.LLMJudge', 'gpassk_opencompass.judges.llm.LLMJudge'],
+            cycle(['cascade', CascadeJudge, 'gpassk_opencompass.CascadeJudge']),
+        )
+    ),
 )
-@pytest.mark.parametrize('cascade', ['cascade', CascadeJudge, 'gpassk_opencompass.CascadeJudge'])
 def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> None:
     """By its name, its class or a path of it; a store of its own stays, and other judges have none."""
     kept = {'type': llm, 'store': 'kept'}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from importlib.util import find_spec
+from itertools import product
 
 import pytest
 from judge_server import PROMPTS, read_verdict
@@ -179,27 +180,27 @@ def test_reasoning_apart_from_the_reply_is_no_reply() -> None:
     assert hear(Reply(r'\boxed{no}', 'stop', thought=True), ask()).verdict is Verdict.INCORRECT
 
 
-@pytest.mark.parametrize('language', ['en', 'cn'])
-@pytest.mark.parametrize('candidate', ['54', r'\boxed{yes}', '</think> \\boxed{yes}', 'x + 1 ' * 50])
 @pytest.mark.parametrize('prompts', ALL_PROMPTS)
-def test_an_echo_of_the_prompt_is_no_verdict(prompts: object, candidate: str, language: str) -> None:
+def test_an_echo_of_the_prompt_is_no_verdict(prompts: object) -> None:
     """With other blanks, something before it or a verdict behind it, or its tail alone: nothing counts."""
-    asked = ask(prompts, language, candidate)
-    whole = asked.prompt
-    behind_thought = whole.rpartition('</think>')[2]
-    for echo in (
-        whole,
-        ' '.join(whole.split()),
-        f'user\n{whole}\nassistant\n',
-        f'{whole}\n\\boxed{{yes}}',
-        whole[len(whole) // 3 :],
-        whole[-60:],
-    ):
-        verdict, reason = said(echo, asked=asked)
-        if behind_thought != whole and 'boxed{yes}' in echo[-14:]:
-            continue  # the thought that the answer closes took the prompt away: a verdict of its own is left
-        assert verdict is None, echo
-        assert reason in ('echo', 'unparsable')
+    candidates = ('54', r'\boxed{yes}', '</think> \\boxed{yes}', 'x + 1 ' * 50)
+    for candidate, language in product(candidates, ('en', 'cn')):
+        asked = ask(prompts, language, candidate)
+        whole = asked.prompt
+        behind_thought = whole.rpartition('</think>')[2]
+        for echo in (
+            whole,
+            ' '.join(whole.split()),
+            f'user\n{whole}\nassistant\n',
+            f'{whole}\n\\boxed{{yes}}',
+            whole[len(whole) // 3 :],
+            whole[-60:],
+        ):
+            verdict, reason = said(echo, asked=asked)
+            if behind_thought != whole and 'boxed{yes}' in echo[-14:]:
+                continue  # the thought that the answer closes took the prompt away: its own verdict is left
+            assert verdict is None, echo
+            assert reason in ('echo', 'unparsable')
 
 
 @pytest.mark.parametrize('language', ['en', 'cn'])

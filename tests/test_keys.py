@@ -17,16 +17,15 @@ from gpassk_opencompass.judges.llm.settings import api_key
 from gpassk_opencompass.keys import HiddenKey, hidden, read_key, without_user
 
 
-@pytest.mark.parametrize('way', quotations(''))
-def test_a_key_is_hidden_in_every_encoding(way: str) -> None:
+def test_a_key_is_hidden_in_every_encoding() -> None:
     """What stands before and behind it is left as it is."""
-    quoted = quotations(JUDGE_KEY)[way]
-    assert NEEDLES.search(quoted.encode())
-    text = hidden(f'Incorrect key <{quoted}>, ask us', JUDGE_KEY)
-    assert not NEEDLES.search(text.encode())
-    assert text.startswith('Incorrect key <')
-    assert text.endswith('>, ask us')
-    assert '***' in text
+    for way, quoted in quotations(JUDGE_KEY).items():
+        assert NEEDLES.search(quoted.encode()), way
+        text = hidden(f'Incorrect key <{quoted}>, ask us', JUDGE_KEY)
+        assert not NEEDLES.search(text.encode()), way
+        assert text.startswith('Incorrect key <')
+        assert text.endswith('>, ask us')
+        assert '***' in text
 
 
 def test_several_keys_are_hidden_at_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +173,10 @@ def test_a_limit_above_the_benchmark_is_no_limit(tmp_path: Path, capsys: pytest.
     assert [path.name for path in (tmp_path / 'configs').glob('*.py')] == [NAME]
 
 
-@pytest.mark.parametrize('number', ['0', '-1', '1000001', '1000000000', '9' * 5000])
-@pytest.mark.parametrize('option', ['--limit', '--samples'])
+@pytest.mark.parametrize(
+    ('number', 'option'),
+    list(zip(['0', '-1', '1000001', '1000000000', '9' * 5000], cycle(['--limit', '--samples']))),
+)
 def test_a_number_that_no_record_holds_is_refused_at_once(
     tmp_path: Path, option: str, number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

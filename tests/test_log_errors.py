@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -55,9 +56,15 @@ BAR, COUNT, CUT = '  0%|          | 0/8 [00:00<?, ?it/s]', '12it [00:03,  3.92it
 
 
 @pytest.mark.parametrize(
-    ('bar', 'newline'), [(BAR, ''), (BAR, '\n'), (COUNT, ''), (COUNT, '\n'), (CUT, '\n')]
+    ('bar', 'newline', 'log'),
+    [
+        (bar, newline, log)
+        for (bar, newline), log in zip(
+            [(BAR, ''), (BAR, '\n'), (COUNT, ''), (COUNT, '\n'), (CUT, '\n')],
+            cycle(['infer_no_file.out', 'eval_no_predictions.out']),
+        )
+    ],
 )
-@pytest.mark.parametrize('log', ['infer_no_file.out', 'eval_no_predictions.out'])
 def test_bars_change_nothing(log: str, bar: str, newline: str, tmp_path: Path) -> None:
     """A bar of another thread stands before the traceback, on its line or on one of its own, and after it."""
     text = (LOGS / log).read_text()

@@ -9,6 +9,7 @@ import re
 import sys
 import zlib
 from importlib.resources import files
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +162,9 @@ def test_a_result_of_counts_alone_is_shown_without_answers(tmp_path: Path) -> No
     assert opened(content['chunks']['texts'][0])['question'] == [''] * 40
 
 
-@pytest.mark.parametrize('name', ['answers', 'verdicts', 'judged_by'])
-@pytest.mark.parametrize('damage', [None, []])
+@pytest.mark.parametrize(
+    ('name', 'damage'), list(zip(['answers', 'verdicts', 'judged_by'], cycle([None, []])))
+)
 def test_missing_details_do_not_stop_the_report(name: str, damage: object, tmp_path: Path) -> None:
     """The scores rest on the counts; without answers or verdicts none are shown."""
     result = made_up_result('m', 0.5, QUESTIONS)

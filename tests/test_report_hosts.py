@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -397,8 +398,15 @@ def test_a_damaged_results_file_is_named(saved: Path, text: str) -> None:
     assert {line.partition(' ')[0] for line in found.passed_over} == {str(summary_in(saved).resolve())}
 
 
-@pytest.mark.parametrize('part', ['config_general', 'config_tasks', 'results'])
-@pytest.mark.parametrize('value', [None, [], 'text', {'model_config': {'generation_parameters': 7}}])
+@pytest.mark.parametrize(
+    ('value', 'part'),
+    list(
+        zip(
+            [None, [], 'text', {'model_config': {'generation_parameters': 7}}],
+            cycle(['config_general', 'config_tasks', 'results']),
+        )
+    ),
+)
 def test_a_results_file_of_another_shape_does_not_stop_a_report(saved: Path, part: str, value: Any) -> None:
     """What it does not tell is not known."""
     summary = json.loads(summary_in(saved).read_text(encoding='utf-8'))

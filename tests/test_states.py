@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,7 @@ def scored_with(
     return score_samples(samples, FunctionJudge(grade), **settings), asked
 
 
-@pytest.mark.parametrize('state', sorted(NOT_DRAWN))
-@pytest.mark.parametrize('text', ['', r'\boxed{1}'])
+@pytest.mark.parametrize(('state', 'text'), list(zip(sorted(NOT_DRAWN), cycle(['', r'\boxed{1}']))))
 def test_what_was_not_drawn_is_unjudged(state: str, text: str) -> None:
     """No judge is asked, no answer taken; the state is the reason, and the bounds are apart by one sample."""
     told = [Generation('stop', 5, 10)] * 3 + [Generation(state=state)]

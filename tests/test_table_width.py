@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -46,8 +47,7 @@ def test_what_fits_is_one_line_a_row() -> None:
     assert table.to_terminal(width=100) == table.to_terminal()
 
 
-@pytest.mark.parametrize('width', [40, 60, 80, 100, 140])
-@pytest.mark.parametrize('numbers', [1, 5, 12])
+@pytest.mark.parametrize(('width', 'numbers'), list(zip([40, 60, 80, 100, 140], cycle([1, 5, 12]))))
 def test_long_and_chinese_names_fit_any_width(width: int, numbers: int) -> None:
     """No line is wider, and all lines of a table end at one bar; with many columns it falls into several."""
     shown = leaderboard(LONG, CHINESE, 'short', numbers=numbers).to_terminal(width=width)

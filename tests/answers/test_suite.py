@@ -69,10 +69,8 @@ def test_generated_pairs_that_nobody_has_seen_are_judged_right(judge: RuleJudge)
     assert wrong(judge, rows) == []
 
 
-@pytest.mark.parametrize('place', range(len(FAMILIES)))
-def test_the_file_is_what_the_script_makes(place: int) -> None:
+def test_the_file_is_what_the_script_makes() -> None:
     """The first pairs of each family, and all that were written, stand in it."""
     listed = {(row['type'], row['equal'], row['reference'], row['answer'], row['question']) for row in SUITE}
-    made = [*generated(3)][3 * place : 3 * place + 3]
-    cases = [*made, *written()]
+    cases = [*generated(3), *written()]
     assert {(case.type, case.equal, case.reference, case.answer, case.question) for case in cases} <= listed

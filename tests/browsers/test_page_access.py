@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -184,8 +185,15 @@ def test_the_way_from_the_first_view_to_a_response_is_keys_alone(page: Page, vie
     page.wait_for('#overview')
 
 
-@pytest.mark.parametrize(('width', 'zoom'), [(320, 1), (390, 1), (768, 1), (1280, 1), (1440, 1), (1280, 2)])
-@pytest.mark.parametrize('name', VIEWS)
+@pytest.mark.parametrize(
+    ('name', 'width', 'zoom'),
+    [
+        (name, width, zoom)
+        for name, (width, zoom) in zip(
+            VIEWS, cycle([(320, 1), (390, 1), (768, 1), (1280, 1), (1440, 1), (1280, 2)])
+        )
+    ],
+)
 def test_nothing_sticks_out_at_any_width(page: Page, views: Views, name: str, width: int, zoom: int) -> None:
     """Wide tables scroll within themselves, the page does not scroll sideways; also at 200 %."""
     size = {'width': width // zoom, 'height': 800, 'deviceScaleFactor': zoom, 'mobile': False}

@@ -114,15 +114,14 @@ def test_counts_alone_make_no_rows(
     assert output.exists()
 
 
-@pytest.mark.parametrize('form', FORMATS)
 @pytest.mark.parametrize(
-    ('content', 'why'),
+    ('form', 'content', 'why'),
     [
-        ('', 'cannot be read'),
-        ('{"gpassk": {"schema": 2', 'cannot be read'),
-        ('{"gpassk": {"schema": 99}}', 'has schema 99; this version reads 1 and 2'),
-        ('{"gpassk": {"schema": 2, "n": 0}}', 'is damaged'),
-        ('{"uid": 1, "responses": []}', 'is no result of G-Pass@k'),
+        ('csv', '', 'cannot be read'),
+        ('parquet', '{"gpassk": {"schema": 2', 'cannot be read'),
+        ('lm-eval', '{"gpassk": {"schema": 99}}', 'has schema 99; this version reads 1 and 2'),
+        ('csv', '{"gpassk": {"schema": 2, "n": 0}}', 'is damaged'),
+        ('csv', '{"uid": 1, "responses": []}', 'is no result of G-Pass@k'),
     ],
     ids=['empty', 'truncated', 'newer', 'damaged', 'samples'],
 )

@@ -11,6 +11,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -325,9 +326,17 @@ def test_an_error_that_was_scored_keeps_its_score(tmp_path: Path) -> None:
     assert any('1 samples ended in an error and count as' in remark for remark in run.remarks)
 
 
-@pytest.mark.parametrize('more', [{}, {'error': {'message': 'late'}}], ids=['whole', 'error'])
-@pytest.mark.parametrize('output', [None, {'choices': []}], ids=['none', 'no choices'])
-@pytest.mark.parametrize(('value', 'expected'), [('C', '1'), (0, '0'), (math.nan, '?'), ({}, '?')])
+@pytest.mark.parametrize(
+    ('value', 'expected', 'more', 'output'),
+    [
+        (value, expected, more, output)
+        for (value, expected), more, output in zip(
+            [('C', '1'), (0, '0'), (math.nan, '?'), ({}, '?')],
+            cycle([{}, {'error': {'message': 'late'}}]),
+            cycle([None, {'choices': []}]),
+        )
+    ],
+)
 def test_a_score_stands_without_an_output(
     value: object, expected: str, output: object, more: Fields, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,11 @@ ACTS: dict[str, tuple[Act, str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize('first', [True, False], ids=['it comes first', 'it comes last'])
-@pytest.mark.parametrize(('act', 'text', 'state'), ACTS.values(), ids=ACTS)
+@pytest.mark.parametrize(
+    ('act', 'text', 'state', 'first'),
+    [(act, text, state, first) for (act, text, state), first in zip(ACTS.values(), cycle([True, False]))],
+    ids=ACTS,
+)
 def test_one_bad_sample_has_a_state_and_ends_nothing(
     act: Act, text: str, state: str | None, first: bool
 ) -> None:
@@ -139,8 +143,11 @@ POISON: dict[str, tuple[Act, str]] = {
 }
 
 
-@pytest.mark.parametrize('number', [0, 5])
-@pytest.mark.parametrize(('act', 'state'), POISON.values(), ids=POISON)
+@pytest.mark.parametrize(
+    ('act', 'state', 'number'),
+    [(act, state, number) for (act, state), number in zip(POISON.values(), cycle([0, 5]))],
+    ids=POISON,
+)
 def test_one_request_that_fails_always_never_ends_a_run(act: Act, state: str, number: int) -> None:
     """With all attempts, and a patience that is over long before them; the others have their replies."""
 
@@ -201,8 +208,11 @@ SETTINGS: dict[str, tuple[Fail, str]] = {
 }
 
 
-@pytest.mark.parametrize('count', [1, 40])
-@pytest.mark.parametrize(('act', 'advice'), SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize(
+    ('act', 'advice', 'count'),
+    [(act, advice, count) for (act, advice), count in zip(SETTINGS.values(), cycle([1, 40]))],
+    ids=SETTINGS,
+)
 def test_settings_that_no_server_takes_end_the_run_at_once(act: Fail, advice: str, count: int) -> None:
     """With the server's words, and the setting; after a handful of requests."""
     with JudgeServer(lambda asked: act) as server, pytest.raises(InputError) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +191,9 @@ def test_a_temperature_that_would_not_be_sent_is_refused() -> None:
         pass
 
 
-@pytest.mark.parametrize('where', ['extra_body', 'openai_extra_kwargs'])
-@pytest.mark.parametrize('key', ['seed', 'random_seed', 'n'])
+@pytest.mark.parametrize(
+    ('key', 'where'), list(zip(['seed', 'random_seed', 'n'], cycle(['extra_body', 'openai_extra_kwargs'])))
+)
 def test_a_fixed_seed_is_refused(where: str, key: str) -> None:
     """It would be sent with every request."""
     with pytest.raises(InputError, match=key), model_at('openai', lambda asked: 'x', **{where: {key: 1}}):
