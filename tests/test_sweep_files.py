@@ -8,7 +8,6 @@ import os
 import runpy
 import subprocess
 import sys
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -65,51 +64,6 @@ def test_a_folder_is_no_template(tmp_path: Path, capsys: pytest.CaptureFixture[s
     """One message, not a traceback."""
     assert main(['-tc', str(tmp_path), '--output_dir', str(tmp_path / 'out')]) == 2
     assert 'cannot read the template' in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
-    """`dump_configs.py … --list | head -1`, with more names than a pipe holds."""
-    (tmp_path / 'my.py').write_text(BASE + 'random_seeds = range(2000)\n')
-    command = f'{sys.executable} dump_configs.py -tc {tmp_path / "my.py"} --list | head -1'
-    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (len(done.stdout.splitlines()), done.stderr) == (1, '')
-
-
-@pytest.mark.slow
-def test_standard_output_that_takes_nothing_costs_one_line(tmp_path: Path) -> None:
-    """A full disk; and where it is closed, nothing is said at all. The configs are written all the same."""
-    (tmp_path / 'my.py').write_text(BASE)
-    line = f'-tc {tmp_path / "my.py"} --output_dir {tmp_path / "configs"} --no-data-check'
-    command = f'{sys.executable} dump_configs.py {line}'
-    full = 'dump_configs.py: cannot write all of the output: No space left on device\n'
-    for where, ended in (('> /dev/full', (1, full)), ('>&-', (0, ''))):
-        done = subprocess.run(
-            f'{command} {where}', shell=True, cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == ended
-        assert (tmp_path / 'configs' / NAME).is_file()
-
-
-def test_a_terminal_without_the_letters_of_a_name_shows_them_escaped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """PYTHONIOENCODING=ascii, or a locale of Latin letters alone."""
-    output = TextIOWrapper(BytesIO(), encoding='ascii')
-    monkeypatch.setattr(sys, 'stdout', output)
-    assert dump(tmp_path, BASE.replace('model-7b', '千问'), '--list') == 0
-    assert b'/\\u5343\\u95ee_t0-3' in output.buffer.getvalue()  # type: ignore[attr-defined]
-
-
-def test_the_home_directory_is_that_of_the_user_wherever_the_shell_leaves_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`--output_dir=~/configs`: shells put in the home directory only where a word begins with `~`."""
-    monkeypatch.setenv('HOME', str(tmp_path / 'home'))
-    monkeypatch.chdir(tmp_path)
-    assert dump(tmp_path, BASE, '--output_dir=~/configs') == 0
-    assert [path.name for path in (tmp_path / 'home').rglob('*.py')] == [NAME]
-    assert not (tmp_path / '~').exists()
 
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])
