@@ -56,8 +56,7 @@ def counted(
         'verdicts': ['1' * c[i] + '0' * (n - c[i] - missing[i]) + '?' * missing[i] for i in order],
     }
     if cut is not None:
-        details['finishes'] = {'s': 'stop', 'l': 'length'}
-        details['finish_reasons'] = ['s' * (n - cut[i]) + 'l' * cut[i] for i in order]
+        details['finish_reason'] = [['stop'] * (n - cut[i]) + ['length'] * cut[i] for i in order]
     record = json.loads(json.dumps({'details': details, 'gpassk': block}))
     return Result(model, f'Counted-k{"1" if n == 1 else "4_8"}-n{n}', record, Path(f'{model}.json'))
 

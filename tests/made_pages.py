@@ -92,7 +92,7 @@ def _details(counts: Sequence[int], n: int, number: int) -> dict[str, Any]:
     wrong = [WRONG[(number + i) % len(WRONG)] for i in range(7)]
     answers = [['42'] * c + [wrong[(row + i) % 7] for i in range(n - c)] for row, c in enumerate(counts)]
     # Every sixth run has a short limit: what it does not get right was cut off more often than not.
-    ends = ['s' * c + ''.join('ls'[number % 6 != 4 or i % 3 == 0] for i in range(n - c)) for c in counts]
+    wrong_ends = [('stop' if number % 6 != 4 or i % 3 == 0 else 'length') for i in range(n)]
     return {
         'question': [
             f'Find the value of $x_{{{i}}}$ with $\\frac{{x^2}}{{{i + 1}}} = 42$.' for i in range(len(counts))
@@ -102,8 +102,7 @@ def _details(counts: Sequence[int], n: int, number: int) -> dict[str, Any]:
         'verdicts': ['1' * c + '0' * (n - c) for c in counts],
         'judges': {'t': 'text'},
         'judged_by': ['t' * n for _ in counts],
-        'finishes': {'s': 'stop', 'l': 'length'},
-        'finish_reasons': ends,
+        'finish_reason': [['stop'] * c + wrong_ends[: n - c] for c in counts],
     }
 
 
@@ -142,8 +141,7 @@ def made_shard(entry: Entry, uid: str, texts: Sequence[str]) -> dict[str, Any]:
     result = entry.result
     row = result.uids.index(uid)
     details = result.record['details']
-    finishes = [details['finishes'][letter] for letter in details['finish_reasons'][row]]
-    told = zip(details['answers'][row], details['verdicts'][row], finishes, strict=True)
+    told = zip(details['answers'][row], details['verdicts'][row], details['finish_reason'][row], strict=True)
     samples = [
         {
             'replica': i,

@@ -196,21 +196,18 @@ def test_a_text_is_looked_at_only_where_the_engine_says_nothing(pairs: list[tupl
 @pytest.mark.parametrize(
     ('damage', 'said'),
     [
-        (lambda details: details['finish_reasons'].pop(), r'details\.finish_reasons has 1 entries'),
+        (lambda details: details['finish_reason'].pop(), r'details\.finish_reason has 1 entries'),
         (lambda details: details['output_tokens'][0].pop(), r"output_tokens of 'a' has 2 samples"),
-        (lambda details: details.update(finishes={'z': 'stop'}), 'details.finishes does not explain'),
         (lambda details: details['output_tokens'][1].__setitem__(0, -1), r'output_tokens\[1\]\[0\] = -1'),
     ],
-    ids=['question lost', 'sample lost', 'no legend', 'negative'],
+    ids=['question lost', 'sample lost', 'negative'],
 )
 def test_columns_that_do_not_fit_are_refused(damage: Any, said: str) -> None:
-    """In a file of schema 1: with the place and what is allowed."""
+    """As rows of Lighteval have some: with the place and what is allowed."""
     record = record_of(TOLD)
-    record['gpassk']['schema'] = 1
     record['details'] |= {
         'output_tokens': [[100, 300, 500], [200, 400, 0]],
-        'finish_reasons': ['aba', 'abc'],
-        'finishes': {'a': 'stop', 'b': 'length', 'c': 'content_filter'},
+        'finish_reason': [['stop', 'length', 'stop'], ['stop', 'length', 'content_filter']],
     }
     check('record', record)
     damage(record['details'])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -99,46 +96,6 @@ def test_a_file_name_has_no_points_and_an_abbreviation_has_the_models_name() -> 
     assert str(run) == (
         'Qwen2-5-72B-Instruct_t1-0_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
     )
-
-
-def written_by_0_1_0(model: str, settings: Settings) -> str:
-    """The abbreviation as version 0.1.0 wrote it: every point a dash, then cut by bytes and a hash."""
-    name = re.sub(r'[^\w+-]', '-', model)
-    if len(name.encode()) > 96:
-        head = name.encode()[:87].decode(errors='ignore')
-        name = f'{head}~{hashlib.sha256(name.encode()).hexdigest()[:8]}'
-    for tag, value in (('t', settings.temperature), ('p', settings.top_p)):
-        name += '' if value is None else f'_{tag}{f"{value:.4f}".rstrip("0").replace(".", "-")}'
-    return f'{name}_l{settings.max_out_len}'
-
-
-@pytest.mark.slow
-@given(st.text('aZ9-+.é模: ', min_size=1, max_size=400), st.sampled_from([None, 0.25, 0.8]))
-def test_abbreviations_of_earlier_versions_are_read(model: str, top_p: float | None) -> None:
-    """They are what a file name has, so file names stay; told the model's name, they are today's."""
-    settings = Settings(100, 0.3, top_p)
-    before, now = written_by_0_1_0(model, settings), str(ModelName(names.clean(model), settings))
-    assert names.in_file_name(now) == before
-    assert ModelName.parse(before).settings == settings
-    assert names.as_called(before, model) == now
-    assert names.as_called(now, 'another') == now
-
-
-@pytest.mark.parametrize(
-    ('abbr', 'model', 'called'),
-    [
-        ('Qwen2-5-7B_t0-3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0.3_l9'),
-        ('Qwen2-5-7B_t0-3_l9', 'other', 'Qwen2-5-7B_t0.3_l9'),
-        ('Qwen2.5-7B_t0.3_l9', 'Qwen2-5-7B', 'Qwen2.5-7B_t0.3_l9'),
-        ('Qwen2-5-7B_t0.3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0.3_l9'),
-        ('my-2-5-model', 'my-2.5-model', 'my-2-5-model'),
-        ('Qwen2.5-7B_t0-3_l9', 'Qwen2.5-7B', 'Qwen2.5-7B_t0-3_l9'),
-        ('m_t' + '9' * 5000 + '_l9', 'm', 'm_t' + '9' * 5000 + '_l9'),
-    ],
-)
-def test_what_a_model_is_called(abbr: str, model: str, called: str) -> None:
-    """Only a name of a run is written anew, and only with a name that it can have."""
-    assert names.as_called(abbr, model) == called
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def first(column: str, entry: Any) -> Damage:
 
 
 RECORDS: dict[str, tuple[Damage, str]] = {
-    'a later layout': (block(schema=3), 'has schema 3; this version reads 1 and 2'),
+    'a later layout': (block(schema=3), 'has schema 3; this version reads 2'),
     'verdicts against counts': (
         first('verdicts', '1110'),
         "details.verdicts of 'u0' are '1110', but gpassk.counts.c is 4; evaluate again",

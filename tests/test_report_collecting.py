@@ -14,7 +14,7 @@ from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.naming.manifest import manifest_text
+from gpassk_opencompass.naming.manifest import ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.sweep import Entry
 
@@ -265,3 +265,36 @@ def test_answers_are_kept_only_where_they_are_shown(tmp_path: Path) -> None:
     assert kept[0].record['details'] == {'answers': [['1'] * 4] * 24}
     assert set(dropped[0].record) == {'gpassk'}
     assert dropped[0].counts.tolist() == THIRDS
+
+
+NAME = 'Qwen2.5-7B_t0.3_l100'
+
+
+def entry(path: str, **more: Any) -> Entry:
+    """A line of a manifest."""
+    settings = {'temperature': 0.3, 'max_out_len': 100}
+    return Entry('a.py', 't.py', 'Qwen2.5-7B', path, NAME, 'd', settings, 'b', (2,), 4, 24, 's', 'h', **more)
+
+
+def saved(folder: Path, *entries: Entry) -> None:
+    folder.mkdir(parents=True)
+    (folder / 'manifest.jsonl').write_text(manifest_text(entries))
+
+
+def test_what_the_template_says_now_counts_before_what_is_stale(tmp_path: Path) -> None:
+    """A config that it no longer gives keeps the facts of its time."""
+    write_result(tmp_path, NAME, THIRDS)
+    now = entry('Qwen/Qwen2.5-7B', facts=ModelFacts(open_source=True))
+    saved(tmp_path / 'configs', now, entry('Qwen/Qwen2.5-7B', stale=True))
+    [result] = collect([tmp_path]).results
+    assert result.facts == ModelFacts(open_source=True)
+
+
+def test_manifests_of_two_models_of_one_name_tell_nothing(tmp_path: Path) -> None:
+    """It might be either."""
+    write_result(tmp_path, NAME, THIRDS)
+    saved(tmp_path / 'a', entry('a/x'))
+    saved(tmp_path / 'b', entry('b/y'))
+    [result] = collect([tmp_path]).results
+    assert result.manifest is None
+    assert (result.model, result.model_abbr) == ('Qwen2.5-7B', NAME)

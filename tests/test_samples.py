@@ -27,8 +27,6 @@ from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.results.samples import COLUMNS, sample_file_of, write_samples
 from gpassk_opencompass.scoring import Scored, score_samples
 
-RECORDED = Path(__file__).parent / 'recorded' / 'results'
-
 SAMPLES = Samples(
     uid=['b', 'a', 'a', 'b'],
     replica=[1, 0, 1, 0],
@@ -264,53 +262,6 @@ def test_a_sample_file_of_another_layout_is_passed_over(tmp_path: Path, warnings
     assert samples.column('answer') == [row[3] for row in ROWS]
     [line] = warnings
     assert "has layout '2'; this version reads 1" in line
-
-
-@pytest.mark.parametrize('path', sorted(RECORDED.glob('*.json')), ids=lambda path: path.name)
-def test_results_of_schema_1_are_read(path: Path, warnings: list[str]) -> None:
-    """As version 0.1.0 and releases between wrote them: the same scores, and no column twice."""
-    record, result = json.loads(path.read_text('utf-8')), read(path)
-    assert record['gpassk']['schema'] == 1
-    assert result.counts.tolist() == record['details']['c']
-    assert result.uids == record['details']['uid']
-    assert not {'uid', 'group', 'c'} & set(result.record['details'])
-    assert list(result.verdicts) == record['details']['verdicts']
-    assert {name: value for name, value in result.record.items() if name not in ('gpassk', 'details')} == {
-        name: value for name, value in record.items() if name not in ('gpassk', 'details')
-    }
-    assert warnings == []
-
-
-@pytest.mark.parametrize('path', sorted(RECORDED.glob('*.json')), ids=lambda path: path.name)
-def test_schema_1_tells_of_samples_what_it_knows(path: Path) -> None:
-    """Answers, verdicts and who gave them; tokens and finish reasons where they were noted."""
-    details, samples = json.loads(path.read_text('utf-8'))['details'], read(path).samples
-    assert samples is not None
-    assert samples.by_question('answer') == details['answers']
-    words = {'1': 'correct', '0': 'incorrect', '?': 'unjudged'}
-    assert samples.column('verdict') == [words[symbol] for symbol in ''.join(details['verdicts'])]
-    assert samples.deciders() == [details['judges'][letter] for letter in ''.join(details['judged_by'])]
-    assert samples.by_question('output_tokens') == details.get('output_tokens')
-    assert samples.column('seed') is None
-    if 'finishes' in details:
-        reasons = [details['finishes'][letter] for letter in ''.join(details['finish_reasons'])]
-        known = [None if reason == 'unknown' else reason for reason in reasons]
-        assert samples.column('finish_reason') == known
-
-
-@pytest.mark.parametrize('path', sorted(RECORDED.glob('*.json')), ids=lambda path: path.name)
-def test_schema_1_is_rescored_into_schema_2(path: Path, tmp_path: Path) -> None:
-    """`gpassk score` gives the old scores, and a sample file with the answers."""
-    out = tmp_path / 'new.gpassk.json'
-    assert main(['score', str(path), '-o', str(out)]) == 0
-    old, new = (json.loads(file.read_text('utf-8')) for file in (path, out))
-    shared = set(old) & set(new) - {'gpassk', 'details'}
-    assert len(shared) > 5
-    assert {name: new[name] for name in shared} == {name: pytest.approx(old[name]) for name in shared}
-    assert (new['gpassk']['schema'], new['gpassk']['counts']['c']) == (2, old['details']['c'])
-    table = parquet.read_table(sample_file_of(out))
-    flat = [answer for answers in old['details']['answers'] for answer in answers]
-    assert table.column('answer').to_pylist() == flat
 
 
 def test_a_result_is_put_aside_with_its_samples(tmp_path: Path) -> None:

@@ -110,9 +110,9 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str) -> ModelName:
-        """Read what `str` wrote, or an earlier version, or what stands in a file name; else InputError.
+        """Read what `str` wrote, or what stands in a file name; else InputError.
 
-        The last two do not tell a `.` in the name of the model from a `-`; see `as_called`.
+        The latter does not tell a `.` in the name of the model from a `-`.
 
         >>> ModelName.parse('Qwen2.5-7B_t0.3_l9').model, ModelName.parse('Qwen2-5-7B_t0-3_l9').model
         ('Qwen2.5-7B', 'Qwen2-5-7B')
@@ -258,31 +258,12 @@ def clean(model: str) -> str:
 
 
 def in_file_name(abbr: str) -> str:
-    """Return a model's name or abbreviation as it stands in file names, and in those of earlier versions.
+    """Return a model's name or abbreviation as it stands in file names.
 
     >>> in_file_name('Qwen2.5-7B_t0.3_l8192')
     'Qwen2-5-7B_t0-3_l8192'
     """
     return abbr.replace('.', '-')
-
-
-def as_called(abbr: str, model: str) -> str:
-    """Return a model's abbreviation as this version writes it.
-
-    Args:
-        abbr: of any version; one that is no name of a run stays as it is.
-        model: what the model may be called. It is taken if `abbr` has it as it stands in file names.
-
-    >>> as_called('Qwen2-5-7B_t0-3_l9', 'Qwen2.5-7B'), as_called('Qwen2-5-7B_t0-3_l9', 'checkpoint.12')
-    ('Qwen2.5-7B_t0.3_l9', 'Qwen2-5-7B_t0.3_l9')
-    """
-    try:
-        name = ModelName.parse(abbr)
-        called = clean(model)
-        same = in_file_name(cut(called, MAX_MODEL)) == name.model
-        return str(ModelName(called, name.settings) if same else name)
-    except ValueError:  # also a number of too many digits
-        return abbr
 
 
 def last_part(path: str) -> str:

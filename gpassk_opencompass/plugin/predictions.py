@@ -35,7 +35,7 @@ class Seal(NamedTuple):
     content: str
     """SHA-256 of the bytes."""
     samples: str = ''
-    """Digest of the fingerprints of its rows; '' in those of version 0.1.0."""
+    """Digest of the fingerprints of its rows."""
     inference: Mapping[str, Any] = {}
     """Prompts and lengths of the data set's entry in the config; see `provenance.Task`."""
 
@@ -242,8 +242,6 @@ def _read_seal(path: Path) -> Seal | None:
         return None
     except (OSError, ValueError):
         told = None
-    if isinstance(told, list) and len(told) == 3:  # of version 0.1.0: samples, rows, content
-        return Seal(str(told[2]))
     content = mapping(told).get('content')
     if not isinstance(content, str):
         raise IncompleteError(

@@ -22,7 +22,6 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, read_json
-from ..naming.names import in_file_name
 from ..results.record import digest_of
 from ..times import utc_now
 from ..unseen import json_text
@@ -85,13 +84,12 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
         folder: of the predictions.
 
     Raises:
-        IncompleteError: this run began with something else, or with an earlier version.
+        IncompleteError: this run began with something else, or its record is gone.
     """
     known = read_provenance(folder)
     if known is None:
         folder.mkdir(parents=True, exist_ok=True)
-        _refuse_earlier(folder)
-        _refuse_earlier_name(folder, mine)
+        _refuse_without_provenance(folder)
         if _create(folder / PROVENANCE, json_text(asdict(mine), indent=1).encode()):
             return mine
         known = read_provenance(folder) or mine
@@ -108,25 +106,12 @@ def claim(folder: Path, mine: Provenance) -> Provenance:
     return known
 
 
-def _refuse_earlier(folder: Path) -> None:
+def _refuse_without_provenance(folder: Path) -> None:
     left = [*folder.glob('*.seal'), *folder.glob('tmp_*.samples')]
     if left and read_provenance(folder) is None:  # else of a task that began meanwhile
         raise IncompleteError(
-            f'{left[0]}: this run was begun with version 0.1.0, which kept no record of what it sampled '
-            f'with, or its {PROVENANCE} was removed: put that back, finish it with 0.1.0, evaluate what is '
-            'finished (-m eval), or start anew, without -r'
-        )
-
-
-def _refuse_earlier_name(folder: Path, mine: Provenance) -> None:
-    """Refuse to draw anew what lies beside, in the folder that an earlier version made for this model."""
-    earlier = folder.with_name(in_file_name(folder.name))
-    drawn = earlier != folder and (any(earlier.glob('*.json')) or any(earlier.glob('tmp_*')))
-    if drawn and not difference((read_provenance(earlier) or mine).model, mine.model):
-        raise IncompleteError(
-            f'{earlier} has samples of this model, under the name that earlier versions gave it; they would '
-            f'be drawn anew. `gpassk run` goes on with them; by hand, rename the folder to {folder.name}, or '
-            'start anew, without -r'
+            f'{left[0]}: the {PROVENANCE} of this run, which says what it sampled with, was removed: put it '
+            'back, evaluate what is finished (-m eval), or start anew, without -r'
         )
 
 

@@ -17,9 +17,6 @@ from .record import DOUBTS, SCHEMA, SYMBOLS, Measures, data_of
 from .samples import TOLD
 from .schema import SCORE, ReadRecord
 
-READ = (1, SCHEMA)
-"""Schemas that are read. In 1 the details have uid, group and c once more, tokens and finish reasons."""
-
 DEEPEST = 60
 """Levels of JSON in each other; a record has 6. What can just be read may be too deep to be written."""
 
@@ -45,9 +42,8 @@ def check(name: str, record: object) -> None:
         if isinstance(record, dict) and 'error' in record:  # as OpenCompass notes it
             raise InputError(f'{name} says that its evaluation failed: {str(record["error"])[:200]}')
         raise ForeignFileError(f'{name} is no result of G-Pass@k: it has no "gpassk"')
-    if block.get('schema') not in READ:
-        known = ' and '.join(map(str, READ))
-        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {known}')
+    if block.get('schema') != SCHEMA:
+        raise InputError(f'{name} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
     try:
         _check_depth(record)
         ReadRecord.model_validate(record)
@@ -80,10 +76,6 @@ _ALLOWED = {
 
 _NESTED = frozenset([dict, list])
 """What JSON has parts in."""
-
-
-_EXPLAINED = {'judged_by': 'judges', 'finish_reasons': 'finishes'}
-"""Column of letters -> what explains them."""
 
 
 class _Contradiction(ValueError):
@@ -178,8 +170,7 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
     for name, column in details.items():
         if isinstance(column, list):
             _same(f'details.{name} has {{}} entries', len(column), len(counts['uid']))
-    _check_copies(counts, details)
-    for name in ('verdicts', 'answers', *_EXPLAINED, *TOLD):
+    for name in ('verdicts', 'answers', 'judged_by', *TOLD):
         column = details.get(name, ())
         if isinstance(column, list) and set(map(len, column)) == {n}:
             continue
@@ -188,11 +179,8 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
                 what = f'details.{name} of {uid!r:.60} has {len(samples)} samples'
                 raise _Contradiction(f'{what}; expected n = {n}')
     _check_verdicts(counts, details)
-    for name, legend in _EXPLAINED.items():
-        if unknown := set(''.join(details.get(name, ()))) - set(details.get(legend, ())):
-            raise _Contradiction(
-                f'details.{name} has {min(unknown)!r}, which details.{legend} does not explain'
-            )
+    if unknown := set(''.join(details.get('judged_by', ()))) - set(details.get('judges', ())):
+        raise _Contradiction(f'details.judged_by has {min(unknown)!r}, which details.judges does not explain')
     texts = [counts['uid'], *(details.get(name) for name in ('question', 'reference'))]
     if all(texts) and _sum_of(*map(tuple, texts)) != block['data']['sha256']:
         raise _Contradiction('the questions in details are not those that were scored (gpassk.data.sha256)')
@@ -202,15 +190,6 @@ def _check_details(block: Mapping[str, Any], details: Mapping[str, Any]) -> None
 def _sum_of(uid: tuple[str, ...], question: tuple[str, ...], reference: tuple[str, ...]) -> str:
     """Return the hash of what was asked, which all runs on one benchmark have in common."""
     return str(data_of(uid, question, reference)['sha256'])
-
-
-def _check_copies(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Refuse details that say something else than the counts, which have it once more."""
-    for name in ('uid', 'group', 'c'):
-        for uid, one, other in zip(counts['uid'], details.get(name, ()), counts[name], strict=False):
-            if one != other:
-                what = f'details.{name} of {uid!r:.60} is {one!r:.60}'
-                raise _Contradiction(f'{what}, but gpassk.counts.{name} is {other!r:.60}')
 
 
 def _check_verdicts(counts: Mapping[str, Any], details: Mapping[str, Any]) -> None:

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from ..judges.protocol import Verdict
-from .health import UNKNOWN
 from .record import SYMBOLS
 from .samples import TOLD, WORDS, SampleTable
 
@@ -18,7 +17,7 @@ def table_of_details(n: int, details: Mapping[str, Any], undecided: Mapping[str,
     """Return what the JSON of a result tells of its samples; None if answers or verdicts are not there.
 
     Args:
-        details: of a record; those of schema 1 and of Lighteval have tokens or finish reasons too.
+        details: of a record; those of Lighteval have tokens too.
         undecided: the reasons for which samples are undecided.
     """
     if not details.get('answers') or not details.get('verdicts'):
@@ -40,7 +39,7 @@ class _DetailTable(SampleTable):
         return list(self.details['verdicts'])
 
     def deciders(self) -> list[str]:
-        return _explained(self.details, 'judged_by', 'judges') or [''] * len(''.join(self.verdicts()))
+        return _deciders(self.details) or [''] * len(''.join(self.verdicts()))
 
 
 def _column_of_details(
@@ -50,9 +49,6 @@ def _column_of_details(
         return [WORDS[symbol] for symbol in chain.from_iterable(details['verdicts'])]
     if name in ('reason', 'decided_by'):
         return _decided(details, undecided, name == 'reason')
-    if name == 'finish_reason':
-        ends = _explained(details, 'finish_reasons', 'finishes')
-        return [None if end == UNKNOWN else end for end in ends] or None
     key = 'answers' if name == 'answer' else name
     return _flat(details[key]) if key in ('answers', *TOLD) and details.get(key) else None
 
@@ -61,7 +57,7 @@ def _decided(
     details: Mapping[str, Any], undecided: Mapping[str, int], reasons: bool
 ) -> list[str | None] | None:
     """Return why samples have no real verdict, or who decided the others; None where neither is known."""
-    names, verdicts = _explained(details, 'judged_by', 'judges'), chain.from_iterable(details['verdicts'])
+    names, verdicts = _deciders(details), chain.from_iterable(details['verdicts'])
     why = [
         symbol == SYMBOLS[Verdict.UNJUDGED] or (symbol == SYMBOLS[Verdict.INCORRECT] and name in undecided)
         for name, symbol in zip(names, verdicts, strict=bool(names))
@@ -69,10 +65,10 @@ def _decided(
     return [name if is_why == reasons else None for name, is_why in zip(names, why, strict=True)] or None
 
 
-def _explained(details: Mapping[str, Any], letters: str, legend: str) -> list[str]:
-    """Return a column of letters as the words that they stand for, an entry a sample."""
-    words = details.get(legend) or {}
-    return [words[letter] for letter in chain.from_iterable(details.get(letters) or ())]
+def _deciders(details: Mapping[str, Any]) -> list[str]:
+    """Return who decided each sample, whose name a letter stands for; [] where it is not known."""
+    words = details.get('judges') or {}
+    return [words[letter] for letter in chain.from_iterable(details.get('judged_by') or ())]
 
 
 def _flat(column: Sequence[Sequence[Any]]) -> list[Any]:

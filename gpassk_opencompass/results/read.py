@@ -6,7 +6,7 @@ What it refuses, every command refuses, with the same line.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,11 +17,9 @@ from ..errors import ForeignFileError, InputError
 from ..files import SAMPLES, mapping, read_json
 from ..naming.manifest import MANIFEST, read_manifest
 from ..naming.manifest import Entry as ManifestEntry
-from ..naming.names import as_called, clean, in_file_name, last_part
 from . import lighteval
 from .newest import Replaced, newest_of
-from .record import SCHEMA
-from .result import Result, model_settings
+from .result import Result
 from .samples import sound_sample_file
 
 FOREIGN = 'logs of other programs become results with `gpassk score PATH -o NAME.gpassk.json`'
@@ -77,7 +75,6 @@ def result_of(path: Path, record: Any) -> Result:
     from .check import check  # pydantic: who only looks for results needs none
 
     check(str(path), record)
-    record = _as_now(record)
     block = record['gpassk']
     samples = sound_sample_file(path, block)
     names = mapping(block.get('run'))
@@ -85,7 +82,6 @@ def result_of(path: Path, record: Any) -> Result:
     dataset, host = names.get('dataset') or NAMELESS, names.get('host', 'file')
     if 'run' not in block and (results := _results_above(path)):
         model, dataset, host = path.parent.relative_to(results).as_posix(), path.stem, 'opencompass'
-    model = as_called(model, last_part(_model_path(block)))
     return Result(_text(model), _text(dataset), record, path, _text(host), sample_file=samples)
 
 
@@ -129,8 +125,9 @@ def collect(
             results.append(one)
         else:
             unread.append(one)
-    models = _Models([*_homes(folders), *configs])
-    counting, replaced = newest_of(map(models.told, results))
+    models = _models([*_homes(folders), *configs])
+    told = (replace(result, manifest=models.get(result.model_abbr)) for result in results)
+    counting, replaced = newest_of(told)
     counting.sort(key=lambda r: (r.benchmark, r.model, r.model_abbr, r.dataset_abbr, str(r.path)))
     passed_over = [*unreadable, *lighteval.without_details(summaries, paths), *(one.why for one in unread)]
     return Collected(counting, passed_over, [one.why for one in replaced], unread, replaced)
@@ -157,17 +154,6 @@ def full_runs(results: Sequence[Result], with_limited: bool = False) -> tuple[li
     runs = f'{count} run{"" if count == 1 else "s"}'
     line = f'{runs} made smaller with --limit or --samples: --with-limited takes them, too'
     return full, [line] if count else []
-
-
-def _as_now(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record of any schema in the layout of this version.
-
-    In schema 1 the details had uid, group and c once more. Its columns of tokens and finish reasons stay
-    there, as in Lighteval's, since no sample file has them.
-    """
-    details = mapping(record.get('details'))
-    left = {name: column for name, column in details.items() if name not in ('uid', 'group', 'c')}
-    return {**record, 'details': left, 'gpassk': {**record['gpassk'], 'schema': SCHEMA}}
 
 
 def _record_of(path: Path) -> Any:
@@ -261,54 +247,18 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _model_path(block: Mapping[str, Any]) -> str:
-    """Return the model's path or name on the hub; '' where the record does not tell."""
-    return str(model_settings(block).get('path') or '')
-
-
 def _homes(folders: Iterable[Path]) -> list[Path]:
     walks = (os.walk(folder) for folder in folders)
     return list(dict.fromkeys(Path(root) for walk in walks for root, _, names in walk if MANIFEST in names))
 
 
-class _Models:
-    """The models of some manifests, under the abbreviations of any version."""
+def _models(folders: Iterable[Path]) -> dict[str, ManifestEntry]:
+    """Return the abbreviation of each model of some manifests → its entry, unless two tell different paths.
 
-    def __init__(self, folders: Iterable[Path]) -> None:
-        entries = [_as_called(entry) for folder in folders for entry in read_manifest(folder)]
-        entries.sort(key=lambda entry: not entry.stale)  # the last one of a name counts
-        self._called = _unlike(entries, lambda entry: entry.model_abbr)
-        self._in_files = _unlike(entries, lambda entry: in_file_name(entry.model_abbr))
-
-    def told(self, result: Result) -> Result:
-        """Return a result with the entry of its model, and the name that this has there."""
-        abbr = result.model_abbr
-        entry = self._called.get(abbr)
-        if entry is None:  # maybe of an earlier version
-            entry = self._in_files.get(in_file_name(abbr))
-            if entry is not None and not _is_path_of(entry, _model_path(result.block)):
-                return result
-        if entry is None or entry.model_abbr not in (abbr, as_called(abbr, entry.model)):
-            return result
-        return replace(result, manifest=entry, model_abbr=entry.model_abbr)
-
-
-def _is_path_of(entry: ManifestEntry, path: str) -> bool:
-    """Return whether a result that tells this path ('': none) may be of the model of an entry."""
-    return path in ('', entry.path, os.path.expanduser(entry.path))
-
-
-def _as_called(entry: ManifestEntry) -> ManifestEntry:
-    """Return an entry with the names of this version, as far as the path tells them."""
-    model = last_part(entry.path)
-    called = clean(model) if in_file_name(clean(model)) == entry.model else entry.model
-    return replace(entry, model=called, model_abbr=as_called(entry.model_abbr, model))
-
-
-def _unlike(
-    entries: Sequence[ManifestEntry], name: Callable[[ManifestEntry], str]
-) -> dict[str, ManifestEntry]:
-    """Return name → entry, unless two of that name tell different paths."""
-    models = {name(entry): entry for entry in entries}
-    unclear = {name(entry) for entry in entries if entry.path != models[name(entry)].path}
-    return {called: entry for called, entry in models.items() if called not in unclear}
+    Of several the last one counts, and what a template says now before what is stale.
+    """
+    entries = [entry for folder in folders for entry in read_manifest(folder)]
+    entries.sort(key=lambda entry: not entry.stale)
+    models = {entry.model_abbr: entry for entry in entries}
+    unclear = {entry.model_abbr for entry in entries if entry.path != models[entry.model_abbr].path}
+    return {abbr: entry for abbr, entry in models.items() if abbr not in unclear}

@@ -28,7 +28,7 @@ LAYOUT = 1
 
 TOLD = (
     *('output_tokens', 'prompt_tokens', 'reply_key', 'response_characters', 'reasoning_characters'),
-    *('reasoning_tokens', 'state'),
+    *('reasoning_tokens', 'state', 'finish_reason'),
 )
 """Columns that Lighteval's rows have too, an entry a sample; those of which nothing is known are left out."""
 

@@ -89,16 +89,12 @@ class Details(BaseModel):
     completed: Completed = _about('The scores over completed samples; only where some were cut off.')
 
 
-class OlderDetails(Details):
-    """Details with the columns that schema 1 had too; Lighteval's rows have some of them."""
+class ReadDetails(Details):
+    """Details with the columns that Lighteval's rows have too."""
 
-    uid: Names = _about('As in gpassk.counts.')
-    group: Texts = _about('As in gpassk.counts.')
-    c: Wholes = _about('As in gpassk.counts.')
-    finish_reasons: Annotated[list[Annotated[str, Field(pattern='^[A-Za-z]+$')]], Field(min_length=1)] = (
-        _about('A letter a sample, explained by finishes.')
+    finish_reason: Annotated[list[list[str | None]], Field(min_length=1)] = _about(
+        'Why the engine ended each response.'
     )
-    finishes: Letters = _about('Why the engine ended a sample; unknown where it did not say.', **_LETTERS)
     output_tokens: _WholesOfEach = _about('Generated tokens of the n samples.')
     prompt_tokens: _WholesOfEach = _about('Tokens of the prompts of the n samples.')
     response_characters: _WholesOfEach = _about('Lengths of the n responses.')
@@ -288,9 +284,9 @@ class Record(BaseModel):
 
 
 class ReadRecord(Record):
-    """A record as a reader takes it, of this schema or of an older one."""
+    """A record as a reader takes it, of a file or of Lighteval's rows."""
 
-    details: OlderDetails = _about('What each sample said.')
+    details: ReadDetails = _about('What each sample said.')
 
 
 class _Plain(GenerateJsonSchema):

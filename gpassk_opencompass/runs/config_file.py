@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..files import mapping
-from ..naming.names import in_file_name
-from ..sweep.configs import config_source, plain, signature
+from ..sweep.configs import plain, signature
 from ..sweep.literals import NO_LITERAL, literal
 
 Config = Mapping[str, Any]
@@ -71,26 +70,6 @@ def sampling_signature(config: Config) -> str:
         for dataset in dicts_of(config, 'datasets')
     ]
     return signature({'models': config.get('models'), 'datasets': datasets})
-
-
-def with_earlier_names(path: Path, models: Collection[str]) -> str:
-    """Return the text of a config with models called as earlier versions called them; all else as it is.
-
-    Args:
-        path: of a config of literals.
-        models: the abbreviations to replace.
-
-    Raises:
-        InputError: it cannot be read, or computes something.
-    """
-    config = read_config(path)
-    if config is None:
-        raise InputError(f'{path} computes its values, so its models cannot be given other names')
-    entries = [
-        {**entry, 'abbr': in_file_name(entry['abbr'])} if entry.get('abbr') in models else entry
-        for entry in dicts_of(config, 'models')
-    ]
-    return config_source({**config, 'models': entries}, path.name)
 
 
 def dicts_of(config: Config, name: str) -> list[Mapping[str, Any]]:

@@ -30,7 +30,7 @@ class DrawnSamples:
             return 0, self._total()
         time_dir, drawn = TimeDir(place), 0
         for wanted in self._run.wanted or wanted_by(next(iter(time_dir.configs[-1:]), {})):
-            shards = time_dir.shards(time_dir.called(wanted))
+            shards = time_dir.shards(wanted)
             drawn += sum(map(self._rows_in, shards.whole.values()))
             drawn += sum(map(self._lines_in, shards.begun.values()))
         return drawn, self._total()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from .command import (
     prepare_directory,
     runs_in_process,
 )
-from .config_file import with_earlier_names
 from .examine import examine
 from .gpus import ORDER, VISIBLE, Gpu, numbers_of
 from .judge_servers import JudgePlaces, judge_places
@@ -230,14 +229,13 @@ class Driver:
         run = turn.run
         work_dir, config = finding.work_dir, run.config or Path()
         resumed = finding.time if finding.resumable else None
-        names = finding.earlier_names if resumed is not None else frozenset()
         directory = prepare_directory(work_dir, config, self._here)
         _keep_entry(run, work_dir)
         starts = Starts(work_dir)
         workers, options = self._workers(finding), self._options_for(run)
         in_process = runs_in_process(run.values(), options, workers)
         variables = {**self._gpu_variables(turn, in_process), **self._judge_variables(run)}
-        given = self._given(run, config, work_dir, names, workers)
+        given = self._given(run, config, work_dir, workers)
         line = command(given, work_dir, options, workers, resumed, in_process)
         if resumed is not None:
             for path in finding.in_the_way:  # OpenCompass skips what has a result, whatever is in it
@@ -259,26 +257,19 @@ class Driver:
         lock.note_group(process.pid)
         job = Job(run, work_dir, process, starts, held.pop_all(), time.time(), turn)
         how = _how(resumed, workers, self._options.workers) + _where(turn)
-        self._watcher.started(run, f'{how}, under the name that an earlier version gave' if names else how)
+        self._watcher.started(run, how)
         return job
 
-    def _given(
-        self, run: Planned, config: Path, work_dir: Path, names: Collection[str], workers: int | None
-    ) -> Path:
+    def _given(self, run: Planned, config: Path, work_dir: Path, workers: int | None) -> Path:
         """Return the config for OpenCompass: a copy among the notes, whose evaluations stream predictions.
 
-        Its models are called as in the directory that is gone on with, as OpenCompass would draw all anew
-        under another name. A config that computes its values, or says itself how to evaluate, is as it is.
+        A config that computes its values, or says itself how to evaluate, is as it is.
         """
         values = run.values()
-        streams = values is not None and not values.get('eval') and not {*ELSEWHERE} & {*self._options.passed}
-        if not (names or streams):
+        if values is None or values.get('eval') or {*ELSEWHERE} & {*self._options.passed}:
             return config
-        text = with_earlier_names(config, names).encode() if names else config.read_bytes()
-        if streams:
-            text += f'\neval = {evaluation_of(workers)!r}\n'.encode()
         copy = work_dir / NOTES / config.name
-        copy.write_bytes(text)
+        copy.write_bytes(config.read_bytes() + f'\neval = {evaluation_of(workers)!r}\n'.encode())
         return copy
 
     def _gpu_variables(self, turn: Turn, in_process: bool) -> dict[str, str]:

@@ -100,12 +100,7 @@ def _in_time_dir(run: Planned, work_dir: Path, time_dir: TimeDir, starts: Starts
     if time_dir.is_bare:
         return _without_samples(about, starts.last_of(time_dir.time))
     change = _changed_variable(time_dir) or _changed_since(run, time_dir, starts)
-    findings = []
-    for one in wanted:
-        there = time_dir.called(one)
-        earlier = frozenset({one.model} - {there.model})
-        found = _of_result(about, time_dir, there, change, starts)
-        findings.append(replace(found, earlier_names=earlier))
+    findings = [_of_result(about, time_dir, one, change, starts) for one in wanted]
     return merged(findings) if findings else about
 
 

@@ -53,8 +53,6 @@ class Finding:
     results: tuple[Path, ...] = ()
     in_the_way: tuple[Path, ...] = ()
     """Files that OpenCompass would take for finished ones, and that must be put aside to go on."""
-    earlier_names: frozenset[str] = frozenset()
-    """Models of the config that the directory has under the abbreviation of an earlier version."""
     logs: tuple[Excerpt, ...] = field(default=(), repr=False)
     """The ends of the logs of what failed."""
 
@@ -86,7 +84,6 @@ def merged(findings: list[Finding]) -> Finding:
         sampled=all(finding.sampled for finding in findings),
         results=_all(finding.results for finding in findings),
         in_the_way=_all(finding.in_the_way for finding in findings),
-        earlier_names=frozenset().union(*(finding.earlier_names for finding in findings)),
     )
 
 

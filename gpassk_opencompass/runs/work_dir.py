@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..files import PROVENANCE, mapping, parse_json, read_json, replace_file
 from ..naming.manifest import MANIFEST, Entry, manifest_text
-from ..naming.names import in_file_name
 from ..times import seconds_of, seconds_of_folder
 from .config_file import Config, dicts_of, read_config
 
@@ -261,23 +260,6 @@ class TimeDir:
         """Whether it ended before its config was kept and a sample was drawn, as on a full disk."""
         left = (path for kind in ('predictions', 'results') for path in self.path.glob(f'{kind}/**/*.json*'))
         return not self.configs and not any(left)
-
-    def called(self, wanted: Wanted) -> Wanted:
-        """Return what is wanted under the model's abbreviation in this directory.
-
-        Earlier versions wrote it as it stands in file names, and what they began has it still.
-        """
-        earlier = in_file_name(wanted.model)
-        if self._holds('predictions', wanted.model) or self._holds('results', wanted.model):
-            return wanted
-        begun = any(self._holds(kind, earlier) for kind in ('predictions', 'results', 'logs/infer'))
-        return wanted._replace(model=earlier) if begun else wanted
-
-    def _holds(self, kind: str, model: str) -> bool:
-        try:
-            return any((self.path / kind / model).iterdir())
-        except OSError:
-            return False
 
     def result(self, wanted: Wanted) -> Path:
         """Return where a result is, or would be."""

@@ -119,7 +119,7 @@ def test_counts_alone_make_no_rows(
     [
         ('csv', '', 'cannot be read'),
         ('parquet', '{"gpassk": {"schema": 2', 'cannot be read'),
-        ('lm-eval', '{"gpassk": {"schema": 99}}', 'has schema 99; this version reads 1 and 2'),
+        ('lm-eval', '{"gpassk": {"schema": 99}}', 'has schema 99; this version reads 2'),
         ('csv', '{"gpassk": {"schema": 2, "n": 0}}', 'is damaged'),
         ('csv', '{"uid": 1, "responses": []}', 'is no result of G-Pass@k'),
     ],

@@ -31,7 +31,6 @@ from gpassk_opencompass.tables import read_csv_cell
 
 Rows = list[dict[str, Any]]
 LIGHTEVAL = Path(__file__).parents[1] / 'recorded' / 'lighteval'
-OLD = Path(__file__).parents[1] / 'recorded' / 'results' / 'schema-1-whole.json'
 
 
 def read_table(path: Path) -> Rows:
@@ -180,18 +179,6 @@ def test_the_details_of_lighteval_are_rows_too(tmp_path: Path, form: str) -> Non
         of_question[row['uid']].append(row['response'])
     assert dict(of_question) == texts
     assert {(row['host'], row['temperature']) for row in rows} == {('lighteval', read(details).temperature)}
-
-
-def test_a_record_of_an_older_schema_is_exported(tmp_path: Path, form: str) -> None:
-    """With the tokens and finish reasons that its JSON had."""
-    assert export(OLD, '--to', form, '-o', tmp_path / f'out.{form}') == 0
-    rows = read_table(tmp_path / f'out.{form}')
-    record = json.loads(OLD.read_text(encoding='utf-8'))
-    assert list(counts_of(rows).values()) == record['gpassk']['counts']['c']
-    assert [row['output_tokens'] for row in rows] == [
-        tokens for of_question in record['details']['output_tokens'] for tokens in of_question
-    ]
-    assert {row['finish_reason'] or 'unknown' for row in rows} == set(record['details']['finishes'].values())
 
 
 @pytest.mark.parametrize('judged', ['labels', 'responses'])

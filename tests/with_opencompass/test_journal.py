@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,18 +166,6 @@ def test_a_seal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             seals.read_predictions(predictions)
     predictions.with_suffix('.seal').unlink()
     assert seals.read_predictions(predictions).seals == {}
-
-
-def test_a_seal_of_version_0_1_0_still_tells_a_changed_file(tmp_path: Path) -> None:
-    """It was a list of (digest of the samples, rows, SHA-256 of the bytes)."""
-    predictions = tmp_path / 'bench.json'
-    predictions.write_text('{"0": {"prediction": "7"}}')
-    content = hashlib.sha256(predictions.read_bytes()).hexdigest()
-    predictions.with_suffix('.seal').write_text(json.dumps(['samples', 1, content]))
-    assert len(seals.read_predictions(predictions).rows) == 1
-    predictions.write_text('{"0": {"prediction": "8"}}')
-    with pytest.raises(IncompleteError, match='is not as it was written'):
-        seals.read_predictions(predictions)
 
 
 def test_a_seal_that_a_kill_left_is_no_draft(tmp_path: Path) -> None:

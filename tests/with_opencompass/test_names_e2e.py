@@ -1,9 +1,8 @@
-"""A model whose name has points through the real `opencompass`, and runs begun under its earlier name."""
+"""A model whose name has points through the real `opencompass`."""
 
 from __future__ import annotations
 
 import csv
-import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ k_lists = [[2, 4]]
 n = 4
 dataset_path, version, dataset_splits, dataset_languages = {data!r}, '202412', 'AMC', 'en'
 """
-NOW, EARLIER = 'Qwen2.5-0.5B_t0.3_rs42_l64', 'Qwen2-5-0-5B_t0-3_rs42_l64'
+NAME, IN_FILES = 'Qwen2.5-0.5B_t0.3_rs42_l64', 'Qwen2-5-0-5B_t0-3_rs42_l64'
 SAMPLES = 8 * 4
 WORKERS = ('--', '--max-num-workers', '2')
 """Shards of 16 samples."""
@@ -59,57 +58,14 @@ def reported(forks: Forks, root: Path) -> set[tuple[str, str]]:
         return {(row['model'], row['run']) for row in csv.DictReader(file)}
 
 
-@pytest.fixture
-def begun(done: Path) -> Path:
-    """The folder of the run as an earlier version would have left it, killed before its second shard."""
-    [place] = done.glob('out/*/2*')
-    for kind in ('predictions', 'logs/infer'):
-        if (place / kind / NOW).is_dir() and not (place / kind / EARLIER).exists():
-            (place / kind / NOW).rename(place / kind / EARLIER)
-    for kind in ('results', 'summary', 'logs/eval'):
-        shutil.rmtree(place / kind, ignore_errors=True)
-    for path in (place / 'predictions' / EARLIER).glob('*_1.*'):
-        path.unlink()
-    shutil.rmtree(done / 'out/.gpassk/samples', ignore_errors=True)  # it kept none
-    for path in place.glob('configs/*.py'):
-        path.write_text(path.read_text().replace(NOW, EARLIER))
-    return place
-
-
 def test_every_folder_and_table_has_the_name_of_the_model(done: Path, forks: Forks) -> None:
     """The names of the config and of the work directory alone have dashes."""
     [place] = done.glob('out/*/2*')
-    assert place.parent.name.startswith(f'{EARLIER}@LiveMathBench-v202412-AMC-en-k2_4-r1')
+    assert place.parent.name.startswith(f'{IN_FILES}@LiveMathBench-v202412-AMC-en-k2_4-r1')
     for kind in ('predictions', 'results'):
-        assert [path.name for path in (place / kind).iterdir()] == [NOW]
+        assert [path.name for path in (place / kind).iterdir()] == [NAME]
     [table] = place.glob('summary/*.md')
     assert '| Qwen2.5-0.5B ' in table.read_text()
     assert '| _t0.3_rs42_l64 ' in table.read_text()
-    assert reported(forks, done) == {('Qwen2.5-0.5B', NOW)}
+    assert reported(forks, done) == {('Qwen2.5-0.5B', NAME)}
     assert drawn(done) == SAMPLES
-
-
-def test_opencompass_by_hand_draws_nothing_anew(begun: Path, forks: Forks) -> None:
-    """Its task ends with a line that says which folder to rename."""
-    root, kept = begun.parents[2], list((begun / 'predictions' / EARLIER).iterdir())
-    before = drawn(root)
-    [config] = (root / 'configs').glob('*.py')
-    copy = forks.start('opencompass', config, '-w', begun.parent, '-r', begun.name, folder=root)
-    copy.wait()
-    assert 'has samples of this model' in copy.said
-    assert f'rename the folder to {NOW}' in copy.said
-    assert drawn(root) == before
-    assert list((begun / 'predictions' / EARLIER).iterdir()) == kept
-
-
-def test_gpassk_run_draws_only_what_is_missing(begun: Path, forks: Forks) -> None:
-    """Under the earlier name; the report has that of today."""
-    root = begun.parents[2]
-    before = drawn(root)
-    assert gpassk(forks, root, 'run', 'configs', '-w', 'out', *WORKERS) == 0
-    assert drawn(root) - before == SAMPLES // 2
-    assert list(root.glob('out/*/2*')) == [begun]
-    assert [path.parent.name for path in begun.glob('results/*/*.json')] == [EARLIER]
-    assert reported(forks, root) == {('Qwen2.5-0.5B', NOW)}
-    assert gpassk(forks, root, 'run', 'configs', '-w', 'out', *WORKERS) == 0
-    assert drawn(root) - before == SAMPLES // 2
