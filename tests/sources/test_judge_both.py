@@ -141,8 +141,8 @@ def test_a_folder_without_any_such_file_is_refused(
 
 
 def test_a_report_takes_files_of_other_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A record of each is written below the report, and the next report without them takes it away."""
-    one = write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
+    """A record of each is written below the report."""
+    write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
     write_samples(tmp_path / 'logs' / 'b.jsonl', ANEW, ANEW)
     report = tmp_path / 'report'
     assert main(['report', str(tmp_path / 'logs'), '-o', str(report), '--only', 'tables', '--k', '2']) == 0
@@ -151,11 +151,6 @@ def test_a_report_takes_files_of_other_programs(tmp_path: Path, capsys: pytest.C
     assert records == {'a@samples.gpassk.json': [2, 2], 'b@samples.gpassk.json': [3, 4]}
     [a, b] = [cells(line) for line in out.splitlines() if cells(line)[0] in ('a', 'b') and '[a]' in line]
     assert b[2] > a[2]
-    assert main(['report', str(one), '-o', str(report), '--only', 'tables', '--k', '2']) == 0
-    assert sorted(path.name for path in (report / 'records').iterdir()) == [
-        'a@samples.gpassk.json',
-        'a@samples.gpassk.samples.parquet',
-    ]
 
 
 def test_a_report_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
