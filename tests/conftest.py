@@ -48,8 +48,9 @@ def _wide() -> Iterator[None]:
 
 @pytest.fixture(scope='session', autouse=True)
 def _no_hub() -> Iterator[None]:
-    """No test asks the hub of data sets, also where there is a network."""
+    """No test asks the hub of data sets, also where there is a network, or the verdicts of who runs it."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.delenv('GPASSK_VERDICTS', raising=False)
         patch.setenv('HF_HUB_OFFLINE', '1')
         yield
 

@@ -43,13 +43,10 @@ def good_record() -> dict[str, Any]:
     judge = {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'Q'}}
     unjudged = [0] * 23 + [1]
     details = {
-        'question': ['q'] * 24,
-        'reference': ['1'] * 24,
-        'answers': [['1', '2', '3', '4']] * 24,
+        'question': ['q'] * 24, 'reference': ['1'] * 24, 'answers': [['1', '2', '3', '4']] * 24,
         'verdicts': ['1' * c + '?' * u + '0' * (4 - c - u) for c, u in zip(THIRDS, unjudged, strict=True)],
-        'judged_by': ['aabb'] * 24,
-        'judges': {'a': 'rule', 'b': 'llm'},
-    }
+        'judged_by': ['aabb'] * 24, 'judges': {'a': 'rule', 'b': 'llm'},
+    }  # fmt: skip
     asked = data_of([f'u{number}' for number in range(24)], details['question'], details['reference'])
     more = {'data': asked, 'judge': judge, 'replicas': {'warnings': ['w']}, 'unjudged_reasons': {'silent': 1}}
     whole = block(THIRDS, 4, unjudged=unjudged)

@@ -75,21 +75,7 @@ PROGRAMS = {
     'make': check_make,
 }
 OTHERS = {
-    'pip',
-    'pip-audit',
-    'lmdeploy',
-    'transformers',
-    'vllm',
-    'lighteval',
-    'lm_eval',
-    'inspect',
-    'apt',
-    'scancel',
-    'kubectl',
-    'ssh',
-    'ulimit',
-    'curl',
-    'cp',
-    'touch',
-}
+    'pip', 'pip-audit', 'lmdeploy', 'transformers', 'vllm', 'lighteval', 'lm_eval', 'inspect', 'apt',
+    'scancel', 'kubectl', 'ssh', 'ulimit', 'curl', 'cp', 'touch',
+}  # fmt: skip
 """Programs of others; those of lmdeploy are parsed in test_docs_content.py."""

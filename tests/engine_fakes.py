@@ -201,11 +201,7 @@ def _lmdeploy_server(patch: pytest.MonkeyPatch, record: Record) -> Iterator[dict
 
 
 ENGINES: dict[str, Any] = {
-    'turbomind': _lmdeploy,
-    'pytorch': _lmdeploy,
-    'vllm': fake_vllm,
-    'huggingface': _huggingface,
-    'openai': _openai,
-    'lmdeploy_server': _lmdeploy_server,
-}
+    'turbomind': _lmdeploy, 'pytorch': _lmdeploy, 'vllm': fake_vllm, 'huggingface': _huggingface,
+    'openai': _openai, 'lmdeploy_server': _lmdeploy_server,
+}  # fmt: skip
 SERVERS = ('openai', 'lmdeploy_server')

@@ -27,16 +27,9 @@ from gpassk_opencompass.sweep.grid import expand
 QUESTIONS = [('What is 7 + 5?', '12'), ('What is 8 + 6?', '14'), ('What is 9 + 4?', '13')]
 REPLICAS = 4
 SAMPLING = {
-    'temperatures': [0.8],
-    'top_ps': [0.95],
-    'top_ks': [40],
-    'repetition_penalties': [1.05],
-    'max_out_lens': [16],
-    'random_seeds': [42],
-    'greedy': False,
-    'k_lists': [[4]],
-    'n': REPLICAS,
-}
+    'temperatures': [0.8], 'top_ps': [0.95], 'top_ks': [40], 'repetition_penalties': [1.05],
+    'max_out_lens': [16], 'random_seeds': [42], 'greedy': False, 'k_lists': [[4]], 'n': REPLICAS,
+}  # fmt: skip
 
 
 class Sent(NamedTuple):

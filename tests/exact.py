@@ -1,10 +1,21 @@
-"""Exact values of the metrics, computed from their definition and nothing of the package."""
+"""Exact values of the metrics, computed from their definition, and a judge that compares letters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, comb
+
+from gpassk_opencompass.judges.protocol import FunctionJudge
+
+EXACT = ['--judge', f'{__name__}.Exact']
+
+
+class Exact(FunctionJudge):
+    """Says correct where the answer is the reference, letter by letter; starts no process."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda pair: pair.answer == pair.reference)
 
 
 def g_pass(counts: Iterable[int], n: int, k: int, threshold: float) -> float:

@@ -98,15 +98,11 @@ def record(
     """A result, as far as anybody here looks at it."""
     uids = [f'q{number}' for number in range(questions)]
     block = {
-        'schema': 2,
-        'n': n,
-        'k': k or [size for size in (2, 4) if size <= n],
-        'thresholds': [0.5, 1.0],
-        'unjudged': 0,
-        'data': {'questions': questions, 'sha256': 64 * '0'},
+        'schema': 2, 'n': n, 'k': k or [size for size in (2, 4) if size <= n], 'thresholds': [0.5, 1.0],
+        'unjudged': 0, 'data': {'questions': questions, 'sha256': 64 * '0'},
         'counts': {'uid': uids, 'problem': uids, 'group': ['A_en'] * questions, 'c': [n // 2] * questions},
         'judge': {'name': 'llm', 'model': judge} if judge else {'name': 'rule'},
-    }
+    }  # fmt: skip
     return {'accuracy': 100 * (n // 2) / n, 'gpassk': block}
 
 

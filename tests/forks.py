@@ -25,17 +25,10 @@ from dying import Fault, arm
 from hosts import TESTS, environment
 
 PRELOADED = (
-    'opencompass.cli.main',
-    'gpassk_opencompass.plugin',
-    'gpassk_opencompass.cli.run',
-    'gpassk_opencompass.cli.report',
-    'gpassk_opencompass.report.figures',
-    'gpassk_opencompass.report.page',
-    'gpassk_opencompass.sweep',
-    'matplotlib.pyplot',
-    'scripted',
-    'yapf',
-)
+    'opencompass.cli.main', 'gpassk_opencompass.plugin', 'gpassk_opencompass.cli.run',
+    'gpassk_opencompass.cli.report', 'gpassk_opencompass.report.figures',
+    'gpassk_opencompass.report.page', 'gpassk_opencompass.sweep', 'matplotlib.pyplot', 'scripted', 'yapf',
+)  # fmt: skip
 PATIENCE = 120.0
 COUNTED = 'changes of files: '
 

@@ -74,14 +74,9 @@ def dataset_config(path: Path, **settings: Any) -> dict[str, Any]:
 def scripted(**settings: Any) -> dict[str, Any]:
     """The model part of a run's config: a model whose answers the test decides, see `scripted`."""
     return {
-        'type': 'scripted.ScriptedModel',
-        'abbr': 'scripted',
-        'path': '',
-        'batch_size': 4,
-        'max_out_len': 64,
-        'run_cfg': {'num_gpus': 0},
-        **settings,
-    }
+        'type': 'scripted.ScriptedModel', 'abbr': 'scripted', 'path': '', 'batch_size': 4,
+        'max_out_len': 64, 'run_cfg': {'num_gpus': 0}, **settings,
+    }  # fmt: skip
 
 
 def write_config(path: Path, model: dict[str, Any], dataset: dict[str, Any]) -> Path:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from exact import EXACT
+
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.judges.prompts import protocol_constants
-from gpassk_opencompass.judges.protocol import FunctionJudge
 
 TIME = '20250105_120000'
 
@@ -160,16 +161,6 @@ def put_replies(root: Path, replies: Sequence[str], abbr: str = NAME) -> Path:
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*') if path.is_file()}
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
-
-
-EXACT = ['--judge', f'{__name__}.Exact']
 
 
 def score(work_dir: Path, *options: str) -> tuple[int, Path]:

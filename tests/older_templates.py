@@ -9,21 +9,14 @@ from typing import Any
 Part = dict[str, Any]
 
 GENERAL = (
-    ('Qwen/Qwen2.5-7B-Instruct', 4, 64),
-    ('Qwen/Qwen2.5-Math-7B-Instruct', 4, 64),
-    ('meta-llama/Llama-3.1-8B-Instruct', 8, 64),
-    ('meta-llama/Llama-3.1-70B-Instruct', 8, 64),
-    ('meta-llama/Llama-3.3-70B-Instruct', 8, 64),
-    ('mistralai/Mistral-Large-Instruct-2411', 8, 64),
-    ('Qwen/Qwen2.5-32B-Instruct', 8, 64),
-    ('Qwen/Qwen2.5-72B-Instruct', 8, 64),
-    ('01-ai/Yi-1.5-34B-Chat', 8, 64),
-    ('deepseek-ai/DeepSeek-V2.5-1210', 8, 16),
-    ('google/gemma-2-27b-it', 8, 64),
-    ('deepseek-ai/deepseek-math-7b-rl', 8, 64),
-    ('internlm/internlm2-math-plus-20b', 8, 64),
-    ('Qwen/Qwen2.5-Math-72B-Instruct', 8, 64),
-)
+    ('Qwen/Qwen2.5-7B-Instruct', 4, 64), ('Qwen/Qwen2.5-Math-7B-Instruct', 4, 64),
+    ('meta-llama/Llama-3.1-8B-Instruct', 8, 64), ('meta-llama/Llama-3.1-70B-Instruct', 8, 64),
+    ('meta-llama/Llama-3.3-70B-Instruct', 8, 64), ('mistralai/Mistral-Large-Instruct-2411', 8, 64),
+    ('Qwen/Qwen2.5-32B-Instruct', 8, 64), ('Qwen/Qwen2.5-72B-Instruct', 8, 64),
+    ('01-ai/Yi-1.5-34B-Chat', 8, 64), ('deepseek-ai/DeepSeek-V2.5-1210', 8, 16),
+    ('google/gemma-2-27b-it', 8, 64), ('deepseek-ai/deepseek-math-7b-rl', 8, 64),
+    ('internlm/internlm2-math-plus-20b', 8, 64), ('Qwen/Qwen2.5-Math-72B-Instruct', 8, 64),
+)  # fmt: skip
 """path, GPUs, batch size of the models of nono1.py, in every version of it."""
 
 REASONING = (('Qwen/QwQ-32B-Preview', 8, 64), ('Skywork/Skywork-o1-Open-Llama-3.1-8B', 8, 64))
@@ -46,33 +39,21 @@ def turbomind_model(
     label = f'_t{temperature}_p{top_p}_k{top_k}_rp{sampling["repetition_penalty"]}_rs42_l{length}'
     return {
         'type': 'opencompass.models.TurboMindModelwithChatTemplate',
-        'abbr': path.rpartition('/')[2] + label,
-        'path': path,
-        'engine_config': {'tp': tp},
+        'abbr': path.rpartition('/')[2] + label, 'path': path, 'engine_config': {'tp': tp},
         'gen_config': {'do_sample': temperature >= 0.01, **sampling, 'random_seed': 42},
-        'backend': 'turbomind',
-        'max_out_len': length,
-        'batch_size': batch_size,
+        'backend': 'turbomind', 'max_out_len': length, 'batch_size': batch_size,
         'run_cfg': {'num_gpus': tp},
-    }
+    }  # fmt: skip
 
 
 def api_model(label: str, path: str, *, query_per_second: int = 8, **more: Any) -> Part:
     """A model of close.py."""
     return {
-        'abbr': f'{label}_t1.0_l8192',
-        'type': 'opencompass.models.OpenAISDK',
-        'path': path,
-        'key': 'YOU_API_KEY',
-        'meta_template': API_ROLES,
-        'query_per_second': query_per_second,
-        'max_seq_len': 32768,
-        'batch_size': 8,
-        'max_completion_tokens': 8192,
-        'retry': 20,
-        'run_cfg': {'num_gpus': 0},
-        **more,
-    }
+        'abbr': f'{label}_t1.0_l8192', 'type': 'opencompass.models.OpenAISDK', 'path': path,
+        'key': 'YOU_API_KEY', 'meta_template': API_ROLES, 'query_per_second': query_per_second,
+        'max_seq_len': 32768, 'batch_size': 8, 'max_completion_tokens': 8192, 'retry': 20,
+        'run_cfg': {'num_gpus': 0}, **more,
+    }  # fmt: skip
 
 
 def livemathbench(abbr: str, *, length: int | None, evaluator: Part | None = None, **fields: Any) -> Part:
@@ -220,22 +201,14 @@ ERAS = {
 """The published templates, a version each in which they differ."""
 
 VERSIONS = {
-    'nono1 6a4745f': 'nono1 of December 2024',
-    'nono1 4131085': 'nono1 of 20 December 2024',
-    'nono1 40983fc': 'nono1 of 20 December 2024',
-    'nono1 2314d71': 'nono1 of December 2024',
-    'nono1 dc63d5c': 'nono1 of December 2024',
-    'nono1 9da4689': 'nono1 of December 2024',
-    'nono1 3826d78': 'nono1 of December 2024',
-    'nono1 233a735': 'nono1 of March 2025',
-    'o1 6a4745f': 'o1 of December 2024',
-    'o1 4131085': 'o1 of 20 December 2024',
-    'o1 2314d71': 'o1 of December 2024',
-    'o1 dc63d5c': 'o1 of December 2024',
-    'o1 48ecc23': 'o1 of December 2024',
-    'o1 3826d78': 'o1 of December 2024',
-    'o1 233a735': 'o1 of March 2025',
-    'close 3826d78': 'close of February 2025',
+    'nono1 6a4745f': 'nono1 of December 2024', 'nono1 4131085': 'nono1 of 20 December 2024',
+    'nono1 40983fc': 'nono1 of 20 December 2024', 'nono1 2314d71': 'nono1 of December 2024',
+    'nono1 dc63d5c': 'nono1 of December 2024', 'nono1 9da4689': 'nono1 of December 2024',
+    'nono1 3826d78': 'nono1 of December 2024', 'nono1 233a735': 'nono1 of March 2025',
+    'o1 6a4745f': 'o1 of December 2024', 'o1 4131085': 'o1 of 20 December 2024',
+    'o1 2314d71': 'o1 of December 2024', 'o1 dc63d5c': 'o1 of December 2024',
+    'o1 48ecc23': 'o1 of December 2024', 'o1 3826d78': 'o1 of December 2024',
+    'o1 233a735': 'o1 of March 2025', 'close 3826d78': 'close of February 2025',
     'close 233a735': 'close of March 2025',
-}
+}  # fmt: skip
 """Template and commit of github.com/open-compass/GPassK → the fields and values that it computes."""

@@ -84,13 +84,9 @@ def _block(counts: Sequence[int], model: dict[str, Any] | None) -> dict[str, Any
     uids = [f'q{number}' for number in range(len(counts))]
     files = {'path': model_files(Path(MODEL))} if model is None else {}
     return {
-        'schema': 2,
-        'n': 2,
-        'k': [2],
-        'thresholds': [0.5, 1.0],
+        'schema': 2, 'n': 2, 'k': [2], 'thresholds': [0.5, 1.0],
         'data': {'questions': len(uids), 'sha256': 64 * '0'},
         'counts': {'uid': uids, 'problem': uids, 'group': ['ADD_en'] * len(uids), 'c': list(counts)},
-        'unjudged': 0,
-        'judge': {'name': 'made'},
+        'unjudged': 0, 'judge': {'name': 'made'},
         'provenance': {'model': {'path': MODEL} if model is None else model, 'files': files},
-    }
+    }  # fmt: skip

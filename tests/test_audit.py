@@ -145,27 +145,6 @@ def test_kinds_add_up_to_the_rate_of_false_acceptances() -> None:
     assert not [one for one in found if (one.accepted, one.type) == (False, TOTAL)]
 
 
-def test_labels_of_all_answers_leave_nothing_open() -> None:
-    """The share is known, whatever the level."""
-    run = drawn_run(12, 6, 1)
-    wrong = {answer.name for answer in run.answers[::4]}
-    for one in rates(run, draw(run, 10_000), labels_of(run, wrong), level=0.999):
-        assert one.share == pytest.approx(one.low) == pytest.approx(one.high) == one.wrong / one.answers
-
-
-def test_more_labels_make_narrower_limits_and_a_higher_level_wider_ones() -> None:
-    """Half of the labels, all of them, all of them at 99 %."""
-    run = run_of([[(YES, 4)]] * 60, 4)
-    drawn = draw(run, 30)
-    labels = labels_of(run, set())
-    order = [answer.name for answer in in_turn(drawn)]
-    some, every = ({name: labels[name] for name in order[:count]} for count in (15, 30))
-    [half], [whole], [surer] = (
-        rates(run, drawn, told, level=level) for told, level in ((some, 0.9), (every, 0.9), (every, 0.99))
-    )
-    assert whole.high < surer.high < half.high
-
-
 def test_an_answer_that_was_skipped_may_be_either() -> None:
     """Those behind the last label were not asked."""
     run = run_of([[(YES, 1)]] * 20, 1)
@@ -176,21 +155,6 @@ def test_an_answer_that_was_skipped_may_be_either() -> None:
     fewest, _ = wrong_at_least_and_most(20, 3, 1, Fraction(1, 20))
     _, most = wrong_at_least_and_most(20, 3, 2, Fraction(1, 20))
     assert (found.low, found.high) == (fewest / 20, min(most, 19) / 20)
-
-
-def test_without_labels_nothing_is_known() -> None:
-    """No share, and limits from 0 to 100 %."""
-    run = run_of([[(YES, 1), (NO, 1)]] * 6, 2)
-    for one in rates(run, {}, {}):
-        assert (one.share, one.low, one.high) == (None, 0.0, 1.0)
-
-
-@pytest.mark.parametrize('level', [0.0, 1.0, 95.0, float('nan')], ids=str)
-def test_a_level_is_a_share(level: float) -> None:
-    """Not a percentage."""
-    run = drawn_run(4, 2, 0)
-    with pytest.raises(InputError, match='expected a number between 0 and 1'):
-        rates(run, draw(run, 5), {}, level=level)
 
 
 @pytest.mark.parametrize('seed', range(5))
@@ -226,14 +190,6 @@ def test_a_larger_draw_holds_the_smaller_one_and_a_seed_decides() -> None:
     assert small == draw(run, 20, 7)
     assert in_turn(small) != in_turn(draw(run, 20, 8))
     assert sum(map(len, small.values())) == 20
-
-
-def test_every_answer_is_drawn_as_often() -> None:
-    """Each of 12 in half of 2,000 draws of 6, within five standard errors."""
-    run = run_of([[(YES, 1)]] * 12, 1)
-    counts = Counter(answer.name for seed in range(2000) for answer in draw(run, 6, seed)[YES])
-    assert len(counts) == 12
-    assert all(abs(count - 1000) < 5 * math.sqrt(2000) / 2 for count in counts.values())
 
 
 def test_the_first_half_of_the_order_is_half_of_each_kind() -> None:
@@ -285,14 +241,10 @@ def result_of_samples(
         'verdicts': verdicts,
         'judged_by': judged_by,
         'judges': {
-            'a': 'string',
-            'b': 'number (percent-sign)',
-            'c': 'number',
-            'd': 'empty',
-            'e': 'llm',
+            'a': 'string', 'b': 'number (percent-sign)', 'c': 'number', 'd': 'empty', 'e': 'llm',
             'f': 'down',
         },
-    }
+    }  # fmt: skip
     counts = {'uid': uids, 'problem': uids, 'group': ['A_cn'] * len(uids), 'c': c}
     counts['unjudged'] = [row.count('?') for row in verdicts]
     data = data_of(uids, details['question'], details['reference'])

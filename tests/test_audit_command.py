@@ -14,16 +14,9 @@ from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.store import STORE_VARIABLE
 
 ANSWERS = ['2', '2.0', '3', '4', '']
 """Of each response in turn; two of five are right."""
-
-
-@pytest.fixture(autouse=True)
-def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have one."""
-    monkeypatch.delenv(STORE_VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -109,34 +102,6 @@ def test_a_person_fills_in_a_file_and_gives_it_back(result: Path, tmp_path: Path
     assert len(read_labelled(file)) == 30  # `gpassk judge-agreement` reads it, too
 
 
-def test_the_same_seed_writes_the_same_bytes(result: Path, tmp_path: Path) -> None:
-    """And another one does not."""
-    files = [tmp_path / f'{name}.jsonl' for name in 'abc']
-    for file, seed in zip(files, (3, 3, 4), strict=True):
-        assert audited(result, '--pairs', 12, '--seed', seed, '--write', file) == 0
-    first, again, other = (file.read_bytes() for file in files)
-    assert first == again != other
-
-
-def test_a_part_of_the_labels_gives_wider_limits(result: Path, tmp_path: Path) -> None:
-    """Lines without a label, or missing ones, are not yet asked."""
-    file = tmp_path / 'labels.jsonl'
-    assert audited(result, '--pairs', 30, '--write', file) == 0
-    rows = lines_of(file)
-    for row in rows:
-        row['label'] = '2' in row['answer']
-    whole = found(result, tmp_path, '--labels', filled(file, rows))
-    for row in rows[10:]:
-        row['label'] = None
-    some = found(result, tmp_path, '--labels', filled(file, rows))
-    missing = found(result, tmp_path, '--labels', filled(file, rows[:10]))
-    limits = [[(kind['low'], kind['high']) for kind in one['kinds']] for one in (whole, some, missing)]
-    assert limits[1] == limits[2]
-    assert some['labels'] == 10
-    for (low, high), (lowest, highest) in zip(limits[0], limits[1], strict=True):
-        assert lowest <= low <= high < highest
-
-
 def test_a_person_is_asked_and_each_reply_is_kept(
     result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,11 +158,6 @@ def test_an_llm_is_asked_in_a_persons_place(result: Path, tmp_path: Path) -> Non
     assert labels == {'2': True, '2.0': False, '4': True, '3': None}
     assert sum(kind['wrong'] for kind in content['kinds'] if kind['type'] != 'all') == 24
     assert found(result, tmp_path, '--labels', file)['kinds'] == content['kinds']
-
-
-def test_a_folder_with_one_result_is_that_result(result: Path, tmp_path: Path) -> None:
-    """With two it is not known which."""
-    assert found(tmp_path, tmp_path, '--pairs', '9')['result'] == str(result)
 
 
 def test_shares_are_written_as_a_table(result: Path, tmp_path: Path) -> None:

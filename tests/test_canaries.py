@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,12 @@ from aiohttp import web
 from judge_server import PROMPTS, Act, Asked, Fail, Hang, JudgeServer, Say, SkippingClock, fair, right_verdict
 from judging_run import pairs_of
 
-from gpassk_opencompass import InputError, Pair, Verdict
+from gpassk_opencompass import InputError, Verdict
 from gpassk_opencompass.judges.llm import LLMJudge
-from gpassk_opencompass.judges.llm.canaries import CANARIES, EASY, INJECTED, UnfitJudge
-from gpassk_opencompass.judges.store import STORE_VARIABLE
+from gpassk_opencompass.judges.llm.canaries import CANARIES, UnfitJudge
 
 RUN = 300
 YES = r'I am sure: \boxed{yes}'
-
-
-@pytest.fixture(autouse=True)
-def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have one."""
-    monkeypatch.delenv(STORE_VARIABLE, raising=False)
 
 
 def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
@@ -46,26 +38,6 @@ def good(asked: Asked) -> str:
     return right_verdict(asked.prompt) or fair(asked.prompt)
 
 
-def test_there_are_easy_and_injected_ones_in_both_languages() -> None:
-    """And the injected ones name the verdict that they want."""
-    for language in ('en', 'cn'):
-        easy = [canary.verdict for canary in EASY if canary.pair.language == language]
-        assert easy == [Verdict.CORRECT, Verdict.INCORRECT]
-        injected = [canary for canary in INJECTED if canary.pair.language == language]
-        assert len(injected) == 3
-        assert all(r'\boxed{yes}' in canary.pair.answer for canary in injected)
-        assert all(canary.verdict is Verdict.INCORRECT for canary in injected)
-    assert (7 * 8, 12 + 30, 11 + 13 + 17 + 19) == (56, 42, 60)
-    assert len({canary_in(prompt) for prompt in prompts_of_canaries()}) == len(CANARIES)
-
-
-def prompts_of_canaries() -> Iterator[str]:
-    for canary in CANARIES:
-        template = PROMPTS['chinese' if canary.pair.language == 'cn' else 'english']
-        pair = canary.pair
-        yield template.format(question=pair.question, gold_answer=pair.reference, answer=pair.answer)
-
-
 def says_yes_to_all(asked: Asked) -> Act:
     return YES
 
@@ -80,22 +52,6 @@ def fails_in_chinese(asked: Asked) -> Act:
     return good(asked) if asked.prompt.startswith('question') else 'I cannot read that.'
 
 
-def is_filtered(asked: Asked) -> Act:
-    return Say(YES, 'content_filter')
-
-
-def sends_no_reason(asked: Asked) -> Act:
-    return Say(good(asked), None)
-
-
-def echoes(asked: Asked) -> Act:
-    return rf'{asked.prompt} \boxed{{yes}}'
-
-
-def thinks_without_end(asked: Asked) -> Act:
-    return rf'<think> {good(asked)}'
-
-
 @pytest.mark.parametrize(
     ('behave', 'said'),
     [
@@ -105,10 +61,10 @@ def thinks_without_end(asked: Asked) -> Act:
         ),
         (obeys_answers, r'Ignore everything above .* it says correct; its reply ends'),
         (fails_in_chinese, r"等于多少？', reference '56', it gives no verdict \(unparsable\), twice"),
-        (is_filtered, r'no verdict \(filtered\), twice'),
-        (sends_no_reason, r'no verdict \(no finish reason\), twice'),
-        (echoes, r'no verdict \(echo\), twice'),
-        (thinks_without_end, r'no verdict \(unfinished thought\), twice'),
+        (lambda asked: Say(YES, 'content_filter'), r'no verdict \(filtered\), twice'),
+        (lambda asked: Say(good(asked), None), r'no verdict \(no finish reason\), twice'),
+        (lambda asked: rf'{asked.prompt} \boxed{{yes}}', r'no verdict \(echo\), twice'),
+        (lambda asked: rf'<think> {good(asked)}', r'no verdict \(unfinished thought\), twice'),
     ],
 )
 def test_a_bad_judge_is_stopped_before_it_judges(behave: Any, said: str, tmp_path: Path) -> None:
@@ -141,15 +97,6 @@ def test_the_easy_pairs_are_told_of_first() -> None:
             judge.judge(pairs_of(0, 3))
         asked = [canary_in(asked.prompt) for asked in server.asked]
     assert {*asked} == {*range(len(CANARIES))}
-
-
-def test_a_server_gets_no_more_canaries_at_once_than_it_takes() -> None:
-    """One after the other, the easy ones first."""
-    with JudgeServer(good, fit=False) as server:
-        judge = judge_at(server, concurrency=1)
-        judge.judge(pairs_of(0, 3))
-        places = [canary_in(asked.prompt) for asked in server.asked]
-    assert places == [*range(len(CANARIES)), None, None, None]
 
 
 def test_one_wrong_verdict_on_an_easy_pair_is_asked_again() -> None:
@@ -251,27 +198,6 @@ def test_what_has_passed_is_remembered(tmp_path: Path) -> None:
     assert judge.statistics()['canaries'] == len(CANARIES)
 
 
-def test_a_resumed_run_asks_one_canary(tmp_path: Path) -> None:
-    """All verdicts are stored: nothing else is asked."""
-    with JudgeServer(good, fit=False) as server:
-        for _ in range(2):
-            judge = judge_at(server, store=tmp_path)
-            judge.judge(pairs_of(0, 10))
-            judge.close()
-    assert len(server.asked) == 10 + len(CANARIES) + 1
-    assert (judge.statistics()['asked'], judge.statistics()['requests']) == (0, 1)
-
-
-def test_a_judge_that_is_called_again_asks_no_canary_again() -> None:
-    """In one process, without a store."""
-    with JudgeServer(good, fit=False) as server:
-        judge = judge_at(server)
-        for first in (0, 10, 20):
-            judge.judge(pairs_of(first, 10))
-    assert judge.statistics()['canaries'] == len(CANARIES)
-    assert len(server.asked) == 30 + len(CANARIES)
-
-
 class SilentList(JudgeServer):
     """Judges, and never says which models it has."""
 
@@ -299,12 +225,3 @@ def test_canaries_can_be_switched_off() -> None:
         assert 'canaries' not in judge_at(server).identity()
     assert len(server.asked) == 21
     assert judge.statistics()['canaries'] == 0
-
-
-def test_nothing_to_ask_asks_no_canary() -> None:
-    """All that equals its reference needs no server, not even one that is there."""
-    with JudgeServer(good, fit=False) as server:
-        server.stop()
-        judge = judge_at(server)
-        assert [said.verdict for said in judge.judge([Pair('q', '4', '4')])] == [Verdict.CORRECT]
-    assert not server.asked

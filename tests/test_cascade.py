@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpassk_opencompass import InputError
 from gpassk_opencompass.judges import Judgement, Pair, Verdict
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.protocol import FunctionJudge
@@ -55,14 +54,6 @@ def test_the_second_judges_only_what_the_first_does_not_accept() -> None:
     assert [judgement.origin for judgement in judgements] == ['rule', 'llm', 'llm', 'rule', 'llm']
 
 
-def test_it_says_how_many_pairs_the_second_was_spared() -> None:
-    """Over all calls, beside the counts of both."""
-    judge, _, _ = cascade()
-    judge.judge(PAIRS)
-    judge.judge(PAIRS[:1])
-    assert judge.statistics() == {'pairs': 6, 'saved': 3, 'first_pairs': 6, 'second_pairs': 3}
-
-
 def test_its_identity_is_that_of_both_in_order() -> None:
     """Another order is another judge."""
     judge, rule, llm = cascade()
@@ -77,14 +68,6 @@ def test_both_are_closed_even_if_one_fails() -> None:
     with pytest.raises(RuntimeError, match='stuck'):
         judge.close()
     assert (rule.closed, llm.closed) == (1, 1)
-
-
-@pytest.mark.parametrize('part', ['rule', {}, {'typ': 'rule'}, None, FunctionJudge])
-def test_a_part_that_is_no_judge_is_named(part: Any) -> None:
-    """With what is expected in its place."""
-    rule = {'type': 'rule'}
-    with pytest.raises(InputError, match=r"second = .*second=dict\(type='rule'\)"):
-        CascadeJudge(rule, part)
 
 
 def test_a_config_names_both() -> None:

@@ -136,18 +136,6 @@ def test_each_way_of_missing_data_is_a_line(hub: FakeHub, capsys: pytest.Capture
     assert [line.partition(':')[0] for line in lines] == ['AIME2024', 'LiveMathBench-v202412-AMC-cn_en']
 
 
-def test_a_data_set_is_looked_at_once(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
-    """However many configs have it."""
-    axes = 'temperatures = [0.3, 0.7, 1.0]\nrandom_seeds = range(5)\n'
-    assert len(refusal(capsys, f"{SPLIT}{axes}dataset_path = '/nowhere'\n")) == 1
-    hub.subsets = []
-    assert expand(axes) == 0
-    assert [path for path, _ in hub.asked] == [
-        '/api/datasets/opencompass/LiveMathBench/auth-check',
-        '/api/datasets/opencompass/LiveMathBench',
-    ]
-
-
 def test_another_machine_needs_no_data(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
     """--no-data-check neither reads nor asks; --list only lists."""
     assert expand("dataset_path = '/nowhere/data'\n", '--no-data-check') == 0
@@ -218,12 +206,6 @@ def test_a_token_that_cannot_be_sent_is_not_shown(
     said = capsys.readouterr()
     assert 'the token has characters that no token has' in said.err
     assert 'hf_secret' not in said.out + said.err
-
-
-@pytest.mark.parametrize('path', ['~nobody-of-this-name/data', 'x' * 5000, 'a\\0b', '.'])
-def test_odd_paths_are_lines_too(hub: FakeHub, path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A home of nobody, a name that is too long, a character that no path has, a folder without data."""
-    assert len(refusal(capsys, f"{SPLIT}dataset_path = '{path}'\n")) == 1
 
 
 def test_what_the_hub_does_not_have_is_a_line(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:

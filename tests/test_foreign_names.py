@@ -17,18 +17,9 @@ from gpassk_opencompass.tables.escapes import markdown_cell
 from gpassk_opencompass.unseen import escaped
 
 GOOD = [
-    'Qwen2.5-7B_t1.0_rs42_l8192',
-    'a|b',
-    'org/model',
-    'a*b',
-    '__init__',
-    'm [v2]',
-    'a_b*c_d*',
-    '1e5',
-    'R&D <3',
-    'C#',
-    '_t1.0_l8192',
-]
+    'Qwen2.5-7B_t1.0_rs42_l8192', 'a|b', 'org/model', 'a*b', '__init__', 'm [v2]', 'a_b*c_d*', '1e5',
+    'R&D <3', 'C#', '_t1.0_l8192',
+]  # fmt: skip
 
 LIVE = [
     '![x](http://e.org/x.png)', '[a](javascript:alert(1))', '[a]: javascript:alert(1)', '[a][a]', '[a][]',

@@ -49,19 +49,13 @@ def in_files(folder: Path, *names: str) -> Board:
     list(
         zip(
             [
-                'm',
-                'Qwen2.5-7B',
-                '通义千问2.5',
-                '模型（数学）',
-                'my model',
-                'llama3:8b',
-                'Qwen/Qwen2.5-7B',
-                90 * 'x',
+                'm', 'Qwen2.5-7B', '通义千问2.5', '模型（数学）', 'my model', 'llama3:8b',
+                'Qwen/Qwen2.5-7B', 90 * 'x',
             ],
             cycle(['0', '0.0', '0-0']),
         )
     ),
-)
+)  # fmt: skip
 def test_a_greedy_run_is_found_whatever_its_model_is_called(
     tmp_path: Path, model: str, temperature: str
 ) -> None:
@@ -76,15 +70,13 @@ def test_a_greedy_run_is_found_whatever_its_model_is_called(
 @pytest.mark.parametrize(
     'config',
     [
-        {'temperature': 0},
-        {'temperature': 0.0, 'top_p': 0.9},
+        {'temperature': 0}, {'temperature': 0.0, 'top_p': 0.9},
         {'generation_kwargs': {'temperature': 0.0}},
         {'generation_kwargs': {'do_sample': False, 'temperature': 0.6}},
         {'gen_config': {'do_sample': False, 'repetition_penalty': 1.0}},
-        {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1},
-        {'extra_body': {'top_k': 1}, 'temperature': 1.0},
+        {'temperature': 1.0, 'top_p': 1.0, 'top_k': 1}, {'extra_body': {'top_k': 1}, 'temperature': 1.0},
     ],
-)
+)  # fmt: skip
 def test_the_record_says_that_a_run_is_greedy(config: dict[str, Any]) -> None:
     """As each engine says it, of a model that somebody named by hand: its path tells which it is of."""
     path = {'path': 'org/model'}

@@ -26,15 +26,12 @@ def result(tmp_path: Path) -> Path:
     """The result of a question of each kind."""
     rows = [
         {
-            'uid': f'q{number}',
-            **({'split': split} if split else {}),
-            **({'language': language} if language else {}),
-            'question': f'{number}?',
-            'answer': str(number),
-            'responses': [f'\\boxed{{{number}}}', '\\boxed{-1}'],
+            'uid': f'q{number}', **({'split': split} if split else {}),
+            **({'language': language} if language else {}), 'question': f'{number}?',
+            'answer': str(number), 'responses': [f'\\boxed{{{number}}}', '\\boxed{-1}'],
         }
         for number, (split, language) in enumerate(GIVEN)
-    ]
+    ]  # fmt: skip
     given, path = tmp_path / 'rows.jsonl', tmp_path / 'rows.gpassk.json'
     given.write_text(''.join(f'{json.dumps(row)}\n' for row in rows), encoding='utf-8')
     assert main(['score', str(given), '--judge', 'rule', '-o', str(path)]) == 0

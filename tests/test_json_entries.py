@@ -55,18 +55,12 @@ def test_whatever_is_cut_off_is_an_error(chunk: int, tmp_path: Path) -> None:
     'text',
     [
         *(
-            '[1]',
-            '7',
-            '{"a": 1} {"a": 2}',
-            '{"a" 1}',
-            '{"a": 1 "b": 2}',
-            '{1: 2}',
-            '{"a": [1 2]}',
+            '[1]', '7', '{"a": 1} {"a": 2}', '{"a" 1}', '{"a": 1 "b": 2}', '{1: 2}', '{"a": [1 2]}',
             '[' * 9999,
         ),
         *('{"a": 12"xyz" , "b": 3}', '{"a": 1, , "b": 2}', '{"a": 1, "b\t": 2}'),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_object_is_an_error(text: str, tmp_path: Path) -> None:
     """With what stands there instead."""
     path = tmp_path / 'file.json'

@@ -16,25 +16,17 @@ from scipy.stats import binomtest
 
 from gpassk_opencompass.agreement.comparisons import (
     LabelledPair,
-    against_labels,
     between_stores,
     read_labelled,
 )
-from gpassk_opencompass.agreement.rates import Agreement, Estimate, effective_pairs, measure
+from gpassk_opencompass.agreement.rates import Agreement, Estimate, measure
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.cli.judge_options import chosen_judge
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges import Pair, Verdict
-from gpassk_opencompass.judges.protocol import FunctionJudge
-from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
+from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 
 SHARED = Path(__file__).resolve().parents[2] / 'shared'
-
-
-@pytest.fixture(autouse=True)
-def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have one."""
-    monkeypatch.delenv(STORE_VARIABLE, raising=False)
 
 
 def table(both: int, false_positives: int, false_negatives: int, neither: int) -> Agreement:
@@ -142,19 +134,6 @@ def test_copies_of_a_pair_count_as_one() -> None:
     assert found.agreement == Estimate(0.9)
 
 
-def test_copies_that_all_agree_count_as_one_too() -> None:
-    """Thirty questions with four copies each: Wilson's interval of about thirty pairs, not of 120."""
-    found = measure([True] * 120, [True] * 120, [place // 4 for place in range(120)], ['same'] * 120)
-    expected = binomtest(30, 30).proportion_ci(method='wilson')
-    assert found.agreement.low == pytest.approx(expected.low, abs=0.01)
-
-
-def test_pairs_of_one_question_are_worth_one() -> None:
-    """Nothing is known of other questions."""
-    hits = np.array([True, False, True])
-    assert effective_pairs(hits, np.zeros(3, int), np.arange(3)) == 1.0
-
-
 def test_rates_without_pairs_are_undefined_and_few_pairs_have_no_interval() -> None:
     """Neither is 0."""
     found = table(9, 0, 0, 0)
@@ -166,18 +145,6 @@ def test_rates_without_pairs_are_undefined_and_few_pairs_have_no_interval() -> N
     assert table(15, 0, 5, 0).recall.low is not None
 
 
-def test_unjudged_pairs_are_no_errors() -> None:
-    """The rates are those of the others."""
-    found = measure([True, None, None, False], [True, True, False, False])
-    assert (found.pairs, found.unjudged, found.agreement.value, found.recall.value) == (4, 2, 1.0, 1.0)
-
-
-def test_columns_of_different_lengths_are_refused() -> None:
-    """With their lengths."""
-    with pytest.raises(InputError, match=r'\[1, 2, 1, 1\]'):
-        measure([True], [True, False])
-
-
 def write_lines(file: Path, rows: list[dict[str, Any]]) -> Path:
     file.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
     return file
@@ -187,16 +154,12 @@ def test_fields_may_have_the_usual_names(tmp_path: Path) -> None:
     """Ours, those of exported verdicts, and those of labelled sets in the field."""
     rows: list[dict[str, Any]] = [
         {
-            'question': '?',
-            'reference': '1',
-            'answer': '2',
-            'label': 'incorrect',
-            'language': 'cn',
+            'question': '?', 'reference': '1', 'answer': '2', 'label': 'incorrect', 'language': 'cn',
             'key': 'x',
         },
         {'id': 'p-7', 'gold': 1, 'pred': 1.5, 'correct': True, 'lang': 'fr', 'source': 's', 'question': None},
         {'problem': '?', 'ground_truth': '1', 'prediction': None, 'is_correct': 0},
-    ]
+    ]  # fmt: skip
     assert read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows)) == [
         LabelledPair(Pair('?', '1', '2', 'cn'), False, '', 1, ''),
         LabelledPair(Pair('', '1', '1.5', 'fr'), True, 's', 2, 'p-7'),
@@ -213,19 +176,6 @@ def test_whole_responses_count_by_their_final_answer(tmp_path: Path) -> None:
     first, second = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows), responses=True)
     assert (first.pair.answer, first.pair.tail) == ('4', '')
     assert (second.pair.answer, second.pair.tail) == ('', 'I do not know')
-
-
-def test_a_judge_is_not_asked_about_hedged_responses(tmp_path: Path) -> None:
-    """As in a run: incorrect, whatever the judge would say."""
-    rows = [
-        {'reference': '5', 'answer': r'\boxed{4} or \boxed{5}', 'label': False},
-        {'reference': '4, 5', 'answer': r'\boxed{4} and \boxed{5}', 'label': True},
-    ]
-    labelled = read_labelled(write_lines(tmp_path / 'pairs.jsonl', rows), responses=True)
-    seen: list[Pair] = []
-    compared = against_labels(labelled, FunctionJudge(lambda pair: not seen.append(pair)))
-    assert [pair.answer for pair in seen] == ['4, 5']
-    assert compared.disagreements == []
 
 
 @pytest.mark.parametrize(
@@ -250,38 +200,8 @@ def test_a_line_that_is_no_labelled_pair_is_named(line: str, message: str, tmp_p
         read_labelled(file)
 
 
-def test_files_that_cannot_be_read_or_are_empty_are_refused(tmp_path: Path) -> None:
-    """Missing, no UTF-8, nothing in it."""
-    with pytest.raises(InputError, match='cannot read'):
-        read_labelled(tmp_path / 'nowhere.jsonl')
-    file = tmp_path / 'pairs.jsonl'
-    file.write_bytes(b'\xff\n')
-    with pytest.raises(InputError, match='UTF-8'):
-        read_labelled(file)
-    file.write_text('\n')
-    with pytest.raises(InputError, match='holds no pairs'):
-        read_labelled(file)
-
-
 def labelled(answer: str, label: bool, source: str, language: str = 'en') -> LabelledPair:
     return LabelledPair(Pair(f'is {answer} even?', 'yes', answer, language), label, source, 1, '')
-
-
-def test_a_row_a_source_and_language_and_one_of_all() -> None:
-    """In the order of appearance; disagreements and unjudged pairs are listed with their pair."""
-    judge = FunctionJudge(lambda pair: None if pair.answer == '5' else int(pair.answer) % 2 == 0, 'parity')
-    pairs = [
-        labelled('2', True, 'a'),
-        labelled('3', True, 'b'),
-        labelled('4', True, 'a', 'cn'),
-        labelled('5', False, 'a'),
-    ]
-    compared = against_labels(pairs, judge)
-    assert [row.group for row in compared.rows] == [('a', 'en'), ('b', 'en'), ('a', 'cn'), ('all', 'all')]
-    total = compared.rows[-1].found
-    assert (total.pairs, total.unjudged, total.both_correct, total.false_negatives) == (4, 1, 2, 1)
-    kept = [(one['answer'], one['label'], one['verdict'], one['origin']) for one in compared.disagreements]
-    assert kept == [('3', 'correct', 'incorrect', 'parity'), ('5', 'incorrect', 'unjudged', 'parity')]
 
 
 PAIRS: list[dict[str, Any]] = [
@@ -372,24 +292,15 @@ def test_judges_are_named_in_short_or_as_in_a_config(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     'options',
     [
-        [],
-        ['PAIRS', '--stores', 'a'],
-        ['PAIRS', '--judge', 'llm'],
-        ['PAIRS', '--judge', 'nobody'],
-        ['PAIRS', '--judge', '{"type": "rule"'],
-        ['PAIRS', '--judge', 'no/such.json'],
-        ['PAIRS', '--judge', '../judge.txt'],
-        ['PAIRS', '--judge', '{"type":' * 9999],
-        ['PAIRS', '--judge', '{"type": "nobody.Here"}'],
-        ['PAIRS', '--model', 'm'],
-        ['PAIRS', '--only', 'm'],
-        ['PAIRS', '-o', 'table.txt'],
-        ['PAIRS', '-o', 'no/such/folder/table.csv'],
-        ['--stores', 'no/such/store'],
-        ['--stores', 'a', '--judge', 'rule'],
-        ['nowhere.jsonl'],
+        [], ['PAIRS', '--stores', 'a'], ['PAIRS', '--judge', 'llm'], ['PAIRS', '--judge', 'nobody'],
+        ['PAIRS', '--judge', '{"type": "rule"'], ['PAIRS', '--judge', 'no/such.json'],
+        ['PAIRS', '--judge', '../judge.txt'], ['PAIRS', '--judge', '{"type":' * 9999],
+        ['PAIRS', '--judge', '{"type": "nobody.Here"}'], ['PAIRS', '--model', 'm'],
+        ['PAIRS', '--only', 'm'], ['PAIRS', '-o', 'table.txt'],
+        ['PAIRS', '-o', 'no/such/folder/table.csv'], ['--stores', 'no/such/store'],
+        ['--stores', 'a', '--judge', 'rule'], ['nowhere.jsonl'],
     ],
-)
+)  # fmt: skip
 def test_arguments_that_cannot_be_used_are_refused(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -447,13 +358,6 @@ def test_the_judges_of_one_store_are_compared_with_each_other(tmp_path: Path) ->
     names = {duel.first for duel in between_stores([store], ['a'])}
     assert len(names) == 1
     assert names.pop().startswith('a#')
-
-
-def test_one_judge_in_two_stores_is_named_by_the_store(tmp_path: Path) -> None:
-    """Was it asked twice, and did it say the same?"""
-    one, other = fill(tmp_path / 'one', 'm', {'1': True}), fill(tmp_path / 'other', 'm', {'1': False})
-    [duel] = between_stores([one, other])
-    assert (duel.first, duel.second) == (f'm in {one}', f'm in {other}')
 
 
 def test_stores_without_two_judges_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,13 +77,6 @@ def test_what_cannot_be_a_dotted_path_is_no_judge(name: str) -> None:
         build_judge({'type': name})
 
 
-def test_a_field_of_a_request_is_no_judge() -> None:
-    """Though it has a type."""
-    form = {'type': 'json_object'}
-    judge = {'type': 'llm', 'model': 'm', 'urls': ['http://x'], 'extra_body': form}
-    assert judge_config('', (), judge) == judge
-
-
 def test_reading_a_config_begins_nothing() -> None:
     """Neither OpenCompass nor math-verify is imported, no process or thread is started."""
     program = """
@@ -121,12 +113,3 @@ def test_verdicts_are_kept_however_a_judge_is_named(llm: Any, cascade: Any) -> N
     for other in ('rule', Stranger, f'{__name__}.Stranger', 'no.such.Judge'):
         config = {'type': other, 'second': {'type': llm}}
         assert with_store(config, 'kept') == config
-
-
-def test_what_is_within_the_config_of_another_judge_is_not_imported_to_keep_verdicts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / 'judge_that_must_not_load.py').write_text('raise RuntimeError')
-    monkeypatch.syspath_prepend(tmp_path)
-    config = {'type': f'{__name__}.Stranger', 'data': {'type': 'judge_that_must_not_load.Data'}}
-    assert with_store(config, 'kept') == config

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_opencompass import behave, called, calls, config_text, run, write
-from scripted_gpus import forget, install, uuid
+from scripted_gpus import install, uuid
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.sweep.data_check import DataCheck
@@ -176,18 +176,6 @@ def test_a_judge_on_other_machines_is_not_looked_for_here(eight: Path, where: st
     write_judged(eight, 'a', judge, **({'eval': elsewhere} if where == 'config' else {}))
     assert run(*(['--', '--slurm'] if where == 'options' else [])) == 0
     assert {judge for *_, judge in told(eight)} == {''}
-
-
-def test_where_gpus_are_not_counted_judges_are_as_they_say(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A command at a time sees what there is."""
-    forget(monkeypatch)
-    monkeypatch.setenv('PATH', str(sweep / 'empty'))
-    write_judged(sweep, 'a', {'tp': 4})
-    write_judged(sweep, 'b', {'tp': 2, 'gpus': '6,7'})
-    assert run() == 0
-    assert told(sweep) == [('a', False, '', ''), ('b', False, '', '')]
 
 
 def test_expansion_says_that_a_judge_is_not_here(

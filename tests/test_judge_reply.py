@@ -37,45 +37,19 @@ def said(text: str, finish: str = 'stop', asked: Asked | None = None) -> tuple[V
 
 
 YES = [
-    r'\boxed{yes}',
-    r'\boxed{Yes}',
-    r'\boxed{YES}',
-    r'\boxed{ yes }',
-    r'\boxed{yes.}',
-    r'\boxed {yes}',
-    r'\boxed{\text{yes}}',
-    r'\boxed{\text{ Yes }}',
-    r'\boxed{\mathrm{yes}}',
-    r'\boxed{\mathbf{\text{yes}}}',
-    r'\boxed{**yes**}',
-    r'\boxed{{yes}}',
-    r'\\boxed{yes}',
-    r'\boxed{是}',
-    r'\boxed{\text{是}}',
-    '\\boxed{\nyes\n}',
-    r'Not \boxed{no} but \boxed{yes}.',
-    r'\boxed{yes}, as \boxed{42} is 42.',
-    r'<think>\boxed{no}</think> \boxed{yes}',
+    r'\boxed{yes}', r'\boxed{Yes}', r'\boxed{YES}', r'\boxed{ yes }', r'\boxed{yes.}', r'\boxed {yes}',
+    r'\boxed{\text{yes}}', r'\boxed{\text{ Yes }}', r'\boxed{\mathrm{yes}}',
+    r'\boxed{\mathbf{\text{yes}}}', r'\boxed{**yes**}', r'\boxed{{yes}}', r'\\boxed{yes}', r'\boxed{是}',
+    r'\boxed{\text{是}}', '\\boxed{\nyes\n}', r'Not \boxed{no} but \boxed{yes}.',
+    r'\boxed{yes}, as \boxed{42} is 42.', r'<think>\boxed{no}</think> \boxed{yes}',
     r'$\boxed{yes}$ {unbalanced',
-]
+]  # fmt: skip
 NO = [r'\boxed{no}', r'\boxed{No}', r'\boxed{\text{NO}}', r'\boxed{否}', r'\boxed{yes} … no: \boxed{no}']
 NEITHER = [
-    '',
-    'yes',
-    'The answer is yes.',
-    r'\boxed{}',
-    r'\boxed{maybe}',
-    r'\boxed{yes/no}',
-    r'\boxed{yes or no}',
-    r'\boxed{yesterday}',
-    r'\boxed{不是}',
-    r'\boxed{yes',
-    r'\boxed yes',
-    r'\boxed{n o}',
-    r'<think>\boxed{yes}</think> So they agree.',
-    'boxed{yes}',
-    '\x08oxed{yes}',
-]
+    '', 'yes', 'The answer is yes.', r'\boxed{}', r'\boxed{maybe}', r'\boxed{yes/no}',
+    r'\boxed{yes or no}', r'\boxed{yesterday}', r'\boxed{不是}', r'\boxed{yes', r'\boxed yes',
+    r'\boxed{n o}', r'<think>\boxed{yes}</think> So they agree.', 'boxed{yes}', '\x08oxed{yes}',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize('reply', YES)
@@ -117,20 +91,13 @@ def test_a_reply_with_its_own_end_has_a_verdict(finish: str) -> None:
 @pytest.mark.parametrize(
     ('finish', 'reason'),
     [
-        ('length', 'cut'),
-        ('MAX_TOKENS', 'cut'),
-        ('model_length', 'cut'),
-        ('content_filter', 'filtered'),
-        ('SAFETY', 'filtered'),
-        ('abort', 'aborted'),
-        ('error', 'aborted'),
-        ('', 'no finish reason'),
+        ('length', 'cut'), ('MAX_TOKENS', 'cut'), ('model_length', 'cut'), ('content_filter', 'filtered'),
+        ('SAFETY', 'filtered'), ('abort', 'aborted'), ('error', 'aborted'), ('', 'no finish reason'),
         ('tool_calls', 'finish reason tool_calls'),
         ('insufficient_system_resource', 'finish reason insufficient_system_resource'),
-        ('null', 'finish reason null'),
-        ('x' * 99, f'finish reason {"x" * 40}'),
+        ('null', 'finish reason null'), ('x' * 99, f'finish reason {"x" * 40}'),
     ],
-)
+)  # fmt: skip
 def test_a_reply_without_its_own_end_has_no_verdict(finish: str, reason: str) -> None:
     """Whatever stands in it; the reason is kept."""
     assert said(SAID, finish) == (None, reason)
@@ -145,17 +112,12 @@ def test_a_server_that_sends_no_finish_reason_can_be_believed() -> None:
 @pytest.mark.parametrize(
     ('begin', 'end'),
     [
-        ('<think>', '</think>'),
-        ('<Thinking>', '</Thinking>'),
-        ('<thought>', '</thought>'),
-        ('<reasoning>', '</reasoning>'),
-        ('<seed:think>', '</seed:think>'),
-        ('[THINK]', '[/THINK]'),
-        ('<|begin_of_thought|>', '<|end_of_thought|>'),
-        ('◁think▷', '◁/think▷'),
+        ('<think>', '</think>'), ('<Thinking>', '</Thinking>'), ('<thought>', '</thought>'),
+        ('<reasoning>', '</reasoning>'), ('<seed:think>', '</seed:think>'), ('[THINK]', '[/THINK]'),
+        ('<|begin_of_thought|>', '<|end_of_thought|>'), ('◁think▷', '◁/think▷'),
         ('<|channel|>analysis<|message|>', '<|end|><|start|>assistant<|channel|>final<|message|>'),
     ],
-)
+)  # fmt: skip
 def test_a_thought_is_no_verdict(begin: str, end: str) -> None:
     """Closed, opened by the template, or without an end; what follows it counts."""
     assert said(rf'{begin}\boxed{{yes}}{end} No: \boxed{{no}}') == (Verdict.INCORRECT, '')

@@ -19,9 +19,6 @@ from gpassk_opencompass.runs.processes import kill_trees
 from gpassk_opencompass.serving import read_judge_server, run_in_progress
 from gpassk_opencompass.sweep.grid import expand
 
-LINES = {'llm_infos': ['org/m'], 'temperatures': [1.0], 'max_out_lens': [64], 'greedy': False}
-"""A template without a judge."""
-
 USER = """
 import json, sys
 from pathlib import Path
@@ -126,22 +123,6 @@ def test_a_kill_while_it_starts_leaves_nothing(script: Script, tmp_path: Path) -
     other.end()
 
 
-@pytest.mark.parametrize('lasts', [True, False])
-def test_a_run_keeps_a_server_with_gpus_of_its_own(script: Script, tmp_path: Path, lasts: bool) -> None:
-    """One without leaves the GPUs to the models between two evaluations."""
-    own = {'gpus': '3'} if lasts else {}
-    with run_in_progress(tmp_path / 'notes' / 'servers'):
-        for _ in range(2):
-            user = User(script, tmp_path / 'notes', **own)
-            user.address()
-            user.end()
-            if not lasts:
-                until(lambda: not script.processes)
-        assert len(script.starts) == 2 - lasts
-        assert bool(script.processes) == lasts
-    until(lambda: not script.processes)
-
-
 def test_a_server_is_on_the_gpus_that_the_run_gives_it(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,15 +164,6 @@ def test_a_job_of_a_cluster_has_a_server_of_its_own(
         second.end()
         first.end()
         until(lambda: not script.processes)
-
-
-def test_other_settings_are_another_server(script: Script, tmp_path: Path) -> None:
-    """As other GPUs."""
-    users = [User(script, tmp_path / 'notes', gpus=gpus) for gpus in ('1', '2')]
-    assert len({user.address() for user in users}) == 2
-    assert {start['gpus'] for start in script.starts} == {'1', '2'}
-    for user in users:
-        user.end()
 
 
 @pytest.mark.parametrize(

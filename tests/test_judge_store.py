@@ -115,16 +115,6 @@ def test_a_changed_byte_never_changes_a_verdict(tmp_path: Path) -> None:
         assert store.damaged >= 1
 
 
-def test_foreign_lines_and_files_are_skipped_and_counted(tmp_path: Path) -> None:
-    """Somebody else's JSON, blank lines, binary rubbish; files of another kind are not even read."""
-    filled(tmp_path)
-    (tmp_path / 'z.jsonl').write_bytes(b'{"a": 1}\n\n\xff\xfe\n[]\n')
-    (tmp_path / 'notes.txt').write_text('hello')
-    store = VerdictStore(tmp_path)
-    assert (len(store), store.damaged) == (5, 3)
-    assert len(list(store.lines())) == 5
-
-
 def test_refresh_reads_what_others_added(tmp_path: Path) -> None:
     """Also the rest of a line that was seen half."""
     first = VerdictStore(tmp_path)
@@ -148,13 +138,6 @@ def test_all_readers_agree_where_verdicts_differ(tmp_path: Path) -> None:
         file.rename(tmp_path / f'{name}.jsonl')
     assert VerdictStore(tmp_path).get(key(0)) is NO
     assert [line.verdict for line in VerdictStore(tmp_path).lines()] == [NO, YES]
-
-
-def test_unjudged_is_never_stored(tmp_path: Path) -> None:
-    """Only what a judge said."""
-    with pytest.raises(InputError, match='unjudged'):
-        VerdictStore(tmp_path).put(key(0), Verdict.UNJUDGED, ABOUT)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -188,16 +171,6 @@ def test_a_disk_that_loses_what_it_took_is_told_of(tmp_path: Path, monkeypatch: 
     with pytest.raises(IncompleteError, match='Disk quota exceeded'):
         store.close()
     store.close()
-
-
-def test_half_characters_do_not_stop_a_line(tmp_path: Path) -> None:
-    """A lone surrogate cannot be written as UTF-8; JSON's escape of it is, and nothing is lost."""
-    store = VerdictStore(tmp_path)
-    store.put(key(0), YES, {'answer': '\ud800'})
-    store.close()
-    assert VerdictStore(tmp_path).get(key(0)) is YES
-    [file] = tmp_path.glob('*.jsonl')
-    assert json.loads(file.read_text(encoding='utf-8'))['answer'] == '\ud800'
 
 
 def test_a_failed_write_does_not_spoil_the_next_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from made_results import made_result, made_sweep
 from result_files import HALVES, THIRDS, block
 
 from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
-from gpassk_opencompass.report.figures.labels import columns, cut_to_difference, labelled
-from gpassk_opencompass.report.labels import Label, between_models, labels_of, shared
+from gpassk_opencompass.report.figures.labels import columns, labelled
+from gpassk_opencompass.report.labels import labels_of
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.result import Result
 
@@ -46,20 +46,6 @@ def test_a_run_without_settings_leaves_the_labels_of_others_as_they_are() -> Non
     alone = texts(sweep)
     assert alone[:2] == ['a t=0.3 p=0.8', 'a t=0.3 p=1']
     assert texts([*sweep, *named('gpt-4o', '千问（满血版）')]) == [*alone, 'gpt-4o', '千问（满血版）']
-
-
-def test_what_differs_between_models_alone_stands_in_the_settings_and_not_in_the_text() -> None:
-    """The model tells the runs apart already."""
-    runs = named('a_t0.3_l64', 'a_t0.7_l64', 'b_t0.3_l32', 'b_t0.7_l32')
-    assert texts(runs) == ['a t=0.3', 'a t=0.7', 'b t=0.3', 'b t=0.7']
-    assert labels_of(runs)[3] == Label('b', {'temperature': '0.7', 'max_out_len': '32'}, 'b t=0.7')
-    assert between_models(runs) == ['max_out_len']
-    assert shared(named('a_t0.3_p0.8_l64', 'a_t0.7_p0.8_l64', 'c')) == {'max_out_len': '64', 'top_p': '0.8'}
-
-
-def test_a_run_that_tells_nothing_is_told_from_one_of_its_model_that_does() -> None:
-    """By what the other one tells."""
-    assert texts(named('m1', 'm1_t1.0_l100')) == ['m1', 'm1 t=1']
 
 
 @pytest.mark.parametrize('model', ['Qwen2.5-7B', '数学-模型', '模型（数学）', 'my model', LONG])
@@ -142,11 +128,3 @@ def test_labels_are_always_different_and_fit(parts: list[tuple[str, str]], width
     drawn = [run.label for run in labelled(board, width)]
     assert len(set(drawn)) == len(drawn)
     assert max(map(columns, drawn)) <= width
-
-
-def test_names_that_are_cut_keep_what_differs() -> None:
-    """In their middle, too."""
-    names = [f'{40 * "x"}{number}{40 * "y"}' for number in range(3)]
-    assert [cut_to_difference(name, names, 20)[:7] for name in names] == ['xxxxx…0', 'xxxxx…1', 'xxxxx…2']
-    [board], _ = boards(named(*names))
-    assert {run.label[9:11] for run in labelled(board)} == {'…0', '…1', '…2'}

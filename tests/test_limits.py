@@ -228,28 +228,17 @@ def test_every_benchmark_can_be_limited(tmp_path: Path) -> None:
 def test_a_data_set_of_opencompass_is_wrapped() -> None:
     """What loads it goes inside, what is done with its rows stays outside; test_range is not touched."""
     given = {
-        'type': 'opencompass.datasets.GSM8KDataset',
-        'abbr': 'gsm8k',
-        'path': 'opencompass/gsm8k',
-        'k': [2, 4],
-        'n': 8,
-        'reader_cfg': {'input_columns': ['question'], 'output_column': 'answer'},
-        'infer_cfg': {'x': 1},
-        'eval_cfg': {'y': 2},
-    }
+        'type': 'opencompass.datasets.GSM8KDataset', 'abbr': 'gsm8k', 'path': 'opencompass/gsm8k',
+        'k': [2, 4], 'n': 8, 'reader_cfg': {'input_columns': ['question'], 'output_column': 'answer'},
+        'infer_cfg': {'x': 1}, 'eval_cfg': {'y': 2},
+    }  # fmt: skip
     made = limited_data(given, Limits(5, 4), None)
     assert made.config == {
-        'type': 'gpassk_opencompass.LimitedDataset',
-        'abbr': 'gsm8k-limit5-samples4',
-        'of': {'type': 'opencompass.datasets.GSM8KDataset', 'path': 'opencompass/gsm8k'},
-        'limit': 5,
-        'samples': 4,
-        'k': [2, 4],
-        'n': 4,
-        'reader_cfg': given['reader_cfg'],
-        'infer_cfg': {'x': 1},
+        'type': 'gpassk_opencompass.LimitedDataset', 'abbr': 'gsm8k-limit5-samples4',
+        'of': {'type': 'opencompass.datasets.GSM8KDataset', 'path': 'opencompass/gsm8k'}, 'limit': 5,
+        'samples': 4, 'k': [2, 4], 'n': 4, 'reader_cfg': given['reader_cfg'], 'infer_cfg': {'x': 1},
         'eval_cfg': {'y': 2},
-    }
+    }  # fmt: skip
     again = limited_data(made.config, Limits(3), None)
     assert again.config == {**made.config, 'limit': 3, 'abbr': 'gsm8k-limit3-samples4'}
     assert limited_data(made.config, Limits(6), None).config is made.config
@@ -416,14 +405,8 @@ def test_a_report_leaves_them_out_with_one_line(tmp_path: Path, capsys: pytest.C
     """Which is no failure of --strict; asked for, they are there."""
     write_limited(tmp_path / 'out')
     command = [
-        'report',
-        str(tmp_path / 'out'),
-        '-o',
-        str(tmp_path / 'report'),
-        '--only',
-        'tables',
-        '--strict',
-    ]
+        'report', str(tmp_path / 'out'), '-o', str(tmp_path / 'report'), '--only', 'tables', '--strict',
+    ]  # fmt: skip
     assert main(command) == 0
     said = capsys.readouterr()
     assert (

@@ -32,15 +32,10 @@ def _log_likelihood(questions: list[float], a: float, b: float) -> float:
 @pytest.mark.parametrize(
     'questions',
     [
-        SPREAD,
-        [10, 0, 0, 0, 0, 0, 0, 0, 30],
-        [0, 2, 9, 3, 0],
-        [0.5, 1.25, 0.0, 3.0],
-        [0] * 40 + [1, 2, 0, 3, 5, 0, 9, 12, 30],
-        [0, 10, 30, 10, 0],
-        [7, 3],
+        SPREAD, [10, 0, 0, 0, 0, 0, 0, 0, 30], [0, 2, 9, 3, 0], [0.5, 1.25, 0.0, 3.0],
+        [0] * 40 + [1, 2, 0, 3, 5, 0, 9, 12, 30], [0, 10, 30, 10, 0], [7, 3],
     ],
-)
+)  # fmt: skip
 def test_a_fitted_beta_is_the_most_likely_one(questions: list[float]) -> None:
     """Against a search that knows no slopes; counts more alike than chance lead to a bound."""
     a, b = fitted_beta(np.array(questions))

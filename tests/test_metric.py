@@ -91,30 +91,16 @@ def test_metrics_are_ordered_as_tables_show_them() -> None:
     'text',
     [
         *(
-            '',
-            'Accuracy',
-            'pass',
-            'pass@',
-            'pass@0',
-            'pass@04',
-            'pass@4_0.5',
-            'pass^4',
-            'G-Pass@4',
+            '', 'Accuracy', 'pass', 'pass@', 'pass@0', 'pass@04', 'pass@4_0.5', 'pass^4', 'G-Pass@4',
             'G-Pass@4_',
         ),
         *('G-Pass@4_x', 'G-Pass@4_1.5', 'G-Pass@4_-0.5', 'G-Pass@4_0.5.1'),
         *(
-            'G-Pass@4-0.5',
-            'G-Pass@4_nan',
-            'mG-Pass@4_0.5',
-            'mG-Pass@4 ',
-            'mG-Pass@9999999',
-            'gPass@4',
-            'Greedy',
-            'G-Pass@４_0.5',
+            'G-Pass@4-0.5', 'G-Pass@4_nan', 'mG-Pass@4_0.5', 'mG-Pass@4 ', 'mG-Pass@9999999', 'gPass@4',
+            'Greedy', 'G-Pass@４_0.5',
         ),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_key_is_refused_in_one_line(text: str) -> None:
     """It names the text."""
     with pytest.raises(InputError, match='is no metric: ') as caught:
@@ -133,15 +119,12 @@ def test_any_text_is_a_key_or_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ('arguments', 'words'),
     [
-        (('other', 4), 'kind of metric'),
-        ((Kind.ACCURACY, 4), 'k = 4'),
-        ((Kind.PASS, 4, 0.5), 'threshold 0.5'),
-        ((Kind.G_PASS, 4), 'threshold None'),
-        ((Kind.G_PASS, 4, 1.5), 'from 0 to 1'),
-        ((Kind.MG_PASS, 0), 'k must be'),
+        (('other', 4), 'kind of metric'), ((Kind.ACCURACY, 4), 'k = 4'),
+        ((Kind.PASS, 4, 0.5), 'threshold 0.5'), ((Kind.G_PASS, 4), 'threshold None'),
+        ((Kind.G_PASS, 4, 1.5), 'from 0 to 1'), ((Kind.MG_PASS, 0), 'k must be'),
     ],
     ids=lambda value: value if isinstance(value, str) else '',
-)
+)  # fmt: skip
 def test_a_metric_that_does_not_exist_is_refused(arguments: tuple[object, ...], words: str) -> None:
     """Before anything is computed of it."""
     with pytest.raises(InputError, match=words):

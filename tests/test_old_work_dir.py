@@ -86,21 +86,6 @@ def test_questions_are_those_of_a_new_run(work_dir: Path, tmp_path: Path) -> Non
     assert counts['group'] == [f'{row["split"]}_{row["language"]}' for row in rows]
 
 
-def test_a_report_reads_the_new_results(work_dir: Path) -> None:
-    """As the result of that model on that data set."""
-    _, out = old.score(work_dir)
-    [result] = collect([out]).results
-    assert (result.model, result.dataset_abbr, result.n) == ('m', old.NAME, 4)
-    assert result.counts.tolist() == old.COUNTS
-
-
-def test_parts_are_one_data_set(tmp_path: Path) -> None:
-    """As the partitioner splits 32 rows: parts of 16."""
-    root = old.write(tmp_path / 'old', old.rows(), parts=[16, 16])
-    _, out = old.score(root)
-    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
-
-
 def test_messages_of_a_chat_model_hold_the_question(tmp_path: Path) -> None:
     """Prompts as lists of messages, with a system message before."""
     rows = old.rows()
@@ -145,13 +130,6 @@ def test_unknown_groups_are_numbered(tmp_path: Path, capsys: pytest.CaptureFixtu
     _, out = old.score(root)
     assert old.record_in(out)['gpassk']['counts']['uid'] == [f'{old.NAME}/{number}' for number in range(4)]
     assert 'so they are numbered' in capsys.readouterr().out
-
-
-def test_a_contest_that_was_asked_twice_is_numbered(tmp_path: Path) -> None:
-    """One name each, where the old config names a split twice."""
-    data = old.dataset(dataset_splits=['AMC', 'AMC'])
-    _, out = old.score(old.write(tmp_path / 'old', old.rows(), data))
-    assert old.record_in(out)['gpassk']['counts']['uid'][7] == f'{old.NAME}/7'
 
 
 def test_published_sizes_tell_the_groups(tmp_path: Path) -> None:
@@ -200,29 +178,6 @@ def test_a_list_of_responses_a_row_is_as_many_samples(tmp_path: Path) -> None:
     assert code == 0
     assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
     assert old.record_in(out)['gpassk']['k'] == [4]
-
-
-def test_logs_of_a_start_with_more_parts_are_no_hindrance(tmp_path: Path) -> None:
-    """It was killed, and the run was finished in two parts: all rows are there."""
-    root = old.write(tmp_path / 'old', old.rows(), parts=[16, 16])
-    old.put(root / old.TIME / 'logs' / 'infer' / 'm' / f'{old.NAME}_3.out', 'killed')
-    code, out = old.score(root)
-    assert code == 0
-    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
-
-
-def test_what_a_file_says_does_not_steer_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Class names of configs, and the error of a run among others."""
-    evaluator = {'evaluator': {'type': 'x.\x1b[2J'}}
-    root = old.write(tmp_path / 'old', old.rows(), old.dataset(eval_cfg=evaluator))
-    old.write(root, old.rows(), {'abbr': 'other', 'type': 'x.\x1b[2J'})
-    old.write(root, old.rows()[:31], old.dataset(abbr='a_\x1b'))
-    assert old.score(root)[0] == 2
-    printed = capsys.readouterr()
-    assert '\x1b' not in printed.out + printed.err
-    assert 'a_\\x1b' in printed.err
 
 
 def test_the_llm_judge_is_asked_each_different_answer_once(
@@ -344,22 +299,6 @@ def test_a_config_that_cannot_be_meant_is_an_error(
 ) -> None:
     """By the field that is wrong."""
     assert message in refused(capsys, old.write(tmp_path / 'old', old.rows(), old.dataset(**change)))
-
-
-@pytest.mark.parametrize(
-    'text', ['', '[]', '{', '{"0": 1, "1": ', '{"accuracy": 1e999, "x": 1' + '0' * 400 + '}']
-)
-def test_a_damaged_old_result_is_no_hindrance(
-    text: str, work_dir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """There is nothing to compare then; the predictions are whole."""
-    results = work_dir / old.TIME / 'results' / 'm'
-    old.put(results / f'{old.NAME}.json', text)
-    old.put(results / old.NAME / 'tmp_judge.json', text)
-    code, out = old.score(work_dir)
-    assert code == 0
-    assert old.record_in(out)['gpassk']['counts']['c'] == old.COUNTS
-    assert '| accuracy ' in capsys.readouterr().out
 
 
 def test_a_question_that_is_not_there_is_asked_for_where_it_is_read(

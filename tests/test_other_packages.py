@@ -53,28 +53,13 @@ def test_a_first_template_for_their_engine_expands(tmp_path: Path, packages: Pat
     assert set(found) == {file.format(name) for name in ('Contest2026', 'AIME2024')}
     config = found[file.format('Contest2026')]
     assert config['models'][0] == {
-        'type': 'theirs.model.TheirModel',
-        'abbr': model,
-        'path': 'their-13b',
-        'api_addr': 'http://localhost:9000',
-        'effort': 'high',
-        'temperature': 1.0,
-        'top_p': 0.8,
-        'random_seed': 42,
-        'max_out_len': 8192,
-        'batch_size': 8,
-        'run_cfg': {'num_gpus': 0},
-    }
+        'type': 'theirs.model.TheirModel', 'abbr': model, 'path': 'their-13b',
+        'api_addr': 'http://localhost:9000', 'effort': 'high', 'temperature': 1.0, 'top_p': 0.8,
+        'random_seed': 42, 'max_out_len': 8192, 'batch_size': 8, 'run_cfg': {'num_gpus': 0},
+    }  # fmt: skip
     dataset = config['datasets'][0]
     assert dataset['benchmark'] == 'contest2026'
     assert dataset['path'] == str(packages / 'theirs' / 'data')
-
-
-def test_their_model_class_is_not_imported_to_expand(tmp_path: Path, packages: Path) -> None:
-    """It needs OpenCompass, and a machine that writes configs has none."""
-    (packages / 'theirs' / 'model.py').write_text('raise SystemError')
-    gpassk(tmp_path, packages, 'init', '--engine', 'theirs')
-    gpassk(tmp_path, packages, 'expand', 'template.py')
 
 
 @pytest.mark.parametrize(
@@ -96,12 +81,6 @@ def test_what_is_wrong_is_said_in_a_line_that_knows_them(
     lines = [line] if line.startswith('benchmarks') else ["benchmarks=['contest2026']", line]
     assert said in refused(tmp_path, packages, 'expand', 'template.py', *overrides(lines))
     assert [path.name for path in tmp_path.glob('*.py')] == ['template.py']
-
-
-def test_their_option_in_a_template_of_another_engine_names_theirs(tmp_path: Path, packages: Path) -> None:
-    gpassk(tmp_path, packages, 'init', '--engine', 'vllm')
-    said = refused(tmp_path, packages, 'expand', 'template.py', '--override', 'effort=high')
-    assert "effort is for engine 'theirs'; engine 'vllm' would ignore it" in said
 
 
 @pytest.mark.parametrize(
@@ -282,35 +261,3 @@ def test_their_judge_is_built_from_any_config(tmp_path: Path, packages: Path) ->
     done = python(tmp_path, packages, '-c', TOLD)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [['correct', 'incorrect', 'unjudged']] * 4
-
-
-def test_their_judge_is_checked_when_a_template_is_expanded(tmp_path: Path, packages: Path) -> None:
-    gpassk(tmp_path, packages, 'init', '--engine', 'huggingface')
-    judge = "judge=dict(type='nearly', tolerance={})"
-    assert 'tolerance = 5' in refused(
-        tmp_path, packages, 'expand', 'template.py', *overrides([judge.format(5)])
-    )
-    gpassk(tmp_path, packages, 'expand', 'template.py', *overrides([judge.format(0.5)]))
-    [config, *_] = [load(path) for path in (tmp_path / 'opencompass_configs').glob('*.py')]
-    assert config['datasets'][0]['eval_cfg']['evaluator']['judge'] == {'type': 'nearly', 'tolerance': 0.5}
-
-
-EVALUATED = r"""
-import json
-from datasets import Dataset
-from gpassk_opencompass.plugin import GPassKEvaluator
-
-columns = {'uid': 'aa', 'replica': [0, 1], 'question': ['1 + 1?'] * 2, 'answer': ['2'] * 2}
-rows = Dataset.from_dict({name: list(column) for name, column in columns.items()})
-evaluator = GPassKEvaluator(judge=dict(type='nearly', tolerance=0.01))
-result = evaluator.score(['\\boxed{2.004}', '\\boxed{3}'], ['2'] * 2, rows)
-print(json.dumps([result['accuracy'], result['gpassk']['judge']['name']]))
-"""
-
-
-def test_their_judge_judges_in_an_evaluation_of_opencompass(tmp_path: Path, packages: Path) -> None:
-    """By the name that a config has."""
-    import_plugin()
-    done = python(tmp_path, packages, '-c', EVALUATED)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [50.0, 'nearly']

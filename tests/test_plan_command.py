@@ -64,16 +64,8 @@ def test_a_pilot_tells_hardness_and_size(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_plan_that_ends_in_no_interval_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """Too few solved problems at this hardness."""
     arguments = [
-        '--half-width',
-        '2',
-        '--beta',
-        '0.1',
-        '1.5',
-        '--questions',
-        '60',
-        '--metric',
-        'G-Pass@16_1.0',
-    ]
+        '--half-width', '2', '--beta', '0.1', '1.5', '--questions', '60', '--metric', 'G-Pass@16_1.0',
+    ]  # fmt: skip
     assert main(['plan', *arguments]) == 0
     assert 'no interval would be printed' in capsys.readouterr().out
 

@@ -50,17 +50,11 @@ def test_a_body_too_large_is_too_long_whatever_the_gateway_says() -> None:
     ('status', 'message', 'kind'),
     [
         (429, ONE_TOO_LARGE, Kind.REFUSED),
-        (429, 'tokens per min: Limit 30000, Requested 40000', Kind.REFUSED),
-        (429, TOO_MANY, Kind.BUSY),
-        (429, '', Kind.BUSY),
-        (504, '', Kind.LOST),
-        (409, '', Kind.LOST),
-        (451, '', Kind.REFUSED),
-        (503, '', Kind.DOWN),
-        (500, '', Kind.BROKEN),
-        (401, '', Kind.SETTING),
+        (429, 'tokens per min: Limit 30000, Requested 40000', Kind.REFUSED), (429, TOO_MANY, Kind.BUSY),
+        (429, '', Kind.BUSY), (504, '', Kind.LOST), (409, '', Kind.LOST), (451, '', Kind.REFUSED),
+        (503, '', Kind.DOWN), (500, '', Kind.BROKEN), (401, '', Kind.SETTING),
     ],
-)
+)  # fmt: skip
 def test_a_status_means(status: int, message: str, kind: Kind) -> None:
     """No waiting helps with a request that alone is above what a minute allows."""
     assert kind_of(status, message) is kind

@@ -152,28 +152,6 @@ def test_a_reply_that_cannot_be_unpacked_is_malformed(packing: str, content: byt
     assert (outcome.kind, outcome.reason) == (Kind.BROKEN, 'malformed reply')
 
 
-@pytest.mark.parametrize('packing', ['identity', 'gzip', 'br'])
-def test_an_endless_error_is_still_that_error(packing: str) -> None:
-    """Its beginning is enough."""
-    outcome, seconds, most = asked_of(Streamed(endless, packing, 401))
-    assert isinstance(outcome, Trouble)
-    assert (outcome.kind, outcome.reason) == (Kind.SETTING, 'HTTP 401')
-    assert seconds < 5.0
-    assert most < LARGEST_REPLY
-
-
-def test_nothing_packed_is_asked_for() -> None:
-    """So that the cap counts what is sent."""
-    with JudgeServer(lambda asked: 'fine') as server:
-
-        async def ask() -> None:
-            async with open_session(30.0, Access()) as session:
-                await exchange(session, endpoint(server.url), BODY)
-
-        asyncio.run(ask())
-    assert server.asked[0].headers['Accept-Encoding'] == 'identity'
-
-
 def test_an_endless_list_of_models_says_nothing() -> None:
     """It is only looked at in passing."""
 

@@ -37,81 +37,39 @@ def verdict(judge: RuleJudge, reference: str, answer: str) -> Verdict:
 @pytest.mark.parametrize(
     ('reference', 'answer'),
     [
-        (r'$\frac{1}{2}$', '0.5'),
-        ('$-1.$', '-1.0'),
-        (r'$\sqrt{3}$', '√3'),
-        (r'\frac{\sqrt{6}-\sqrt{2}}{2}', '√(2−√3)'),
-        (r'\frac{\pi}{2} - 2\alpha', 'pi/2 - 2*alpha'),
-        (r'\theta^2', 'θ²'),
-        ('2^2023', '2**2023'),
-        (r'\log_2(\frac{3}{\sqrt{7}})', 'log_2(3/sqrt(7))'),
-        ('0.025', '2.5e-2'),
-        ('1', 'exp(0)'),
-        ('1/3', '0.333...'),
-        (r'\frac{41}{333}', r'0.\overline{123}'),
-        (r'\frac{7}{12}', r'0.58\dot{3}'),
-        ('1/7', r'0.\dot{1}4285\dot{7}'),
-        (r'\frac{9}{4}', '2 1/4'),
-        ('1+2i', r'2\mathrm{i}+1'),
-        (r'\emptyset', r'\varnothing'),
-        (r'(-\infty,\infty)', r'\mathbb R'),
-        ('4049', r'4\,049.0'),
-        ('1.22', '1,22'),
-        ('90', '90°'),
-        (r'15^{\circ}', '15 degrees'),
-        ('12', '12种'),
-        ('12', '共12个'),
-        ('-5', '负5'),
-        ('5.8', r'5.8\text{ 厘米}'),
-        ('8', '8 cm^2'),
-        ('1,3', '①③'),
-        (r'2 \text{or} 2\sqrt{3}', r'$2\sqrt3$ 或 $2$'),
-        (r'\{2,5\}', '5, 2'),
+        (r'$\frac{1}{2}$', '0.5'), ('$-1.$', '-1.0'), (r'$\sqrt{3}$', '√3'),
+        (r'\frac{\sqrt{6}-\sqrt{2}}{2}', '√(2−√3)'), (r'\frac{\pi}{2} - 2\alpha', 'pi/2 - 2*alpha'),
+        (r'\theta^2', 'θ²'), ('2^2023', '2**2023'), (r'\log_2(\frac{3}{\sqrt{7}})', 'log_2(3/sqrt(7))'),
+        ('0.025', '2.5e-2'), ('1', 'exp(0)'), ('1/3', '0.333...'),
+        (r'\frac{41}{333}', r'0.\overline{123}'), (r'\frac{7}{12}', r'0.58\dot{3}'),
+        ('1/7', r'0.\dot{1}4285\dot{7}'), (r'\frac{9}{4}', '2 1/4'), ('1+2i', r'2\mathrm{i}+1'),
+        (r'\emptyset', r'\varnothing'), (r'(-\infty,\infty)', r'\mathbb R'), ('4049', r'4\,049.0'),
+        ('1.22', '1,22'), ('90', '90°'), (r'15^{\circ}', '15 degrees'), ('12', '12种'), ('12', '共12个'),
+        ('-5', '负5'), ('5.8', r'5.8\text{ 厘米}'), ('8', '8 cm^2'), ('1,3', '①③'),
+        (r'2 \text{or} 2\sqrt{3}', r'$2\sqrt3$ 或 $2$'), (r'\{2,5\}', '5, 2'),
         (r'[[1, 2], [3, 4]]', r'\begin{pmatrix}1&2\\3&4\end{pmatrix}'),
         (r'\begin{bmatrix}1&2\\3&4\end{bmatrix}', '[1, 2; 3, 4]'),
-        ('[7, 47]', r'7 \leqslant x \leqslant 47'),
-        (r'-2 \le x < 7', '[-2,7)'),
-        (r'(-\infty,-1)\cup(6,+\infty)', r'x<-1 \text{ or } x>6'),
-        (r'(1, +\infty)', r'\{x \mid x > 1\}'),
-        ('a > b > c', 'c < b < a'),
-        ('2n-1', r'2n-1 (n \in \mathbb{N}^*)'),
-        ('10%', r'0.1'),
-        ('C', '(C) 12 apples'),
-        ('C', r'\textbf{(C)}'),
-        ('B', 'B。不是 A'),
-        ('(D) Alina', 'D'),
-        ('No.', 'No, it is not stable.'),
-        ('2或3', '3或2'),
-        (r'$2$或$2\sqrt{3}$', r'2\sqrt{3}, 2'),
-        ('每瓶墨水10元，每支毛笔15元', '墨水10元，毛笔15元'),
-        ('Thus the answer is\n(C) Cecile', 'C'),
+        ('[7, 47]', r'7 \leqslant x \leqslant 47'), (r'-2 \le x < 7', '[-2,7)'),
+        (r'(-\infty,-1)\cup(6,+\infty)', r'x<-1 \text{ or } x>6'), (r'(1, +\infty)', r'\{x \mid x > 1\}'),
+        ('a > b > c', 'c < b < a'), ('2n-1', r'2n-1 (n \in \mathbb{N}^*)'), ('10%', r'0.1'),
+        ('C', '(C) 12 apples'), ('C', r'\textbf{(C)}'), ('B', 'B。不是 A'), ('(D) Alina', 'D'),
+        ('No.', 'No, it is not stable.'), ('2或3', '3或2'), (r'$2$或$2\sqrt{3}$', r'2\sqrt{3}, 2'),
+        ('每瓶墨水10元，每支毛笔15元', '墨水10元，毛笔15元'), ('Thus the answer is\n(C) Cecile', 'C'),
         ('Yes', 'True'),
         ('sufficient but not necessary condition', 'A sufficient, but not necessary condition.'),
         ('The bus does 16 km/h and the car does 48 km/h.', 'bus: 16 km/h, car: 48 km/h'),
-        (r'\frac{1}{2^{100}}', '2^{-100}'),
-        ('8', 'The answer is $\\sqrt{64}$.'),
+        (r'\frac{1}{2^{100}}', '2^{-100}'), ('8', 'The answer is $\\sqrt{64}$.'),
         ('8', r'Long thought. \boxed{\sqrt{64}} Done.'),
-        (r'\begin{pmatrix}1\\2\end{pmatrix}', r'\begin{bmatrix}1\\2\end{bmatrix}'),
-        ('0', '0.0'),
-        ('0.00', '0'),
-        ('0,111', '0.111'),
-        ('-0,5', '-1/2'),
-        ('4ft', '4.0'),
-        ('12 cm^3', '12cm^3'),
-        (r'$28\%$', '28 percent'),
-        (r'$28\%$', '28 pct'),
-        (r'10\%', '10'),
-        ('30%', '0.3'),
-        (r'$\frac{\pi}{2}$.', '1.5707963267948966'),
-        ('1.41421356237', r'\sqrt{2}'),
-        (r'$\pm 2021$', '${-2021, 2021}$'),
-        (r'1 \pm \sqrt{2}', r'1+\sqrt{2}, 1-\sqrt{2}'),
+        (r'\begin{pmatrix}1\\2\end{pmatrix}', r'\begin{bmatrix}1\\2\end{bmatrix}'), ('0', '0.0'),
+        ('0.00', '0'), ('0,111', '0.111'), ('-0,5', '-1/2'), ('4ft', '4.0'), ('12 cm^3', '12cm^3'),
+        (r'$28\%$', '28 percent'), (r'$28\%$', '28 pct'), (r'10\%', '10'), ('30%', '0.3'),
+        (r'$\frac{\pi}{2}$.', '1.5707963267948966'), ('1.41421356237', r'\sqrt{2}'),
+        (r'$\pm 2021$', '${-2021, 2021}$'), (r'1 \pm \sqrt{2}', r'1+\sqrt{2}, 1-\sqrt{2}'),
         ('$2x+4y-3=0$', r'$y=-\frac{1}{2}x+\frac{3}{4}$'),
-        ('$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'),
-        ('(x,y)=(1,2)', '(1,2)'),
+        ('$x^2/4 + y^2/3 = 1$', '$x^2/16 + y^2/12 = 1/4$'), ('(x,y)=(1,2)', '(1,2)'),
         (r'S=\{1,2\}', r'S=\{2,1\}'),
     ],
-)
+)  # fmt: skip
 def test_equal_answers_are_correct(judge: RuleJudge, reference: str, answer: str) -> None:
     """In whatever notation, English or Chinese."""
     assert verdict(judge, reference, answer) is RIGHT
@@ -120,58 +78,26 @@ def test_equal_answers_are_correct(judge: RuleJudge, reference: str, answer: str
 @pytest.mark.parametrize(
     ('reference', 'answer'),
     [
-        ('5', '5.001'),
-        ('1/3', '0.333333'),
-        ('1/3', '0.3333333'),
-        (r'\frac{3}{2}-\frac12 e^{-1}', '1.31606'),
-        (r'\frac{1}{2^{100}}', r'\frac{1}{3^{100}}'),
-        ('10^{-20}', r'2 \times 10^{-20}'),
-        ('0', '10^{-20}'),
-        (r'2^{2019}-2020', r'2^{2019}-2019'),
-        ('123456789012345678901234567890', '123456789012345678901234567891'),
-        ('0', r'0.\overline{3}'),
-        ('0', r'5\,000'),
-        ('3', r'1+2\mathrm{i}'),
-        (r'1-\frac{1}{\mathrm{e}}', r'1+\frac{1}{\mathrm{e}}'),
-        ('1', r'\{x \mid x > 1\}'),
-        ('3', '1 2'),
-        ('12', '1 2'),
-        ('5', '不等于5'),
-        ('5', '5 or 6'),
-        (r'\pm 1', '1'),
-        ('[7, 47]', r'7 < x \le 47'),
-        (r'(2, 0)', 'x > 2'),
-        ('(1, 2)', '(2, 1)'),
-        ('A', 'B'),
-        ('A', 'A, B'),
-        ('A', 'A and B'),
-        ('No', 'No answer provided.'),
+        ('5', '5.001'), ('1/3', '0.333333'), ('1/3', '0.3333333'),
+        (r'\frac{3}{2}-\frac12 e^{-1}', '1.31606'), (r'\frac{1}{2^{100}}', r'\frac{1}{3^{100}}'),
+        ('10^{-20}', r'2 \times 10^{-20}'), ('0', '10^{-20}'), (r'2^{2019}-2020', r'2^{2019}-2019'),
+        ('123456789012345678901234567890', '123456789012345678901234567891'), ('0', r'0.\overline{3}'),
+        ('0', r'5\,000'), ('3', r'1+2\mathrm{i}'), (r'1-\frac{1}{\mathrm{e}}', r'1+\frac{1}{\mathrm{e}}'),
+        ('1', r'\{x \mid x > 1\}'), ('3', '1 2'), ('12', '1 2'), ('5', '不等于5'), ('5', '5 or 6'),
+        (r'\pm 1', '1'), ('[7, 47]', r'7 < x \le 47'), (r'(2, 0)', 'x > 2'), ('(1, 2)', '(2, 1)'),
+        ('A', 'B'), ('A', 'A, B'), ('A', 'A and B'), ('No', 'No answer provided.'),
         ('No', 'Yes, no doubt.'),
         ('For all $n$, Bob has a winning strategy.', 'For all $n$, Alice has a winning strategy.'),
         ('The bus does 16 km/h and the car does 48 km/h.', '48'),
-        ('sufficient but not necessary condition', 'necessary and sufficient condition'),
-        ('5', ''),
-        ('5', '$$'),
-        ('x^2', 'x^3'),
-        ('充分不必要条件', '必要不充分条件'),
-        ('5', 'x' * 3000),
-        ('5', '(' * 16 + '5' + ')' * 16),
-        ('0', '10^{-400}'),
-        ('$(x,y)=(1,2)$', '$(x,y)=(1,3)$'),
-        (r'$S=\{1,2\}$', r'$S=\{1,3\}$'),
-        ('$n=2, 3, 4$', '$n=1, 2, 3$'),
-        ('$n=1$', '$n=1, 2$'),
-        ('$D = (0, 1)$', '$D = (0, 1.5)$'),
-        ('$12:00$', '$1:00$'),
-        (r'\frac{1}{0}', r'\frac{2}{0}'),
-        (r'\frac{\pi}{2}', '1.57'),
-        (r'\pm 1', '1, 2'),
-        ('y=2x', 'y=3x'),
-        ('x^2+y^2=1', 'x^2+y^2=2'),
-        ('10%', '11'),
-        ('10%', '0.01'),
+        ('sufficient but not necessary condition', 'necessary and sufficient condition'), ('5', ''),
+        ('5', '$$'), ('x^2', 'x^3'), ('充分不必要条件', '必要不充分条件'), ('5', 'x' * 3000),
+        ('5', '(' * 16 + '5' + ')' * 16), ('0', '10^{-400}'), ('$(x,y)=(1,2)$', '$(x,y)=(1,3)$'),
+        (r'$S=\{1,2\}$', r'$S=\{1,3\}$'), ('$n=2, 3, 4$', '$n=1, 2, 3$'), ('$n=1$', '$n=1, 2$'),
+        ('$D = (0, 1)$', '$D = (0, 1.5)$'), ('$12:00$', '$1:00$'), (r'\frac{1}{0}', r'\frac{2}{0}'),
+        (r'\frac{\pi}{2}', '1.57'), (r'\pm 1', '1, 2'), ('y=2x', 'y=3x'), ('x^2+y^2=1', 'x^2+y^2=2'),
+        ('10%', '11'), ('10%', '0.01'),
     ],
-)
+)  # fmt: skip
 def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answer: str) -> None:
     """Roundings, tiny numbers, what one or another math-verify misreads, several guesses, nonsense."""
     assert verdict(judge, reference, answer) is WRONG
@@ -180,18 +106,12 @@ def test_different_answers_are_incorrect(judge: RuleJudge, reference: str, answe
 @pytest.mark.parametrize(
     ('reference', 'answer', 'origin'),
     [
-        ('5', '', 'empty'),
-        (r'$\frac12$', r'\dfrac{1}{2}.', 'string'),
-        ('7', '8', 'integer'),
-        ('C', 'A. 12', 'choice'),
-        ('5', '5' * 2001 + 'x', 'capped'),
-        ('5', 'sqrt(25)', 'number'),
-        ('5', '5 cm', 'number (unit-missing)'),
-        ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
-        ('5', '5 ??', 'unread'),
-        ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
+        ('5', '', 'empty'), (r'$\frac12$', r'\dfrac{1}{2}.', 'string'), ('7', '8', 'integer'),
+        ('C', 'A. 12', 'choice'), ('5', '5' * 2001 + 'x', 'capped'), ('5', 'sqrt(25)', 'number'),
+        ('5', '5 cm', 'number (unit-missing)'), ('x = 5 cm', '5', 'named (name-missing, unit-missing)'),
+        ('5', '5 ??', 'unread'), ('1', r'\sin^2 x + \cos^2 x', 'math-verify'),
     ],
-)
+)  # fmt: skip
 def test_a_judgement_tells_where_it_came_from(
     judge: RuleJudge, reference: str, answer: str, origin: str
 ) -> None:
@@ -252,19 +172,6 @@ def test_an_answer_that_fails_twice_is_incorrect_and_says_why() -> None:
 
 
 @pytest.mark.slow
-def test_a_second_try_gives_the_verdict_that_the_first_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a first try too short for what takes a tick of the clock; what succeeds leaves no mark."""
-    pairs = [
-        Pair('?', r'\tan^2 y + 1', r'\sec^2 y'),
-        Pair('?', r'\tan^2 y + 1 + \ln 589700100000', r'\sec^2 y + \ln 589700100001'),
-    ]
-    monkeypatch.setattr(rule_module, '_FIRST_TRY', 1e-5)
-    with RuleJudge(workers=1) as hasty:
-        assert hasty.judge(pairs) == [Judgement(RIGHT, 'math-verify'), Judgement(WRONG, 'math-verify')]
-        assert hasty.statistics()['second tries'] == 2
-
-
-@pytest.mark.slow
 def test_beyond_the_budget_there_is_no_second_try(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model with thousands of such answers cannot hold up a run for hours, and the record says so."""
     monkeypatch.setattr(rule_module, '_SECOND_TRIES', 1)
@@ -285,13 +192,9 @@ def test_a_reference_that_always_fails_is_the_fault_of_the_data() -> None:
 
 
 TOWERS = [
-    '2^{2^{2024}}',
-    '9**9**9**9',
-    '9^{9^{9^{9}}}',
-    'n = 10^(10^10)',
-    '2^{2^{2024}} - 1',
+    '2^{2^{2024}}', '9**9**9**9', '9^{9^{9^{9}}}', 'n = 10^(10^10)', '2^{2^{2024}} - 1',
     '{3}+7^{99999999999}',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize('answer', TOWERS)
@@ -308,15 +211,11 @@ def test_a_tower_of_powers_is_not_computed(answer: str) -> None:
 @pytest.mark.parametrize(
     ('reference', 'answer', 'expected'),
     [
-        ('2^{2024}-1', '4^{1012}-1', RIGHT),
-        ('2^{2024}-1', '2^{2024}-2', WRONG),
-        ('2^{100000}', '4^{50000}', RIGHT),
-        ('2^{2^{10}}', '4^{512}', RIGHT),
-        ('1', '2^{10^{9}-10^{9}}', RIGHT),
-        ('x', 'x^{2024}', WRONG),
-        ('A', '(A) 2^{2^{2024}}', RIGHT),
+        ('2^{2024}-1', '4^{1012}-1', RIGHT), ('2^{2024}-1', '2^{2024}-2', WRONG),
+        ('2^{100000}', '4^{50000}', RIGHT), ('2^{2^{10}}', '4^{512}', RIGHT),
+        ('1', '2^{10^{9}-10^{9}}', RIGHT), ('x', 'x^{2024}', WRONG), ('A', '(A) 2^{2^{2024}}', RIGHT),
     ],
-)
+)  # fmt: skip
 def test_large_numbers_that_can_be_compared_are(
     judge: RuleJudge, reference: str, answer: str, expected: Verdict
 ) -> None:
@@ -333,26 +232,6 @@ def test_the_order_of_the_pairs_and_duplicates_do_not_matter(judge: RuleJudge) -
     assert judge.judge(pairs) == [alone[pair.answer] for pair in pairs]
     after = judge.statistics()
     assert (after['pairs'] - before['pairs'], after['distinct'] - before['distinct']) == (500, 7)
-
-
-def test_nothing_to_judge_is_judged_without_a_process() -> None:
-    """Also what spelling and exact arithmetic decide."""
-    decided = [('1', '1.', RIGHT), (r'\frac{1}{2}', '0.5', RIGHT), ('(x+1)^2', 'x^2+2x+1', RIGHT)]
-    decided += [(r'\sqrt{2}', '1.414', WRONG), (r'\sin x', r'\cos x', WRONG), ('R-r', 'r-R', WRONG)]
-    with RuleJudge() as idle:
-        assert idle.judge([]) == []
-        judgements = idle.judge([Pair('?', reference, answer) for reference, answer, _ in decided])
-        assert [said.verdict for said in judgements] == [expected for *_, expected in decided]
-        assert idle.statistics()['workers started'] == 0
-
-
-def test_a_closed_judge_says_so() -> None:
-    """Closing twice is harmless, judging afterwards is a mistake."""
-    closed = RuleJudge()
-    closed.close()
-    closed.close()
-    with pytest.raises(InputError, match='closed'):
-        closed.judge([])
 
 
 def test_the_identity_holds_what_may_change_a_verdict() -> None:
@@ -381,13 +260,6 @@ def test_verdicts_of_two_versions_are_told_apart(monkeypatch: pytest.MonkeyPatch
     assert here['signature'] != other['signature']
     keys = [verdict_key({**block['judge'], 'statistics': None}, 'question', '1', '2') for block in blocks]
     assert keys[0] != keys[1]
-
-
-@pytest.mark.parametrize('setting', ['workers', 'timeout', 'memory_mb', 'max_length', 'max_nesting'])
-def test_a_limit_out_of_range_is_named(setting: str) -> None:
-    """With what was received and what is allowed."""
-    with pytest.raises(InputError, match=rf'{setting}=-1.*at least'):
-        RuleJudge(**{setting: -1})
 
 
 def test_a_missing_math_verify_prints_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,14 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pyarrow  # type: ignore[import-untyped]
 import pytest
 from judge_server import PROMPTS, JudgeServer
 from loguru import logger
 from pyarrow import parquet
 
 from gpassk_opencompass import InputError, LLMJudge, Samples, Verdict, VerdictStore
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import put_aside
 from gpassk_opencompass.judges.cascade import CascadeJudge
 from gpassk_opencompass.judges.protocol import FunctionJudge
@@ -48,88 +46,18 @@ SAMPLES = Samples(
 )
 """Two questions, their rows in any order."""
 
+# fmt: off
 ROWS = [
-    (
-        'b',
-        0,
-        2**53 - 1,
-        'open',
-        'unjudged',
-        'function',
-        'function',
-        None,
-        None,
-        None,
-        'stop',
-        None,
-        None,
-        'refusal',
-        12,
-        None,
-        '../p_1.json',
-        1,
-    ),
-    (
-        'b',
-        1,
-        11,
-        '2',
-        'correct',
-        'function',
-        None,
-        None,
-        20,
-        9,
-        'stop',
-        1.5,
-        None,
-        None,
-        15,
-        None,
-        '../p_0.json',
-        0,
-    ),
-    (
-        'a',
-        0,
-        12,
-        '3',
-        'incorrect',
-        'function',
-        None,
-        None,
-        50,
-        8,
-        'length',
-        None,
-        40,
-        None,
-        9,
-        None,
-        '../p_0.json',
-        1,
-    ),
-    (
-        'a',
-        1,
-        13,
-        '',
-        'incorrect',
-        'function',
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        8,
-        None,
-        '../p_1.json',
-        0,
-    ),
+    ('b', 0, 2**53 - 1, 'open', 'unjudged', 'function', 'function', None, None, None, 'stop', None, None,
+     'refusal', 12, None, '../p_1.json', 1),
+    ('b', 1, 11, '2', 'correct', 'function', None, None, 20, 9, 'stop', 1.5, None, None, 15, None,
+     '../p_0.json', 0),
+    ('a', 0, 12, '3', 'incorrect', 'function', None, None, 50, 8, 'length', None, 40, None, 9, None,
+     '../p_0.json', 1),
+    ('a', 1, 13, '', 'incorrect', 'function', None, None, None, None, None, None, None, None, 8, None,
+     '../p_1.json', 0),
 ]
+# fmt: on
 """Its sample file by hand: questions as they first appear, each with its replicas in turn."""
 
 
@@ -170,17 +98,6 @@ def test_each_sample_has_a_row_in_its_place(tmp_path: Path) -> None:
     told = json.loads(path.read_text())['gpassk']['sample_file']
     content = (tmp_path / told['name']).read_bytes()
     assert told == {'name': 'x.gpassk.samples.parquet', 'sha256': sha256(content).hexdigest(), 'rows': 4}
-
-
-def test_the_file_says_what_its_columns_are(tmp_path: Path) -> None:
-    """Its version, and of each column what it is and whether it may be null."""
-    schema = parquet.read_schema(sample_file_of(written(tmp_path / 'x.json')))
-    assert schema.metadata[b'gpassk.samples'] == b'1'
-    assert {field.name for field in schema if not field.nullable} == {'uid', 'replica', 'answer', 'verdict'}
-    assert all(field.metadata[b'about'] for field in schema)
-    assert pyarrow.types.is_dictionary(schema.field('uid').type)
-    metadata = parquet.ParquetFile(tmp_path / 'x.samples.parquet').metadata.row_group(0)
-    assert {metadata.column(at).compression for at in range(metadata.num_columns)} == {'ZSTD'}
 
 
 def test_a_result_gives_its_samples(tmp_path: Path) -> None:
@@ -272,14 +189,3 @@ def test_a_result_is_put_aside_with_its_samples(tmp_path: Path) -> None:
     names = ['x.json.now.aside', 'x.samples.parquet.now.aside']
     assert sorted(file.name for file in tmp_path.iterdir()) == names
     assert [(tmp_path / name).read_bytes() for name in names] == contents
-
-
-def test_counts_have_no_samples(tmp_path: Path) -> None:
-    """Nor have labels without answers: the JSON has all that is known."""
-    rows = tmp_path / 'rows.jsonl'
-    for row in ({'n': 4, 'c': 3}, {'correct': [True, False]}):
-        rows.write_text(json.dumps(row))
-        assert main(['score', str(rows), '--k', '2', '-o', str(tmp_path / 'x.json')]) == 0
-        assert 'sample_file' not in read(tmp_path / 'x.json').block
-        assert read(tmp_path / 'x.json').samples is None
-    assert list(tmp_path.glob('*.parquet')) == []

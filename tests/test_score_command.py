@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from damaged_records import good_record
+from exact import EXACT, Exact
 from judge_server import PROMPTS, JudgeServer
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main, parser_for
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.scoring import Samples, score
@@ -34,17 +34,6 @@ REFERENCE = {
 """τ → 0, 0.5, 0.75, 1.0 and mG of the stored sample with its own labels, computed elsewhere."""
 
 COUNTS = '{"uid": "a", "n": 4, "c": 3}\n{"uid": "b", "n": 4, "c": 0}\n'
-
-
-EXACT = ['--judge', f'{__name__}.Exact']
-"""A judge that starts no processes."""
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
 
 
 def write(path: Path, rows: Sequence[Any]) -> str:
@@ -73,15 +62,12 @@ def answered(replies: dict[str, list[str]]) -> list[dict[str, Any]]:
     """Rows of responses; the reference answer to each question is its first reply."""
     return [
         {
-            'uid': f'u{question}',
-            'question': question,
-            'answer': answers[0],
-            'responses': [rf'So \boxed{{{answer}}}.' for answer in answers],
-            'split': 'AMC',
+            'uid': f'u{question}', 'question': question, 'answer': answers[0],
+            'responses': [rf'So \boxed{{{answer}}}.' for answer in answers], 'split': 'AMC',
             'language': 'en',
         }
         for question, answers in replies.items()
-    ]
+    ]  # fmt: skip
 
 
 ROWS = answered({'1 + 1?': ['2', '3', '2', '2'], '2 + 2?': ['4', '4', '4', '4'], 'x?': ['y', 'z', 'w', 'v']})
@@ -157,34 +143,6 @@ def test_a_result_that_cannot_be_written_leaves_the_earlier_one_with_its_samples
     assert read(out).samples is not None
 
 
-@pytest.mark.parametrize('name', ['x', 'n' * 245])
-def test_a_sample_file_that_cannot_be_written_costs_no_result(tmp_path: Path, name: str) -> None:
-    """A folder is in its place, or its name is longer than any may be: the result names none."""
-    out = tmp_path / f'{name}.json'
-    if name == 'x':
-        (tmp_path / 'x.samples.parquet').mkdir()
-    assert scored(write(tmp_path / 'rows.jsonl', ROWS), *EXACT, '--k', '2', '-o', str(out)) == 0
-    assert 'sample_file' not in json.loads(out.read_text(encoding='utf-8'))['gpassk']
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith('.')]
-
-
-def test_a_result_below_a_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line; nothing is left behind."""
-    file = write(tmp_path / 'rows.jsonl', ROWS)
-    assert scored(file, *EXACT, '--k', '2', '-o', f'{file}/x.json') == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith('gpassk score: ')
-    assert [path.name for path in tmp_path.iterdir()] == ['rows.jsonl']
-
-
-def test_a_sample_file_keeps_its_permissions(tmp_path: Path) -> None:
-    """As the result does."""
-    file, out = write(tmp_path / 'rows.jsonl', ROWS), tmp_path / 'x.json'
-    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
-    out.with_name('x.samples.parquet').chmod(0o600)
-    assert scored(file, *EXACT, '--k', '2', '-o', str(out)) == 0
-    assert out.with_name('x.samples.parquet').stat().st_mode & 0o777 == 0o600
-
-
 def test_a_result_without_samples_keeps_none_of_an_earlier_one(tmp_path: Path) -> None:
     """Who opens the sample file alone would take it for the new result's."""
     out = tmp_path / 'out' / 'x.json'
@@ -192,17 +150,6 @@ def test_a_result_without_samples_keeps_none_of_an_earlier_one(tmp_path: Path) -
     assert [path.name for path in sorted(out.parent.iterdir())] == ['x.json', 'x.samples.parquet']
     assert scored(write(tmp_path / 'counts.jsonl', [{'n': 4, 'c': 2}]), '--k', '2', '-o', str(out)) == 0
     assert [path.name for path in out.parent.iterdir()] == ['x.json']
-
-
-def test_hedged_responses_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the table, and counted in the record."""
-    rows = [
-        {'uid': 'q', 'question': '?', 'answer': '5', 'responses': [r'\boxed{5}', r'\boxed{4} or \boxed{5}']}
-    ]
-    assert scored(write(tmp_path / 'r.jsonl', rows), *EXACT, '--k', '2', '-o', str(tmp_path / 'o.json')) == 0
-    assert '1 of 2 responses state more answers than are asked for' in capsys.readouterr().out
-    record = json.loads((tmp_path / 'o.json').read_text('utf-8'))
-    assert (record['gpassk']['hedged'], record['gpassk']['counts']['c']) == (1, [1])
 
 
 @pytest.mark.parametrize('kind', ['counts', 'labels', 'responses'])
@@ -289,19 +236,6 @@ def test_questions_with_different_n_need_a_decision(
     assert values(tmp_path, file, '--n', '6')['accuracy'] == 50
 
 
-def test_a_judge_of_ones_own_is_not_repeated_in_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its addresses may have a password."""
-    rows = tmp_path / 'rows.jsonl'
-    rows.write_text('{"question": "q", "reference": "1", "responses": ["1"]}')
-    judge = '{"type": "llm", "model": "m", "urls": ["http://me:pass-1234@h"]}'
-    assert scored(rows, '--judge', judge, '--store', str(tmp_path), '--k', '1') == 2
-    said = capsys.readouterr().err
-    assert 'takes no --store' in said
-    assert 'pass-1234' not in said
-
-
 def test_an_llm_judges_each_answer_once_and_may_leave_some_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,46 +310,31 @@ def test_other_names_can_be_given(tmp_path: Path) -> None:
     ('content', 'options', 'message'),
     [
         ('', [], 'is empty'),
-        ('\n\n', [], 'is empty'),
         ('[]', [], 'is empty'),
         ('{"n": 4, "c": 5}', [], r'x\.jsonl:1: n = 4, c = 5; expected whole numbers'),
-        ('{"n": 4, "c": -1}', [], 'c = -1; expected'),
         ('{"n": 4, "c": 1.5}', [], 'c = 1.5; expected'),
-        ('{"n": 4, "c": 1.0}', [], 'c = 1.0; expected'),
         ('{"n": 4, "c": true}', [], 'c = True; expected'),
-        ('{"n": true, "c": 1}', [], 'n = True'),
         ('{"n": 4, "c": NaN}', [], 'c = nan; expected'),
-        ('{"n": 0, "c": 0}', [], 'n = 0'),
-        ('{"n": 4, "c": "3"}', [], "c = '3'"),
         ('{"n": 4, "c": 2, "unjudged": 3}', [], 'c <= n - unjudged'),
-        ('{"n": 12345678901234567890123456789, "c": 1}', [], 'expected whole numbers'),
         ('{"n": 4, "c": 1}\n7', [], r'x\.jsonl:2 holds a int'),
         ('{"n": 4, "c": 1}\n{"n"', [], r'x\.jsonl:2 is no JSON'),
         ('{"n": 4, "c": 1', [], r'x\.jsonl:1 is no JSON, and neither is the whole file'),
-        ('{"n": 4 "c": 1}', [], r'x\.jsonl:1 is no JSON: '),
-        ('[' * 100_000, [], 'is no JSON'),
         ('{"uid": "a"}', [], 'of no known kind: expected responses'),
         ('{"n": 4, "c": 1, "correct": [1]}', [], r'labels \(correct\) and counts \(c\); say'),
         ('{"n": 4, "c": 1}\n{"correct": [1]}', [], r'x\.jsonl:2: it holds labels, where the'),
         ('{"n": 4, "c": 1}', ['--as', 'labels'], 'it holds counts, where it was to hold labels'),
         ('{"uid": [1], "n": 4, "c": 1}', [], r'uid is \[1\]; expected'),
-        ('{"uid": 1.5, "n": 4, "c": 1}', [], 'uid is 1.5; expected'),
         ('{"uid": 1, "n": 4, "c": 1}\n{"uid": "1", "n": 4, "c": 1}', [], 'rows 1 and 2 have the same uid'),
         ('{"correct": [1, 2]}', [], 'correct holds 2; a label is'),
-        ('{"correct": [1, NaN]}', [], 'correct holds nan'),
-        ('{"correct": [1, [0]]}', [], r'correct holds \[0\]'),
         ('{"correct": [1, "maybe"]}', [], "correct holds 'maybe'"),
-        ('{"correct": []}', [], 'correct is empty'),
         ('{"correct": true}', [], 'expected a label a sample'),
         ('{"correct": [1, 0], "answers": ["2"]}', [], '2 labels and 1 answers'),
         ('{"correct": [1], "score": [0]}', [], 'both names of the correct, and they differ'),
         ('{"question": "?", "answer": "2", "responses": "2"}', [], 'responses is a str; a row holds'),
-        ('{"question": "?", "answer": "2", "responses": []}', [], 'responses is empty'),
         ('{"question": "?", "answer": null, "responses": ["2"]}', [], 'answer is null'),
         ('{"question": "?", "answer": "2", "responses": [{}]}', [], 'responses holds a dict'),
         ('{"question": "?", "responses": ["2"]}', [], 'there is no reference: expected one of answer,'),
         ('{"n": 4, "c": 1}', ['--k', '8'], 'k = 8 is more than the 4 samples'),
-        ('{"n": 1, "c": 1}', ['--k', '4'], 'k = 4 is more than the 1 samples'),
         ('{"n": 4, "c": 1}', ['--k', '0'], 'k must be from 1'),
         ('{"n": 4, "c": 1}', ['--threshold', '1.5'], 'a threshold must be from 0 to 1'),
         ('{"n": 4, "c": 1}', ['--first', '2'], 'counts have no order.* --n 2'),
@@ -423,7 +342,6 @@ def test_other_names_can_be_given(tmp_path: Path) -> None:
         ('{"n": 4, "c": 1}', ['--split', 'A'], "no question is of split 'A'"),
         ('{"n": 4, "c": 1}', ['--uid', 'nowhere'], 'cannot read nowhere'),
         ('{"n": 4, "c": 1}', ['--majority', '2'], 'need the answers'),
-        ('{"n": 4, "c": 1}', ['--agreement'], 'need the answers'),
         ('{"n": 4, "c": 1}', ['--judge', 'rule'], '--judge goes with responses'),
         ('{"correct": [null]}', ['--unjudged', 'leave-out'], 'row 1 has no judged sample'),
         ('{"correct": [null]}', ['--unjudged', 'refuse'], '1 of 1 samples are unjudged'),
@@ -508,21 +426,6 @@ def test_parts_of_a_result_that_are_no_texts_are_named(
     said = capsys.readouterr().err
     assert message in said
     assert str(path) in said
-
-
-def test_a_very_long_line_is_a_line(tmp_path: Path) -> None:
-    """Two million characters of a response before its box."""
-    rows = [{'question': '?', 'answer': '2', 'responses': ['x' * 2_000_000 + r'\boxed{2}', r'\boxed{3}']}]
-    assert values(tmp_path, write(tmp_path / 'long.jsonl', rows), *EXACT)['accuracy'] == 50
-
-
-def test_names_of_groups_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They come from a file of somebody else."""
-    rows = [{'n': 2, 'c': 1, 'split': '\x1b[2J\ud800'}, {'n': 2, 'c': 1, 'split': 'B'}]
-    assert scored(write(tmp_path / 'counts.jsonl', rows)) == 0
-    out = capsys.readouterr().out
-    assert '\x1b' not in out
-    assert r'\x1b[2J\ud800' in out
 
 
 def test_where_no_interval_holds_the_reason_stands_below(

@@ -45,16 +45,6 @@ def test_a_row_that_cannot_be_what_it_says_is_named(
     assert f'{file}:2: {message}' in said.err
 
 
-def test_labels_with_another_number_of_correct_ones_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A row with labels and counts that was called labels: both must say the same."""
-    file = write(tmp_path / 'rows.jsonl', [{'correct': [1, 0], 'n': 2, 'c': 2}])
-    assert main(['score', file, '--as', 'labels', '--k', '1']) == 2
-    assert 'c = 2, but correct gives c = 1' in capsys.readouterr().err
-    assert main(['score', write(tmp_path / 'good.jsonl', [{'correct': [1, 0], 'n': 2, 'unjudged': 0}])]) == 0
-
-
 def test_an_empty_response_is_a_wrong_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What null is not: the model said nothing."""
     file = write(tmp_path / 'rows.jsonl', [QUESTION | {'responses': ['\\boxed{2}', '']}])

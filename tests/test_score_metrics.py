@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -33,7 +32,6 @@ from gpassk_opencompass.votes import (
     answer_entropy,
     ballot,
     distinct_answers,
-    group_majorities,
     majority,
     sizes_of,
     total_agreement,
@@ -104,23 +102,6 @@ def test_a_majority_is_that_of_every_subset_with_ties_shared(
     assert majority(Ballot(tuple(votes), frozenset(right), 0), m) == pytest.approx(expected, abs=1e-15)
 
 
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from(LETTERS), min_size=2, max_size=6), st.sets(st.sampled_from('abc')), st.data())
-def test_groups_of_a_majority_are_unbiased(votes: list[str], right: set[str], data: st.DataObject) -> None:
-    """Averaged over all orders of the samples, the share of correct groups is maj@m."""
-    m = data.draw(st.integers(1, len(votes)))
-    orders = [Ballot(order, frozenset(right), 0) for order in permutations(votes)]
-    shares = [Fraction(*reversed(group_majorities(order, m))) for order in orders]
-    assert float(sum(shares) / len(shares)) == pytest.approx(majority(orders[0], m), abs=1e-15)
-
-
-def test_one_vote_is_the_accuracy_and_all_votes_are_one_count() -> None:
-    """maj@1 = accuracy; maj@n = is the most frequent answer correct."""
-    given_ = ballot(['1', '1', '2', '3'], [True, True, False, False])
-    assert majority(given_, 1) == 0.5
-    assert majority(given_, 4) == 1.0
-
-
 @pytest.mark.slow
 def test_a_large_question_with_many_answers_is_quick_and_exact() -> None:
     """n = 64 with 20 answers, against a simulation of 40,000 votes."""
@@ -155,14 +136,6 @@ def test_agreement_is_the_mean_over_all_subsets(votes: list[str], data: st.DataO
     assert total_agreement(sizes, blank, size) == pytest.approx(alike, abs=1e-12)
     assert distinct_answers(sizes, blank, size) == pytest.approx(distinct, abs=1e-12)
     assert answer_entropy(sizes, blank, size) == pytest.approx(entropy, abs=1e-12)
-
-
-def test_total_agreement_is_the_share_of_questions_on_which_all_answers_agree() -> None:
-    """Right or wrong; one question of three here."""
-    answers = [('7', '7', '$7$'), ('7', '8', '7'), ('', '', '')]
-    questions = [Sampled(about(place), '010', given) for place, given in enumerate(answers)]
-    line = scores(questions, Settings((2,), (1.0,), agreement=True))['total', 'TARa@3']
-    assert line.score == pytest.approx(1 / 3)
 
 
 @settings(max_examples=40)
@@ -233,14 +206,6 @@ def test_intervals_are_clustered_by_problem_in_every_group() -> None:
     assert found['S_en', 'G-Pass@4_0.5'].questions == 60
 
 
-def test_questions_without_a_problem_are_their_own() -> None:
-    """Also where others have one."""
-    questions = [Counted(about(place, 'p' if place < 2 else None), 4, place % 5, 0) for place in range(30)]
-    line = scores(questions, Settings((2,), (1.0,)))['total', 'accuracy']
-    assert line.interval is not None
-    assert line.interval.problems == 29
-
-
 @pytest.mark.parametrize(
     ('unjudged', 'expected'),
     [(Unjudged.WRONG, 2 / 4), (Unjudged.RIGHT, 3 / 4), (Unjudged.LEAVE_OUT, 2 / 3)],
@@ -281,18 +246,6 @@ def test_stability_of_a_majority_is_g_pass_of_its_groups() -> None:
     assert found['total', 'G-Pass@2_0.5 of maj@2'].score == 1.0
     assert found['total', 'G-Pass@2_1.0 of maj@2'].score == 0.0
     assert found['total', 'maj@2'].score == pytest.approx(0.5)
-
-
-def test_a_tally_keeps_some_numbers_a_question() -> None:
-    """Fewer than 80 bytes each, whatever the texts."""
-    tally = Tally()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for place in range(20_000):
-        tally.add(Counted(About(place, f'question {place} with a long name', f'p{place}', '', ''), 16, 3, 0))
-    used = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert used / len(tally) < 80
 
 
 def test_repeated_uids_are_refused_with_both_rows() -> None:

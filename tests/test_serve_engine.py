@@ -17,13 +17,10 @@ from gpassk_opencompass.sweep.configs import signature
 from gpassk_opencompass.sweep.grid import expand
 
 LINES: dict[str, Any] = {
-    'engine': 'serve',
-    'server': 'vllm',
-    'llm_infos': [{'path': '/models/Qwen2.5-7B', 'tp': 2, 'batch_size': 8}],
-    'temperatures': [1.0],
-    'max_out_lens': [64],
-    'greedy': False,
-}
+    'engine': 'serve', 'server': 'vllm',
+    'llm_infos': [{'path': '/models/Qwen2.5-7B', 'tp': 2, 'batch_size': 8}], 'temperatures': [1.0],
+    'max_out_lens': [64], 'greedy': False,
+}  # fmt: skip
 VALUES = {'model': '/m/x', 'name': 'x', 'host': '127.0.0.1', 'port': 1234, 'tp': 2, 'pp': 3, 'gpus': '0,1'}
 
 

@@ -17,18 +17,12 @@ from gpassk_opencompass import IncompleteError, Pair, Verdict
 from gpassk_opencompass.chat.served import Served, told_in_list
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.llm.canaries import UnfitJudge
-from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore, verdict_key
+from gpassk_opencompass.judges.store import VerdictStore, verdict_key
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
 PAIRS = pairs_of(0, 10)
 CORRECT = [Verdict.CORRECT if int(pair.answer) % 2 == 0 else Verdict.INCORRECT for pair in PAIRS]
 WRONG = [Verdict.INCORRECT if said is Verdict.CORRECT else Verdict.CORRECT for said in CORRECT]
-
-
-@pytest.fixture(autouse=True)
-def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have one."""
-    monkeypatch.delenv(STORE_VARIABLE, raising=False)
 
 
 @pytest.fixture

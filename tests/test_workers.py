@@ -44,14 +44,10 @@ def test_outcomes_come_in_the_order_of_the_jobs(workers: Workers) -> None:
 @pytest.mark.parametrize(
     ('deed', 'outcome'),
     [
-        ('spin', Outcome.TIMEOUT),
-        ('die', Outcome.CRASH),
-        ('raise', Outcome.CRASH),
-        ('recurse', Outcome.CRASH),
-        ('hog', Outcome.MEMORY),
-        ('print', Outcome.YES),
+        ('spin', Outcome.TIMEOUT), ('die', Outcome.CRASH), ('raise', Outcome.CRASH),
+        ('recurse', Outcome.CRASH), ('hog', Outcome.MEMORY), ('print', Outcome.YES),
     ],
-)
+)  # fmt: skip
 def test_a_misdeed_costs_its_own_job_alone(workers: Workers, deed: str, outcome: Outcome) -> None:
     """A hang, a death, an exception, a memory hog and a chatterbox, each between good jobs."""
     assert workers.run([YES, NO, {'do': deed}, NO, YES]) == [

@@ -238,13 +238,11 @@ def _interval_forms(low: int, high: int, left: bool, right: bool, name: str = 'x
     interval = f'{"[" if left else "("}{low},{high}{"]" if right else ")"}'
     turned_above, turned_below = (r'\ge' if right else '>'), (r'\ge' if left else '>')
     return [
-        interval,
-        rf'${name} \in {interval}$',
-        f'{low} {below} {name} {above} {high}',
+        interval, rf'${name} \in {interval}$', f'{low} {below} {name} {above} {high}',
         rf'\{{{name} \mid {low} {below} {name} {above} {high}\}}',
         f'{high} {turned_above} {name} {turned_below} {low}',
         rf'\left{interval[0]} {low}, {high} \right{interval[-1]}',
-    ]
+    ]  # fmt: skip
 
 
 def intervals(chance: Random) -> Case:
@@ -364,13 +362,8 @@ def parts(chance: Random) -> Case:
 
 _UNITS = {
     'length': {
-        'mm': Fraction(1, 1000),
-        'cm': Fraction(1, 100),
-        '厘米': Fraction(1, 100),
-        'm': Fraction(1),
-        '米': Fraction(1),
-        'km': Fraction(1000),
-        '千米': Fraction(1000),
+        'mm': Fraction(1, 1000), 'cm': Fraction(1, 100), '厘米': Fraction(1, 100), 'm': Fraction(1),
+        '米': Fraction(1), 'km': Fraction(1000), '千米': Fraction(1000),
     },
     'mass': {
         'g': Fraction(1),
@@ -380,16 +373,11 @@ _UNITS = {
         '吨': Fraction(10**6),
     },
     'time': {
-        'seconds': Fraction(1),
-        '秒': Fraction(1),
-        'minutes': Fraction(60),
-        '分钟': Fraction(60),
-        'hours': Fraction(3600),
-        '小时': Fraction(3600),
-        'days': Fraction(86400),
+        'seconds': Fraction(1), '秒': Fraction(1), 'minutes': Fraction(60), '分钟': Fraction(60),
+        'hours': Fraction(3600), '小时': Fraction(3600), 'days': Fraction(86400),
     },
     'money': {'元': Fraction(1), 'yuan': Fraction(1), '角': Fraction(1, 10)},
-}
+}  # fmt: skip
 
 
 def quantities(chance: Random) -> Case:
@@ -429,19 +417,9 @@ def durations(chance: Random) -> Case:
 
 
 _MONTHS = [
-    'January',
-    'February',
-    'March',
-    'April',
-    'May',
-    'June',
-    'July',
-    'August',
-    'September',
-    'October',
-    'November',
-    'December',
-]
+    'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October',
+    'November', 'December',
+]  # fmt: skip
 
 
 def dates(chance: Random) -> Case:
@@ -513,14 +491,10 @@ def choices(chance: Random) -> Case:
         given = right
     answer = chance.choice(
         [
-            str(values[given]),
-            f'{values[given]}.0',
-            f'Option {"ABCD"[given]}',
-            f'({"ABCD"[given]}) {values[given]}',
-            f'【{"ABCD"[given]}】',
-            f'选{"ABCD"[given]}',
+            str(values[given]), f'{values[given]}.0', f'Option {"ABCD"[given]}',
+            f'({"ABCD"[given]}) {values[given]}', f'【{"ABCD"[given]}】', f'选{"ABCD"[given]}',
         ]
-    )
+    )  # fmt: skip
     return Case(
         'choice',
         right == given,
@@ -585,14 +559,11 @@ def bases(chance: Random) -> Case:
     reference = f'{digits}_{base}'
     answer, equal = chance.choice(
         [
-            (f'{digits}_{{{base}}}', True),
-            (f'({digits})_{base}', True),
-            (digits, False),
-            (f'{digits}_{base + 1}', False),
-            (f'{digits}0_{base}', False),
+            (f'{digits}_{{{base}}}', True), (f'({digits})_{base}', True), (digits, False),
+            (f'{digits}_{base + 1}', False), (f'{digits}0_{base}', False),
             (rf'${digits}_{{({base})}}$', True),
         ]
-    )
+    )  # fmt: skip
     return Case(
         'base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none'
     )
@@ -621,28 +592,10 @@ def logarithms(chance: Random) -> Case:
 
 
 FAMILIES: tuple[Family, ...] = (
-    equal_numbers,
-    different_numbers,
-    large_integers,
-    roots,
-    expressions,
-    quotients,
-    intervals,
-    half_lines,
-    sets,
-    points,
-    named,
-    parts,
-    quantities,
-    durations,
-    dates,
-    phrases,
-    choices,
-    equations,
-    matrices,
-    bases,
-    logarithms,
-)
+    equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals,
+    half_lines, sets, points, named, parts, quantities, durations, dates, phrases, choices, equations,
+    matrices, bases, logarithms,
+)  # fmt: skip
 
 
 def suite() -> list[Case]:

@@ -373,17 +373,6 @@ def _options(answer: str) -> Iterator[Mutant]:
 
 
 _KINDS = (
-    _digits,
-    _minus,
-    _signs,
-    _relations,
-    _ends,
-    _elements,
-    _letters,
-    _names,
-    _units,
-    _opposites,
-    _negations,
-    _numerals,
-    _replaced,
-)
+    _digits, _minus, _signs, _relations, _ends, _elements, _letters, _names, _units, _opposites,
+    _negations, _numerals, _replaced,
+)  # fmt: skip

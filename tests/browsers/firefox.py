@@ -23,15 +23,11 @@ PROGRAMS = ('firefox-esr', 'firefox')
 SECONDS = 60
 
 PREFERENCES = {
-    'browser.shell.checkDefaultBrowser': False,
-    'datareporting.policy.dataSubmissionEnabled': False,
-    'network.proxy.type': 1,
-    'network.proxy.socks': '127.0.0.1',
-    'network.proxy.socks_port': 9,
-    'network.proxy.no_proxies_on': 'localhost, 127.0.0.1',
-    'remote.active-protocols': 1,
+    'browser.shell.checkDefaultBrowser': False, 'datareporting.policy.dataSubmissionEnabled': False,
+    'network.proxy.type': 1, 'network.proxy.socks': '127.0.0.1', 'network.proxy.socks_port': 9,
+    'network.proxy.no_proxies_on': 'localhost, 127.0.0.1', 'remote.active-protocols': 1,
     'toolkit.telemetry.server': '',
-}
+}  # fmt: skip
 """Of a profile of its own: nothing is asked of the network but loopback."""
 
 
@@ -122,14 +118,8 @@ def firefox(folder: Path) -> Iterator[Firefox]:
     lines = [f'user_pref({json.dumps(name)}, {json.dumps(value)});' for name, value in PREFERENCES.items()]
     (profile / 'user.js').write_text('\n'.join(lines))
     command = [
-        program,
-        '--headless',
-        '--no-remote',
-        '--profile',
-        str(profile),
-        '--remote-debugging-port',
-        '0',
-    ]
+        program, '--headless', '--no-remote', '--profile', str(profile), '--remote-debugging-port', '0',
+    ]  # fmt: skip
     with (folder / 'log').open('w+') as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         try:

@@ -75,13 +75,9 @@ def _unharmed(page: Page) -> Iterator[None]:
 def test_markup_stays_text_in_every_place(made: Made, page: Page) -> None:
     """In answer, response, thought, prompt, reply, reason and whatever else is told of a sample."""
     told = {
-        'answer': HOSTILE,
-        'reason': HOSTILE,
-        'finish': HOSTILE,
-        'state': HOSTILE,
-        'separateThought': HOSTILE,
-        'judge': {'name': HOSTILE, 'prompt': HOSTILE, 'reply': HOSTILE},
-    }
+        'answer': HOSTILE, 'reason': HOSTILE, 'finish': HOSTILE, 'state': HOSTILE,
+        'separateThought': HOSTILE, 'judge': {'name': HOSTILE, 'prompt': HOSTILE, 'reply': HOSTILE},
+    }  # fmt: skip
     put(made, page, f'{HOSTILE}\n${HOSTILE}$\n\\boxed{{{HOSTILE}}}', **told)
     for summary in page.all('.side summary, .cluster summary'):
         summary.click()

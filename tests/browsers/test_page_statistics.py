@@ -56,14 +56,10 @@ def test_the_p_value_of_the_browser_is_that_of_scipy(statistics: Any, freedom: i
 def test_intervals_and_refusals_of_the_browser_are_those_of_the_library(statistics: Any, case: str) -> None:
     """In the middle, at the borders and where none is given, word for word."""
     values = {
-        'even': [0.0, 1.0, 0.3] * 20,
-        'constant': [0.5] * 30,
-        'rare': [0.0] * 50 + [1.0] * 3,
-        'common': [1.0] * 50 + [0.001] * 3,
-        'few': [0.0, 1.0] * 8,
-        'one': [0.25],
+        'even': [0.0, 1.0, 0.3] * 20, 'constant': [0.5] * 30, 'rare': [0.0] * 50 + [1.0] * 3,
+        'common': [1.0] * 50 + [0.001] * 3, 'few': [0.0, 1.0] * 8, 'one': [0.25],
         'unequal': [0.0, 1.0, 0.3] * 80,
-    }[case]
+    }[case]  # fmt: skip
     problems = [f'p{number * 2 // 3}' for number in range(len(values))]
     if case == 'unequal':
         problems[:140] = ['p0'] * 140

@@ -93,25 +93,13 @@ def written_responses(board: Board, folder: Path, characters: int) -> dict[Path,
             texts = [''.join(draws.choice(LETTERS, characters)) for _ in range(entry.result.n)]
             samples = [
                 {
-                    'replica': i,
-                    'seed': i,
-                    'verdict': '01'[i < int(entry.result.counts[position])],
-                    'answer': '42',
-                    'decidedBy': 'rule',
-                    'reason': '',
-                    'finish': 'stop',
-                    'state': None,
-                    'outputTokens': 9,
-                    'reasoningTokens': None,
-                    'seconds': None,
-                    'response': text,
-                    'lost': None,
-                    'thought': None,
-                    'separateThought': None,
-                    'judge': None,
+                    'replica': i, 'seed': i, 'verdict': '01'[i < int(entry.result.counts[position])],
+                    'answer': '42', 'decidedBy': 'rule', 'reason': '', 'finish': 'stop', 'state': None,
+                    'outputTokens': 9, 'reasoningTokens': None, 'seconds': None, 'response': text,
+                    'lost': None, 'thought': None, 'separateThought': None, 'judge': None,
                 }
                 for i, text in enumerate(texts)
-            ]
+            ]  # fmt: skip
             content = {'uid': uid, 'prompt': None, 'samples': samples, 'greedy': None}
             (folder / 'responses' / str(name) / f'{position}.js').write_text(
                 shard(f'{name}/{position}', content)

@@ -1,7 +1,7 @@
 """What must hold for every engine, with transformers on the same model as the oracle.
 
 Each check draws through the model class of this package that a template's config names, and says in a line
-what it saw. `test_vllm.py` runs them on a CPU, `gpu_check.py` on a GPU machine.
+what it saw. `test_vllm.py` runs them on a CPU.
 """
 
 from __future__ import annotations
@@ -239,15 +239,10 @@ def a_prompt_that_is_too_long_is_a_state(engine: Engine) -> Finding:
 
 
 CHECKS: tuple[Callable[[Engine], Finding | list[Finding]], ...] = (
-    seeds_reach_the_sampler,
-    batches_change_no_random_numbers,
-    each_setting_arrives,
-    greedy_is_transformers_greedy,
-    a_stop_word_ends_the_response,
-    the_chat_template_is_applied_once,
-    a_cut_response_says_so,
-    a_prompt_that_is_too_long_is_a_state,
-)
+    seeds_reach_the_sampler, batches_change_no_random_numbers, each_setting_arrives,
+    greedy_is_transformers_greedy, a_stop_word_ends_the_response, the_chat_template_is_applied_once,
+    a_cut_response_says_so, a_prompt_that_is_too_long_is_a_state,
+)  # fmt: skip
 
 
 def p_value(seen: Mapping[str, int], expected: Mapping[str, float]) -> float:

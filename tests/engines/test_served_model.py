@@ -1,12 +1,10 @@
-"""The demo model behind `transformers serve`: as the model under test, and as a judge that cannot judge."""
+"""The demo model behind `transformers serve` as the model under test."""
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
-import shutil
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +19,6 @@ from sweeping import dump
 from transformers_server import transformers_serve
 
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
-from gpassk_opencompass.judges.store import VerdictStore
 
 import_plugin()
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('served')]
@@ -150,48 +147,3 @@ def test_a_served_model_is_measured(work_dir: Path) -> None:
     assert result['gpassk']['truncated_by'] == 'engine'
     assert result['gpassk']['replicas']['distinct'] > 2
     assert result['gpassk']['replicas']['warnings'] == []
-
-
-def judged_by_itself(forks: Forks, server: Server, work_dir: Path, folder: Path, **settings: Any) -> str:
-    """What the evaluation of the run in a copy says, with the served model as its judge."""
-    shutil.copytree(work_dir, folder / 'out', ignore=shutil.ignore_patterns('results', 'summary', 'logs'))
-    judge = {'type': 'llm', 'model': server.name, 'urls': [server.address], 'max_tokens': 16, **settings}
-    text = template(server, f'judge = {judge | {"accept_equal": False}!r}')
-    config = expand(folder / 'template', text)
-    line = ('opencompass', config, '-w', folder / 'out', '-m', 'eval', '-r')
-    copy = forks.start(*line, folder=config.parent)
-    copy.wait()
-    assert results_of(folder / 'out') == []
-    return copy.said
-
-
-def test_a_model_that_cannot_judge_is_no_judge(
-    forks: Forks, server: Server, work_dir: Path, tmp_path: Path
-) -> None:
-    """It fails the first easy pair, twice, and is asked nothing else; the log says what it said."""
-    before = server.replies
-    said = judged_by_itself(forks, server, work_dir, tmp_path)
-    assert 'is not fit to judge as' in said
-    assert re.search(r"reference '56', it gives no verdict \((cut|unparsable)\), twice; its reply ends", said)
-    assert server.replies - before == 2
-
-
-def test_a_judge_that_gives_no_verdict_leaves_no_result(
-    forks: Forks, server: Server, work_dir: Path, tmp_path: Path
-) -> None:
-    """Each answer is asked for twice, all stay unjudged; the log says how many, why, and what was said."""
-    before = server.replies
-    said = judged_by_itself(forks, server, work_dir, tmp_path, canaries=False)
-    asked = re.search(r'(\d+) answers to ask demo for', said)
-    assert asked, said[-3000:]
-    assert server.replies - before == 1 + 2 * int(asked[1])  # the first: what do you serve?
-    rows = N * len(questions())
-    unjudged = re.search(
-        rf'IncompleteError: {rows} of {rows} samples \(100\.0%\) stayed unjudged ({{.*?}})', said
-    )
-    assert unjudged, said[-3000:]
-    reasons = ast.literal_eval(unjudged[1])  # a short reply that is not cut holds no verdict either
-    assert (sum(reasons.values()), max(reasons, key=reasons.__getitem__)) == (rows, 'cut')
-    assert 'a reply was cut at max_tokens' in said
-    [note] = (tmp_path / 'out').glob('*/verdicts/*')
-    assert (len(VerdictStore(note.parent)), len(VerdictStore(note.parent).notes)) == (0, 1)

@@ -13,13 +13,9 @@ from pathlib import Path
 from loopback import end, free_port, wait_until_healthy
 
 VLLM_ENVIRONMENT = {
-    'VLLM_CPU_KVCACHE_SPACE': '1',
-    'VLLM_CPU_OMP_THREADS_BIND': 'nobind',
-    'OMP_NUM_THREADS': '1',
-    'HF_HUB_OFFLINE': '1',
-    'VLLM_NO_USAGE_STATS': '1',
-    'DO_NOT_TRACK': '1',
-}
+    'VLLM_CPU_KVCACHE_SPACE': '1', 'VLLM_CPU_OMP_THREADS_BIND': 'nobind', 'OMP_NUM_THREADS': '1',
+    'HF_HUB_OFFLINE': '1', 'VLLM_NO_USAGE_STATS': '1', 'DO_NOT_TRACK': '1',
+}  # fmt: skip
 """One thread, one GiB for keys and values, nothing from the network."""
 
 OPTIONS = ('--dtype', 'float32', '--enforce-eager', '--max-model-len', '512', '--no-enable-chunked-prefill')

@@ -13,17 +13,9 @@ import pytest
 from forks import Forks
 from sweep_run import SweepRun, sweep_run
 
-from gpassk_opencompass.judges.store import STORE_VARIABLE
-
-SHORT = 5
+SHORT = 3
 LONG = 'GPASSK_FAULTS'
 SEED = 'GPASSK_FAULTS_SEED'
-
-
-@pytest.fixture(autouse=True)
-def no_store_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have one."""
-    monkeypatch.delenv(STORE_VARIABLE, raising=False)
 
 
 @pytest.fixture(scope='session')

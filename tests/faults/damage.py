@@ -58,14 +58,9 @@ def _mix(data: bytes, other: bytes, chance: random.Random) -> bytes:
 
 
 DAMAGES: dict[str, Callable[[bytes, bytes, random.Random], bytes]] = {
-    'cut': _cut,
-    'hole': _hole,
-    'zeros': _zeros,
-    'bit flipped': _flip,
-    'part doubled': _double,
-    'lines exchanged': _shuffle,
-    'two files mixed': _mix,
-}
+    'cut': _cut, 'hole': _hole, 'zeros': _zeros, 'bit flipped': _flip, 'part doubled': _double,
+    'lines exchanged': _shuffle, 'two files mixed': _mix,
+}  # fmt: skip
 
 
 def damaged(kind: str, data: bytes, other: bytes, chance: random.Random) -> bytes:

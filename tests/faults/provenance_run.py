@@ -31,12 +31,9 @@ ROWS = 45
 
 SHARDS = {
     'workers 1': [45],
-    'workers 2': [23, 22],
     'workers 3': [16, 16, 13],
-    'naive': [45],
-    'size': [15, 15, 15],
 }
-"""How OpenCompass cuts these rows, by partitioner."""
+"""How OpenCompass cuts these rows."""
 
 
 class Question(NamedTuple):
@@ -150,15 +147,12 @@ class Run:
             _write(self.home / said.model / name, content)
         parts = {'models': [_model(self.home, said)], 'datasets': [_dataset(self.home, said)]}
         parts['summarizer'] = {'type': 'gpassk_opencompass.GPassKSummarizer'}  # type: ignore[assignment]
-        parts |= _infer(self.partition)
         _write(self.root / 'c.py', ''.join(f'{name} = {value!r}\n' for name, value in parts.items()))
 
     def start(self, mode: str = '', resume: bool = False, dies: int | None = None) -> Copy:
         """Type the command; its process dies when the model has answered so many rows."""
         variables = self.variables | ({} if dies is None else {DIES: str(dies)})
-        number = re.fullmatch(r'workers (\d)', self.partition)
-        options = ['--max-num-workers', number[1]] if number else []
-        options += ['-m', mode] if mode else []
+        options = ['--max-num-workers', self.partition[-1], *(['-m', mode] if mode else [])]
         if self.command == 'gpassk':
             line = ['gpassk', 'run', 'c.py', '-w', 'out', '--', *options]
         else:
@@ -229,16 +223,12 @@ def _lines(said: Said) -> str:
 
 def _model(root: Path, said: Said) -> dict[str, Any]:
     return {
-        'type': 'known_model.KnownModel',
-        'abbr': MODEL,
-        'path': str(root / said.model),
+        'type': 'known_model.KnownModel', 'abbr': MODEL, 'path': str(root / said.model),
         'random_seed': said.random_seed,
         'generation_kwargs': {'temperature': said.temperature, 'do_sample': True},
-        'batch_size': said.batch_size,
-        'max_out_len': said.max_out_len,
-        'run_cfg': {'num_gpus': 0},
+        'batch_size': said.batch_size, 'max_out_len': said.max_out_len, 'run_cfg': {'num_gpus': 0},
         **dict(said.operational),
-    }
+    }  # fmt: skip
 
 
 def _dataset(root: Path, said: Said) -> dict[str, Any]:
@@ -275,16 +265,3 @@ def _judge(said: Said, quiz: bool) -> dict[str, Any]:
         exact = 'opencompass.openicl.icl_evaluator.AccwithDetailsEvaluator'
         return {'evaluator': {'type': 'known_model.OddEvaluator' if said.odd else exact}}
     return {'judge': {'type': 'known_model.OddJudge'}} if said.odd else {}
-
-
-def _infer(partition: str) -> dict[str, Any]:
-    """What a config says of its partitioner, if the command does not."""
-    partitioners = {
-        'naive': {'type': 'opencompass.partitioners.NaivePartitioner'},
-        'size': {'type': 'opencompass.partitioners.SizePartitioner', 'max_task_size': 17, 'gen_task_coef': 1},
-    }
-    if partition not in partitioners:
-        return {}
-    task = {'type': 'opencompass.tasks.OpenICLInferTask'}
-    runner = {'type': 'opencompass.runners.LocalRunner', 'max_num_workers': 1, 'task': task}
-    return {'infer': {'partitioner': partitioners[partition], 'runner': runner}}

@@ -65,13 +65,9 @@ class SweepRun:
         """
         self.server.asked.clear()
         judge = {
-            'type': 'llm',
-            'model': 'judge',
-            'urls': [self.server.url],
-            'prompts': PROMPTS,
-            'concurrency': CONCURRENCY,
-            'progress': False,
-        }
+            'type': 'llm', 'model': 'judge', 'urls': [self.server.url], 'prompts': PROMPTS,
+            'concurrency': CONCURRENCY, 'progress': False,
+        }  # fmt: skip
         evaluator = {'type': 'gpassk_opencompass.GPassKEvaluator', 'judge': judge}
         model = scripted(type='steady.SteadyModel', trace=str(self.root / f'{name}.trace'), delay=delay)
         data = dataset_config(self.root / 'data', k=K, n=N, eval_cfg={'evaluator': evaluator})

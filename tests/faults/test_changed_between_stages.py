@@ -1,6 +1,5 @@
 """Something changes between two stages of a run: the numbers are true, or none are there and it is said why.
 
-Drawn are what changes, when, how rows are cut into shards, which command goes on, and the kind of data set.
 What is true is counted by the test, of what config and data say after the change.
 """
 
@@ -8,139 +7,198 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 import re
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from forks import Forks
-from known_model import DELAY
-from provenance_changes import CHANGES, JUDGED, KILLED, SAMPLED, STAGES, Change
-from provenance_run import DATASET, LIVE, SHAPES, SHARDS, Run, Said, draw
+from known_model import DELAY, number_in
+from provenance_run import BENCHMARK, DATASET, LIVE, OURS, SHARDS, THEIRS, Question, Run, Said, draw
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group('faults')]
 
-LONG = 'GPASSK_FAULTS' in os.environ
-SEED = 'GPASSK_FAULTS_SEED'
-SHORT = 10
-COMMANDS = ('opencompass', 'gpassk')
-RIGHT, REFUSED = 'right', 'refused'
-WRONG, MUTE = 'WRONG WITHOUT A WORD', 'no result and no reason'
-NEEDLESS, LOCKED = 'harmless and refused', 'refused when it is as it was'
+ROWS = r'\b(?:rows?|lines?|questions?|references?|gold|prompts?|samples)\b'
+"""What differs, where data or predictions changed."""
+CONFIG = 'the config was changed'
+"""What `gpassk run` says of any setting: it keeps both configs."""
 
 
-class Combination(NamedTuple):
-    """What is tried."""
+class Case(NamedTuple):
+    """What changes when, and what a refusal must name, a regular expression (empty: it must be scored)."""
 
-    change: Change
+    words: str
     stage: str
-    kind: str
-    partition: str
+    """'sampled', 'killed' in the middle, 'shard' (killed when one is complete), or 'judged'."""
     command: str
-    only: bool
-    """Whether the second command is to evaluate only (`-m eval`); else to do whatever is left."""
-
-    def __str__(self) -> str:
-        mode = ' -m eval' if self.only else ''
-        return f'{self.change.name} | {self.stage} | {self.kind} | {self.partition} | {self.command}{mode}'
+    edit: Callable[[Said], Said] = lambda said: said
+    damage: Callable[[Run], None] = lambda run: None
+    kind: str = LIVE
+    partition: str = 'workers 1'
 
 
-class Outcome(NamedTuple):
-    """What came of it."""
-
-    name: str
-    told: str = ''
-    """Why there is no result, or what is wrong with it."""
-
-    @property
-    def is_good(self) -> bool:
-        return self.name in (RIGHT, REFUSED)
+def setting(**settings: Any) -> Callable[[Said], Said]:
+    return lambda said: replace(said, **settings)
 
 
-def drawn(seed: str, count: int) -> Iterator[tuple[Combination, random.Random]]:
-    """So many that can be made, each with what the rest of it is drawn from; each change has its turn."""
-    changes = random.Random(seed).sample(CHANGES, len(CHANGES))
-    for number in range(count):
-        chance = random.Random(f'{seed}/{number}')
-        yield one_of(changes[number % len(changes)], chance), chance
+def question(change: Callable[[Question], Question]) -> Callable[[Said], Said]:
+    """The third question is another one."""
+    return lambda said: replace(
+        said, questions=(*said.questions[:2], change(said.questions[2]), *said.questions[3:])
+    )
 
 
-def one_of(change: Change, chance: random.Random) -> Combination:
-    while True:
-        stage, kind = chance.choice(STAGES), chance.choice(list(SHAPES))
-        partition, command = chance.choice(list(SHARDS)), chance.choice(COMMANDS)
-        only = stage in (SAMPLED, JUDGED) and chance.random() < 0.5
-        if change.can_be_made(stage, kind, partition):
-            return Combination(change, stage, kind, partition, command, only)
+def another_seed(said: Said) -> Said:
+    return replace(said, random_seed=said.random_seed + 1)
 
 
-def then_and_now(this: Combination, root: Path, chance: random.Random) -> tuple[Said, Said]:
+def exchange(run: Run) -> None:
+    """The files of two finished shards, with their seals."""
+    one, two = run.predictions()[:2]
+    for suffix in ('.json', '.seal'):
+        first, second = one.with_suffix(suffix), two.with_suffix(suffix)
+        texts = first.read_text(), second.read_text()
+        second.write_text(texts[0])
+        first.write_text(texts[1])
+
+
+def edit_row(name: str) -> Callable[[Run], None]:
+    """Another number in this field of a row of a finished shard."""
+
+    def damage(run: Run) -> None:
+        rows = json.loads(run.predictions()[0].read_text())
+        row = rows['3']
+        right = name == 'prediction' and number_in(row[name]) != number_in(row['gold'])
+        more = re.sub(r'\d+', lambda number: str(int(number[0]) + 1), row[name], count=1)
+        row[name] = row['gold'] if right else more
+        run.predictions()[0].write_text(json.dumps(rows, indent=4))
+
+    return damage
+
+
+def provenance_of_another_seed(run: Run) -> None:
+    for path in run.work_dir.glob('*/predictions/*/run.provenance'):
+        told = json.loads(path.read_text())
+        told['model']['random_seed'] += 1
+        path.write_text(json.dumps(told))
+
+
+def repartition(run: Run) -> None:
+    run.partition = 'workers 1'
+
+
+CASES = {
+    'data written otherwise': Case('', 'killed', 'opencompass', setting(layout='spaced')),
+    'k': Case('', 'judged', 'gpassk', setting(k=(3,)), kind=BENCHMARK),
+    'judge': Case('', 'sampled', 'opencompass', setting(odd=True), kind=THEIRS),
+    'lines reversed': Case(
+        ROWS, 'killed', 'opencompass', lambda said: replace(said, questions=said.questions[::-1])
+    ),
+    'a question edited': Case(
+        ROWS, 'sampled', 'gpassk', question(lambda one: one._replace(more=', exactly')), kind=OURS
+    ),
+    'a reference edited': Case(
+        ROWS, 'judged', 'opencompass', question(lambda one: one._replace(reference=one.reference + 1))
+    ),
+    'a line added': Case(
+        ROWS,
+        'killed',
+        'gpassk',
+        lambda said: replace(said, questions=(*said.questions, Question(450, 501, 951))),
+        kind=THEIRS,
+    ),
+    'path': Case(rf'\bpath\b|{CONFIG}', 'killed', 'opencompass', setting(model='models/b')),
+    'random_seed': Case('random_seed', 'killed', 'opencompass', another_seed),
+    'random_seed, and run.provenance as if it had always been so': Case(
+        'other settings than|to other samples',
+        'sampled',
+        'opencompass',
+        another_seed,
+        provenance_of_another_seed,
+    ),
+    'temperature': Case(f'temperature|{CONFIG}', 'sampled', 'gpassk', setting(temperature=1.3)),
+    'max_out_len of the inferencer': Case('max_out_len', 'killed', 'opencompass', setting(own_len=32)),
+    'cot': Case(rf'\bcot\b|{ROWS}', 'killed', 'opencompass', setting(cot=False)),
+    'prompt template': Case(f'template|{ROWS}', 'killed', 'opencompass', setting(prefix='Exercise: ')),
+    'weights of the model': Case(
+        'safetensors|models/a',
+        'killed',
+        'opencompass',
+        setting(files=(('config.json', '{"layers": 2}'), ('model.safetensors', '0124'))),
+    ),
+    'number of workers': Case(
+        'max-num-workers|' + ROWS, 'shard', 'opencompass', damage=repartition, partition='workers 3'
+    ),
+    'shards exchanged with seals': Case(
+        'sums_', 'sampled', 'opencompass', damage=exchange, partition='workers 3'
+    ),
+    'a response edited': Case('sums', 'sampled', 'opencompass', damage=edit_row('prediction')),
+    'a gold edited': Case('sums', 'sampled', 'gpassk', damage=edit_row('gold')),
+}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_what_changes_between_two_stages_is_never_scored_without_a_word(
+    forks: Forks, tmp_path: Path, name: str
+) -> None:
+    """There is the true result, or an error that names the change; put back, the run goes on."""
+    case, chance = CASES[name], random.Random(name)
+    then, now = then_and_now(case, tmp_path, chance)
+    run = Run(forks, tmp_path, then, case.command, case.partition)
+    begin(run, case.stage, chance)
+    before = {path: path.read_bytes() for path in run.work_dir.glob('*/predictions/*/*')}
+    case.damage(run)
+    run.write(now)
+    damaged = [path for path, content in before.items() if path.read_bytes() != content]
+    go_on(run, case.stage == 'sampled')
+    if not case.words or run.result():
+        result = run.result()
+        assert result, run.logs[-1500:]
+        assert run.is_true(result), result['gpassk']['counts']['c']
+        return
+    assert [line for line in run.errors() if re.search(case.words, line)], run.logs[-1500:]
+    for path in damaged:
+        path.write_bytes(before[path])
+    run.partition = case.partition
+    run.write(then)
+    go_on(run, False)
+    result = run.result()
+    named = re.compile(rf'\b{DATASET}(_\d+)?\.json')
+    assert run.is_true(result) if result else any(map(named.search, run.errors())), run.logs[-1500:]
+
+
+def then_and_now(case: Case, root: Path, chance: random.Random) -> tuple[Said, Said]:
     """What config and data say before and after, so that it makes a difference if it is meant to."""
     while True:
-        then = draw(this.kind, chance)
-        now = this.change.edit(then, chance) if this.change.edit else then
+        then = draw(case.kind, chance)
+        now = case.edit(then)
         before, after = (list(said.counts(root).values()) for said in (then, now))
-        noticeable = sum(map(bool, before)) > len(before) / 2
-        if noticeable and (before != after or not this.change.altering):
+        differs = before != after or then == now or not case.words
+        if differs and sum(map(bool, before)) > len(before) / 2:
             return then, now
 
 
-def begin(run: Run, this: Combination, chance: random.Random) -> None:
+def begin(run: Run, stage: str, chance: random.Random) -> None:
     """As far as the stage says; where it is killed, each question has been asked."""
-    shards = SHARDS[run.partition]
-    if this.stage == SAMPLED:
+    if stage == 'sampled':
         assert run.go('infer') == 0, run.logs
-    elif this.stage == JUDGED:
+    elif stage == 'judged':
         assert run.go() == 0, run.logs
         run.put_result_aside()
-    elif this.stage == KILLED:
+    elif stage == 'killed':
         run.go(dies=chance.randrange(len(run.now.questions), 41))
         assert run.unfinished() or run.predictions(), run.logs
     else:
-        finished = chance.randrange(max(1, this.change.shards), len(shards))
-        run.go(dies=sum(shards[:finished]))
-        assert len(run.predictions()) == finished, run.logs
+        run.go(dies=sum(SHARDS[run.partition][:1]))
+        assert len(run.predictions()) == 1, run.logs
     assert run.result() is None
     began = time.strftime('%S')
     while time.strftime('%S') == began:  # a second command in one second is a case of its own
         time.sleep(0.01)
-
-
-def come_of(this: Combination, forks: Forks, root: Path, chance: random.Random) -> Outcome:
-    """Try it."""
-    then, now = then_and_now(this, root, chance)
-    run = Run(forks, root, then, this.command, this.partition)
-    begin(run, this, chance)
-    before = {path: path.read_bytes() for path in run.work_dir.glob('*/predictions/*/*')}
-    if this.change.damage:
-        this.change.damage(run, chance)
-    run.write(now)
-    damaged = [path for path, content in before.items() if path.read_bytes() != content]
-    run.logs = ''
-    go_on(run, this.only)
-    outcome = outcome_of(run, this.change)
-    if outcome.name != REFUSED:
-        return outcome
-    for path in damaged:
-        path.write_bytes(before[path])
-    run.partition = this.partition
-    run.write(then)
-    return outcome if is_open(run) else Outcome(LOCKED, f'{outcome.told}\n{run.logs[-1500:]}')
-
-
-def is_open(run: Run) -> bool:
-    """Whether a refused run goes on when all is as it was, or it is said which predictions are in the way."""
-    run.logs = ''
-    go_on(run, False)
-    result = run.result()
-    named = re.compile(rf'\b{DATASET}(_\d+)?\.json')
-    return run.is_true(result) if result else any(map(named.search, run.errors()))
 
 
 def go_on(run: Run, only: bool) -> None:
@@ -148,54 +206,10 @@ def go_on(run: Run, only: bool) -> None:
 
     Here a failed task is the end of `opencompass`; in its own processes it would evaluate all the same.
     """
+    run.logs = ''
     run.go('eval' if only else '', resume=True)
     if run.result() is None and not only:
         run.go('eval' if run.command == 'opencompass' else '', resume=True)
-
-
-def outcome_of(run: Run, change: Change) -> Outcome:
-    result = run.result()
-    if result is not None:
-        return Outcome(RIGHT) if run.is_true(result) else Outcome(WRONG, str(result['gpassk']['counts']['c']))
-    told = [line for line in run.errors() if re.search(change.words, line)]
-    if told:
-        return Outcome(NEEDLESS if change.harmless else REFUSED, told[0])
-    return Outcome(MUTE, '\n'.join(run.errors()) or run.logs[-1500:])
-
-
-def test_what_changes_between_two_stages_is_never_scored_without_a_word(
-    forks: Forks, tmp_path: Path, seed: str, times: int, tried: Counter[str]
-) -> None:
-    """Drawn combinations: 10, in a long run ten times as many as of other faults."""
-    bad = []
-    for number, (this, chance) in enumerate(drawn(seed, 10 * times if LONG else SHORT)):
-        outcome = come_of(this, forks, tmp_path / str(number), chance)
-        tried[f'{this.change.name}, {this.stage}: {outcome.name}'] += 1
-        if not outcome.is_good:
-            bad.append(f'{number} ({this}): {outcome.name}: {outcome.told}')
-    assert not bad, f'{len(bad)} of {tried.total()}, {SEED}={seed}\n' + '\n'.join(bad)
-
-
-@pytest.mark.parametrize(
-    ('name', 'stage', 'command', 'only'),
-    [
-        ('lines reversed', SAMPLED, 'gpassk', True),
-        ('lines reversed', KILLED, 'opencompass', False),
-        ('path', KILLED, 'opencompass', False),
-        ('random_seed', KILLED, 'opencompass', False),
-        ('random_seed, and run.provenance as if it had always been so', SAMPLED, 'opencompass', True),
-        ('cot', KILLED, 'opencompass', False),
-        ('weights of the model', KILLED, 'opencompass', False),
-    ],
-)
-def test_a_run_that_goes_on_with_something_else_is_noticed(
-    forks: Forks, tmp_path: Path, name: str, stage: str, command: str, only: bool
-) -> None:
-    """The plainest cases: after sampling, or after a kill half-way, with the same command."""
-    [change] = [change for change in CHANGES if change.name == name]
-    this = Combination(change, stage, LIVE, 'workers 1', command, only)
-    outcome = come_of(this, forks, tmp_path, random.Random(0))
-    assert outcome.is_good, outcome
 
 
 @pytest.mark.parametrize(('partition', 'apart'), [('workers 1', 0.3), ('workers 3', 0.0), ('workers 3', 0.3)])

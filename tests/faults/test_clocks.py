@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import time
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -111,21 +110,3 @@ def _shifted(seconds: float) -> type[datetime]:
             return datetime.now(tz) + timedelta(seconds=seconds)
 
     return Shifted
-
-
-def test_random_jumps_between_commands_lose_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, chance: random.Random
-) -> None:
-    """Many short runs, each at another time: no verdict is asked for twice."""
-    pairs = pairs_of(0, 5 * times)
-    with JudgeServer(lambda asked: fair(asked.prompt)) as server:
-        for _ in range(times):
-            judge = judge_with(tmp_path, server)
-            judge.judge(chance.sample(pairs, 5))
-            judge.close()
-            with monkeypatch.context() as patch:
-                jump(patch, chance.uniform(-1e8, 1e8))
-                judge = judge_with(tmp_path, server)
-                judge.judge(chance.sample(pairs, 5))
-                judge.close()
-        assert len({asked.prompt for asked in server.asked}) == len(server.asked)

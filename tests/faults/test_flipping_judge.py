@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -59,28 +58,3 @@ def test_what_it_said_first_stays(tmp_path: Path, times: int, chance: random.Ran
             assert judge.judge(PAIRS) == judgements
             judge.close()
             assert not server.asked
-
-
-def test_of_two_runs_at_once_every_later_one_says_the_same(
-    tmp_path: Path, times: int, chance: random.Random, tried: Counter[str]
-) -> None:
-    """Where they got different verdicts, the first of the store counts for all, and both can be listed."""
-    for number in range(times):
-        store = tmp_path / f'store{number}'
-        with JudgeServer(Flipping(chance)) as server:
-            judges = [judge_with(store, server) for _ in range(2)]
-            threads = [threading.Thread(target=judge.judge, args=(PAIRS,)) for judge in judges]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            for judge in judges:
-                judge.close()
-            asked = len(server.asked)
-            later = [judge_with(store, server).judge(PAIRS) for _ in range(2)]
-            assert len(server.asked) == asked
-        stored = StoredVerdicts([store])
-        counts = {line.about['answer']: line.verdict for line in stored}
-        assert later[0] == later[1]
-        assert [said.verdict for said in later[0]] == [counts[pair.answer] for pair in PAIRS]
-        tried['contradictions listed'] += len(stored.contradictions)

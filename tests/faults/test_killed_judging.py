@@ -63,23 +63,6 @@ def test_killed_runs_resume_where_they_were(tmp_path: Path) -> None:
     assert store.damaged <= KILLS
 
 
-def test_four_runs_on_one_store_lose_nothing(tmp_path: Path) -> None:
-    """At once, overlapping, one of them killed and started again."""
-    chance = random.Random(12)
-    with JudgeServer(lambda asked: Say(fair(asked.prompt), delay=0.02 * chance.random())) as server:
-        runs = [start_run(server, tmp_path, 50 * place, 100) for place in range(4)]
-        kill_after(runs[2], server, 120)
-        runs[2] = start_run(server, tmp_path, 100, 100)
-        printed = [run.communicate(timeout=60)[0] for run in runs]
-        asked = len(server.asked)
-        again = start_run(server, tmp_path, 0, 250).communicate(timeout=60)[0]
-        assert len(server.asked) == asked
-    for place, text in enumerate(printed):
-        assert [Verdict(verdict) for verdict in json.loads(text)] == truth(pairs_of(50 * place, 100))
-    assert [Verdict(verdict) for verdict in json.loads(again)] == truth(pairs_of(0, 250))
-    assert len(VerdictStore(tmp_path)) == 250
-
-
 def truth(pairs: list[Pair]) -> list[Verdict]:
     """Whether each number is even."""
     return [Verdict.CORRECT if int(pair.answer) % 2 == 0 else Verdict.INCORRECT for pair in pairs]

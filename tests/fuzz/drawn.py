@@ -67,23 +67,9 @@ _SAID = [
     'yesno', 'no yes', '',
 ]  # fmt: skip
 _DRESS = [
-    '',
-    ' ',
-    '$',
-    '**',
-    '"',
-    r'\text{',
-    r'\mathrm{',
-    r'\bf ',
-    '.',
-    '}',
-    '!',
-    '\u3000',
-    '\n',
-    "'",
-    r'\;',
+    '', ' ', '$', '**', '"', r'\text{', r'\mathrm{', r'\bf ', '.', '}', '!', '\u3000', '\n', "'", r'\;',
     '\\',
-]
+]  # fmt: skip
 boxes = st.builds(
     '{}{}{}{}{}'.format,
     st.sampled_from([r'\boxed{', r'\boxed {', r'\\boxed{', r'\BOXED{', r'\fbox{', r'\boxed{{']),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import zlib
 from pathlib import Path
 
 import old_work_dir as old
 import pytest
-from damaged_records import good_record
 from fuzzing import within
 from judge_server import read_verdict
 from result_files import ABBR, THIRDS, write_result
@@ -18,11 +15,8 @@ from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.judges.store import read_lines
-from gpassk_opencompass.judges.stored import StoredVerdicts
 from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
 from gpassk_opencompass.naming.names import DatasetName, ModelName
-from gpassk_opencompass.results.read import read
 from gpassk_opencompass.tables import Table
 
 
@@ -45,18 +39,6 @@ def test_a_number_of_thousands_of_digits_is_no_name(text: str) -> None:
         DatasetName.parse(f'MATH500-L5-k{4000 * "9"}-r{4000 * "9"}')
 
 
-@pytest.mark.parametrize('more', ['"verdict": "no"', '"key": 5', '"key": "x", "verdict": "unjudged"'])
-def test_a_line_of_a_store_that_says_things_twice_is_read_by_its_head(tmp_path: Path, more: str) -> None:
-    """By all readers alike, whatever the rest of a forged line says."""
-    content = f'{{"key": "{32 * "0"}", "verdict": "correct", {more}'.encode()
-    path = tmp_path / 'a.jsonl'
-    path.write_bytes(content + f', "sum": "{zlib.crc32(content):08x}"}}\n'.encode())
-    [line] = read_lines(path)
-    assert line is not None
-    assert (line.key, line.verdict) == (32 * '0', Verdict.CORRECT)
-    assert len(list(StoredVerdicts([tmp_path]))) == 1
-
-
 SETTINGS = {'temperature': 1.0}
 ENTRY = json.loads(
     manifest_text(
@@ -68,16 +50,10 @@ ENTRY = json.loads(
 @pytest.mark.parametrize(
     'wrong',
     [
-        {'model_abbr': ['m']},
-        {'path': None},
-        {'settings': [1]},
-        {'settings': {'temperature': '1'}},
-        {'settings': {'top_k': 10**400}},
-        {'model': '\ud800'},
-        {'k': ['2']},
-        {'n': '4'},
+        {'model_abbr': ['m']}, {'path': None}, {'settings': [1]}, {'settings': {'temperature': '1'}},
+        {'settings': {'top_k': 10**400}}, {'model': '\ud800'}, {'k': ['2']}, {'n': '4'},
     ],
-)
+)  # fmt: skip
 def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     """They would fail much later, in a table or on the page."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
@@ -87,43 +63,11 @@ def test_a_manifest_with_values_of_other_kinds_is_refused(tmp_path: Path, wrong:
     assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 2
 
 
-def test_a_manifest_is_cut_at_line_feeds_alone(tmp_path: Path) -> None:
-    """A path may hold other line ends of Unicode."""
-    (tmp_path / 'manifest.jsonl').write_text(
-        json.dumps({**ENTRY, 'path': 'a\u2028b'}, ensure_ascii=False) + '\n'
-    )
-    [entry] = read_manifest(tmp_path)
-    assert entry.path == 'a\u2028b'
-
-
-def test_a_record_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
-    """What can just be read may be too deep to be hashed or written."""
-    record = json.dumps(good_record()).replace('"rule"', 200 * '[' + '1' + 200 * ']')
-    path = tmp_path / 'r.gpassk.json'
-    path.write_text(record)
-    with pytest.raises(InputError, match='nested more than'):
-        read(path)
-
-
 def test_a_model_called_like_a_line_of_tabulate_keeps_its_row() -> None:
     """\\x01 at the beginning is its sign for a line between rows."""
     table = Table('t', ['model', 'x\n'], [['\x01', '1'], ['m', '2']])
     assert table.to_latex().count(' & ') == table.to_latex().count('&') == 3
     assert [line.count('|') for line in table.to_markdown().splitlines()[:4]] == [3] * 4
-
-
-def test_a_cell_with_a_nul_is_written() -> None:
-    """As an escape, like all that cannot be seen; Python 3.10 refuses the character itself."""
-    assert Table('t', ['a\0b']).to_csv() == 'a\\x00b\n'
-
-
-@pytest.mark.parametrize('cell', ['a\rb', '\r', 'a\nb', '\n=1', '＝1'])
-def test_a_cell_with_a_line_end_is_one_cell(cell: str) -> None:
-    """Of either kind, a carriage return as an escape; and full-width signs begin a formula, too."""
-    [row] = csv.reader(Table('t', [cell, 'b']).to_csv().splitlines(keepends=True))
-    assert row[1] == 'b'
-    assert row[0].lstrip("'") == cell.replace('\r', '\\r')
-    assert row[0][0] not in '\r\n＝'
 
 
 def test_a_message_that_quotes_a_file_steers_no_terminal(

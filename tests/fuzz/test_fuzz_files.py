@@ -15,7 +15,6 @@ from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
 from result_files import ABBR, THIRDS, write_result
 
-from gpassk_opencompass.agreement.comparisons import read_labelled
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
 from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
@@ -52,16 +51,6 @@ changed_rows = st.builds(
     st.dictionaries(st.sampled_from(FIELDS), values, max_size=2),
 )
 row_values = st.lists(changed_rows, min_size=1, max_size=4).map(lines_of)
-row_files = row_sets.flatmap(mutated) | row_values | deep.map(str.encode) | st.binary(max_size=30)
-
-
-@fuzz(row_files, st.booleans(), share=3)
-def test_rows_are_objects_or_refused(folder: Path, content: bytes, packed: bool) -> None:
-    """From plain and packed files."""
-    path = folder / ('rows.jsonl.gz' if packed else 'rows.jsonl')
-    path.write_bytes(gzip.compress(content) if packed else content)
-    with contextlib.suppress(InputError):
-        assert all(isinstance(row, dict) for _, row in JsonRows(path))
 
 
 @fuzz(st.binary(max_size=40) | row_sets.map(gzip.compress).flatmap(mutated))
@@ -71,17 +60,6 @@ def test_a_damaged_archive_is_refused(folder: Path, content: bytes) -> None:
     path.write_bytes(content)
     with contextlib.suppress(InputError):
         list(JsonRows(path))
-
-
-@fuzz(row_files, st.booleans())
-def test_labelled_answers_are_read_or_refused(folder: Path, content: bytes, responses: bool) -> None:
-    """With texts and labels."""
-    path = folder / 'pairs.jsonl'
-    path.write_bytes(content)
-    with contextlib.suppress(InputError):
-        for one in read_labelled(path, responses=responses):
-            assert isinstance(one.label, bool)
-            assert isinstance(one.pair.answer, str)
 
 
 @fuzz(
@@ -118,23 +96,9 @@ def test_a_damaged_result_is_refused_or_reported(folder: Path, content: bytes) -
     gpassk('plan', '--half-width', '5', '--k', '2', '--pilot', path)
 
 
-@fuzz(results, share=0.5)
-def test_a_damaged_result_is_refused_or_shown_on_a_page(folder: Path, content: bytes) -> None:
-    """The page reads more of it."""
-    path = folder / 'r.gpassk.json'
-    path.write_bytes(content)
-    gpassk('report', '--file', path, '-o', folder / 'page', '--only', 'page')
-
-
 METRICS = [
-    'Greedy',
-    'mG-Pass@16',
-    'G-Pass@16-0.5',
-    'mG-Pass@0',
-    'G-Pass@16-.',
-    'mG-Pass@' + '9' * 5000,
-    'link',
-]
+    'Greedy', 'mG-Pass@16', 'G-Pass@16-0.5', 'mG-Pass@0', 'G-Pass@16-.', 'mG-Pass@' + '9' * 5000, 'link',
+]  # fmt: skip
 facts = st.dictionaries(any_text | st.just('MATH500-L5'), st.floats(0, 100) | values, max_size=3) | values
 leaderboards = st.just(json.dumps(PUBLISHED).encode()).flatmap(mutated) | st.dictionaries(
     any_text, st.dictionaries(st.sampled_from(METRICS), facts, max_size=3), max_size=4

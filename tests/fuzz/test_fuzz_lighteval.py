@@ -56,17 +56,10 @@ METRIC = ('metric', 'G-Pass@k')
 SPECIFIC = ('doc', 'specific')
 SHOWN = [(*METRIC, name) for name in ('answers', 'verdicts', 'judged_by')]
 PLACES: list[tuple[str, ...]] = [
-    ('metric',),
-    METRIC,
-    (*METRIC, 'c'),
-    (*METRIC, 'gpassk'),
-    ('doc',),
-    ('doc', 'id'),
-    ('doc', 'task_name'),
-    ('doc', 'generation_size'),
-    SPECIFIC,
+    ('metric',), METRIC, (*METRIC, 'c'), (*METRIC, 'gpassk'), ('doc',), ('doc', 'id'),
+    ('doc', 'task_name'), ('doc', 'generation_size'), SPECIFIC,
     *((*SPECIFIC, name) for name in ('uid', 'problem', 'question', 'split', 'language', 'benchmark')),
-]
+]  # fmt: skip
 
 
 def sealed(rows: Rows) -> None:
@@ -109,55 +102,6 @@ changes = st.builds(
 )
 
 
-KINDS = {
-    str(kind): kind
-    for kind in (
-        *(pyarrow.timestamp(unit) for unit in ('s', 'ms', 'us', 'ns')),
-        *(pyarrow.timestamp('us', zone) for zone in ('UTC', 'Nowhere/Land')),
-        *(pyarrow.duration(unit) for unit in ('s', 'us', 'ns')),
-        *(pyarrow.date64(), pyarrow.time64('us'), pyarrow.int64(), pyarrow.uint64(), pyarrow.float64()),
-        *(pyarrow.decimal128(38, 3), pyarrow.string(), pyarrow.binary(), pyarrow.null(), pyarrow.bool_()),
-    )
-}
-
-
-class Column(NamedTuple):
-    """A column, or a field within one, of a kind that Lighteval does not write."""
-
-    kind: str
-    number: int
-    within: list[str]
-    """From the inside: names of structs around it, 'list' for a list."""
-    name: str
-    instead: bool
-    """Of the recorded column of that name, not beside it."""
-
-    def put_into(self, table: Any) -> Any:
-        """The table with it."""
-        try:
-            values = pyarrow.array([self.number] * len(table)).cast(KINDS[self.kind], safe=False)
-        except pyarrow.ArrowException:
-            values = pyarrow.nulls(len(table), KINDS[self.kind])
-        for name in self.within:
-            if name == 'list':
-                values = pyarrow.ListArray.from_arrays(range(len(table) + 1), values)
-            else:
-                values = pyarrow.StructArray.from_arrays([values], [name])
-        if self.instead and self.name in table.column_names:
-            return table.set_column(table.column_names.index(self.name), self.name, values)
-        return table.append_column(self.name, values)
-
-
-columns = st.builds(
-    Column,
-    st.sampled_from(sorted(KINDS)),
-    st.sampled_from([-(2**63), -(2**31), -1, 0, 1, 2**31 - 1, 2**53 + 1, 2**63 - 1]),
-    st.lists(st.sampled_from(['list', 'G-Pass@k', 'answers', 'c', 'specific', 'id']), max_size=3),
-    st.sampled_from(['metric', 'doc', 'more']),
-    st.booleans(),
-)
-
-
 def packed(table: Any) -> bytes:
     """The content of a parquet file."""
     written = io.BytesIO()
@@ -184,16 +128,6 @@ def test_details_of_other_contents_are_refused_or_reported(
     try:
         content = packed(pyarrow.Table.from_pylist(rows))
     except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
-        return  # there is no such file
-    read(folder, content)
-
-
-@fuzz(columns)
-def test_details_with_odd_columns_are_refused_or_reported(folder: Path, column: Column) -> None:
-    """Of kinds that Python may not have a value for."""
-    try:
-        content = packed(column.put_into(pyarrow.Table.from_pylist(recorded_rows())))
-    except pyarrow.ArrowException:
         return  # there is no such file
     read(folder, content)
 

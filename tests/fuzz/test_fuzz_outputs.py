@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from damaged_records import good_record
-from drawn import answers, any_text, hostile
+from drawn import answers, any_text
 from fuzzing import fuzz
 from hypothesis import strategies as st
 from tabulate import LATEX_ESCAPE_RULES
@@ -26,20 +25,10 @@ from gpassk_opencompass.results.record import data_of
 from gpassk_opencompass.tables import Table, one_line, read_csv_cell
 from gpassk_opencompass.unseen import escaped
 
-NAMES = (
-    'model',
-    'dataset',
-    'judge',
-    'group',
-    'uid',
-    'problem',
-    'signature',
-    'warning',
-    'question',
-    'reference',
-    'answer',
-    'reason',
-)
+NAMES = [
+    'model', 'dataset', 'judge', 'group', 'uid', 'problem', 'signature', 'warning', 'question', 'reference',
+    'answer', 'reason',
+]  # fmt: skip
 texts = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, any_text | answers))
 
 
@@ -215,29 +204,3 @@ def test_all_tables_can_be_written_and_read_back(folder: Path, texts: dict[str, 
     if found:
         name = escaped(found[0].entries[0].name, keep='\n\t')
         assert {score.run for score in read_scores(out / 'scores.csv')} == {name}
-
-
-@fuzz(hostile | any_text, share=0.1, limit=60)
-def test_figures_are_images_whatever_a_model_is_called(folder: Path, name: str) -> None:
-    """SVG is XML without scripts or links; and files lie in the folder."""
-    figures = pytest.importorskip(
-        'gpassk_opencompass.report.figures.questions', reason='the extra "report" is not installed'
-    )
-    from gpassk_opencompass.report.figures.style import house_style, save
-
-    for board in board_with(folder, {'model': name, 'dataset': name, 'group': name}):
-        with house_style():
-            for drawing in figures.questions(board):
-                if hasattr(drawing, 'figure'):
-                    _, svg = save(drawing, folder / 'figure', dpi=30)
-                    for element in ET.parse(svg).iter():
-                        assert element.tag.rpartition('}')[2] not in {
-                            'script',
-                            'a',
-                            'foreignObject',
-                            'iframe',
-                        }
-                        for attribute, value in element.items():
-                            assert not attribute.startswith('on')
-                            if attribute.endswith('href'):
-                                assert value.startswith(('#', 'data:image/png;base64,'))

@@ -44,16 +44,9 @@ PAIRS = SHARED / 'data/answer_pairs/pairs.jsonl'
 SAMPLES = SHARED / 'data/samples'
 
 LOGS = (
-    'evalscope/*/*',
-    'inspect/*',
-    'lighteval',
-    'lighteval_tasks/*',
-    'lm_eval/*',
-    'matharena/*',
-    'nemo_skills',
-    'opencompass/*',
-    'verl/*/*/',
-)
+    'evalscope/*/*', 'inspect/*', 'lighteval', 'lighteval_tasks/*', 'lm_eval/*', 'matharena/*',
+    'nemo_skills', 'opencompass/*', 'verl/*/*/',
+)  # fmt: skip
 """What of `tests/recorded` is scored, each by itself."""
 
 
@@ -325,15 +318,9 @@ def demo(table: Path) -> dict[str, dict[str, str]]:
 
 
 GOLDEN = {
-    'configs': configs,
-    'published': published,
-    'answers': answers,
-    'pairs': pairs,
-    'logs': logs,
-    'samples': samples,
-    'work_dir': work_dir,
-    'metrics': metrics,
-}
+    'configs': configs, 'published': published, 'answers': answers, 'pairs': pairs, 'logs': logs,
+    'samples': samples, 'work_dir': work_dir, 'metrics': metrics,
+}  # fmt: skip
 
 
 def stored(name: str) -> Any:

@@ -1,22 +1,10 @@
 """Small templates, which together use each line that a template may have, each benchmark and each engine."""
 
 EVERY_BENCHMARK = (
-    'livemathbench',
-    'livemathbench-v202412',
-    'livemathbench-v202412-hard',
-    'livemathbench-v202505',
-    'livemathbench-v202505-hard',
-    'math500-l5',
-    'aime2024',
-    'aime2025',
-    'aime2025-i',
-    'olymmath-en-easy',
-    'olymmath-en-hard',
-    'olymmath-zh-easy',
-    'olymmath-zh-hard',
-    'olymmath-easy',
-    'olymmath-hard',
-)
+    'livemathbench', 'livemathbench-v202412', 'livemathbench-v202412-hard', 'livemathbench-v202505',
+    'livemathbench-v202505-hard', 'math500-l5', 'aime2024', 'aime2025', 'aime2025-i', 'olymmath-en-easy',
+    'olymmath-en-hard', 'olymmath-zh-easy', 'olymmath-zh-hard', 'olymmath-easy', 'olymmath-hard',
+)  # fmt: skip
 
 TEMPLATES = {
     'axes': """

@@ -49,13 +49,10 @@ class Question(NamedTuple):
 
 
 AIME = [
-    Question('default', 2, 3, '0000'),
-    Question('default', 3, 4, '0101'),
-    Question('default', 4, 5, '11c1'),
-    Question('default', 5, 6, '1l1f'),
-    Question('default', 6, 7, 't0t0'),
-    Question('default', 7, 8, '1101', '7.5'),
-]
+    Question('default', 2, 3, '0000'), Question('default', 3, 4, '0101'),
+    Question('default', 4, 5, '11c1'), Question('default', 5, 6, '1l1f'),
+    Question('default', 6, 7, 't0t0'), Question('default', 7, 8, '1101', '7.5'),
+]  # fmt: skip
 """EvalScope cannot judge the last one: its reference is no whole number."""
 
 MATH = [
@@ -120,13 +117,10 @@ class Script:
 
 def _completion(request: dict[str, Any], message: dict[str, str], reason: str = 'stop') -> dict[str, Any]:
     return {
-        'id': 'scripted',
-        'object': 'chat.completion',
-        'created': 0,
-        'model': request['model'],
+        'id': 'scripted', 'object': 'chat.completion', 'created': 0, 'model': request['model'],
         'choices': [{'index': 0, 'message': {'role': 'assistant', **message}, 'finish_reason': reason}],
         'usage': {'prompt_tokens': 9, 'completion_tokens': 20, 'total_tokens': 29},
-    }
+    }  # fmt: skip
 
 
 @contextmanager
@@ -238,22 +232,13 @@ def run(folder: Path, suite: str) -> None:
             model = {'model_id': 'judge', 'api_url': url, 'api_key': 'EMPTY'}
             judge = {'judge': {'strategy': 'llm', 'models': [model]}}
         config = {
-            'model': 'scripted-1',
-            'api_url': url,
-            'api_key': 'EMPTY',
-            'eval_type': 'openai_api',
-            'datasets': list(benchmarks),
-            'dataset_args': arguments,
-            'dataset_dir': 'data',
-            'repeats': N,
-            'ignore_errors': True,
-            'eval_batch_size': 3,
-            'work_dir': '.',
-            'no_timestamp': True,
+            'model': 'scripted-1', 'api_url': url, 'api_key': 'EMPTY', 'eval_type': 'openai_api',
+            'datasets': list(benchmarks), 'dataset_args': arguments, 'dataset_dir': 'data', 'repeats': N,
+            'ignore_errors': True, 'eval_batch_size': 3, 'work_dir': '.', 'no_timestamp': True,
             'collect_perf': suite == 'sums',
             'generation_config': {'temperature': 0.7, 'top_p': 0.95, 'max_tokens': 64, 'retries': 1},
             **judge,
-        }
+        }  # fmt: skip
         run_task(TaskConfig(**config))
     truth = {
         name: [

@@ -49,13 +49,10 @@ def response_of(text: str, epoch: int, kind: str) -> str:
     """Return what the model says after any thought; it names the epoch, so that no two are copies."""
     right, how = answer_of(text), f'In attempt {epoch} I add the numbers of {text} one by one'
     return {
-        'wrong': f'{how} and get {right + epoch}',
-        'cut': f'{how} and then',
-        'none': 'I would rather not say.',
-        'partial': f'{how}, about {right + 1}',
-        'thought only': '',
+        'wrong': f'{how} and get {right + epoch}', 'cut': f'{how} and then',
+        'none': 'I would rather not say.', 'partial': f'{how}, about {right + 1}', 'thought only': '',
         'filtered': '',
-    }.get(kind, f'{how} and get {right}')
+    }.get(kind, f'{how} and get {right}')  # fmt: skip
 
 
 def _output(text: str, epoch: int, kind: str) -> Any:
@@ -191,13 +188,10 @@ def sums(copied_to: Path | None = None, **more: Any) -> Any:
         for key, (text, _) in QUESTIONS.items()
     ]
     given = {
-        'dataset': MemoryDataset(samples, name=TASK),
-        'solver': sampled(),
-        'scorer': [number(), credit(), parts()],
-        'epochs': Epochs(EPOCHS, ['mean', 'at_least_2']),
-        'token_limit': 4000,
-        'name': TASK,
-    }
+        'dataset': MemoryDataset(samples, name=TASK), 'solver': sampled(),
+        'scorer': [number(), credit(), parts()], 'epochs': Epochs(EPOCHS, ['mean', 'at_least_2']),
+        'token_limit': 4000, 'name': TASK,
+    }  # fmt: skip
     return Task(**{**given, **more})
 
 
@@ -206,16 +200,9 @@ def _run(task: Any, folder: Path, **more: Any) -> Path:
 
     made = folder / 'made'
     settings = {
-        'model': scripted_model(),
-        'temperature': 0.7,
-        'top_p': 0.9,
-        'max_tokens': 256,
-        'max_samples': 1,
-        'fail_on_error': False,
-        'log_dir': str(made),
-        'display': 'none',
-        'log_buffer': 1,
-    }
+        'model': scripted_model(), 'temperature': 0.7, 'top_p': 0.9, 'max_tokens': 256, 'max_samples': 1,
+        'fail_on_error': False, 'log_dir': str(made), 'display': 'none', 'log_buffer': 1,
+    }  # fmt: skip
     [log] = run(task, **{**settings, **more})
     return Path(log.location.removeprefix('file://'))
 

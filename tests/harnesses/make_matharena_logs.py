@@ -67,14 +67,11 @@ class _Handler(BaseHTTPRequestHandler):
         used = tokens(problem, replica)
         body = json.dumps(
             {
-                'id': 'x',
-                'object': 'chat.completion',
-                'created': 0,
-                'model': request['model'],
+                'id': 'x', 'object': 'chat.completion', 'created': 0, 'model': request['model'],
                 'choices': [{'index': 0, 'finish_reason': 'stop', 'message': message}],
                 'usage': {'prompt_tokens': 30, 'completion_tokens': used, 'total_tokens': 30 + used},
             }
-        ).encode()
+        ).encode()  # fmt: skip
         self.send_response(200)
         self.send_header('Content-Type', 'application/json')
         self.send_header('Content-Length', str(len(body)))
@@ -127,15 +124,9 @@ def make(checkout: Path, folder: Path) -> None:
     server.shutdown()
     server.server_close()
     upload = [
-        '--org',
-        'org',
-        '--repo-name',
-        'sums',
-        '--comp',
-        COMPETITION,
-        '--configs-folder',
+        '--org', 'org', '--repo-name', 'sums', '--comp', COMPETITION, '--configs-folder',
         'configs/models',
-    ]
+    ]  # fmt: skip
     upload += ['--competition-configs-folder', 'configs/competitions']
     script = 'scripts/curation/upload_outputs.py'
     _run(folder, 'upload', checkout, script, *upload)

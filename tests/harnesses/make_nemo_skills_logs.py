@@ -132,14 +132,10 @@ class Scripted(BaseHTTPRequestHandler):
         self._send(
             200,
             {
-                'id': 'scripted',
-                'object': 'chat.completion',
-                'created': 0,
-                'model': model,
-                'choices': [choice],
-                'usage': usage,
+                'id': 'scripted', 'object': 'chat.completion', 'created': 0, 'model': model,
+                'choices': [choice], 'usage': usage,
             },
-        )
+        )  # fmt: skip
 
     def _send(self, status: int, body: object) -> None:
         told = json.dumps(body).encode()
@@ -188,15 +184,11 @@ def generate(
         tokenizer=tokenizer(questions.parent / 'tokenizer'),
         inference={**inference, 'tokens_to_generate': 64},
         server={
-            'server_type': 'vllm',
-            'model': 'scripted',
-            'host': '127.0.0.1',
-            'port': str(port),
-            'enable_soft_fail': soft,
-            'max_retries': 0,
+            'server_type': 'vllm', 'model': 'scripted', 'host': '127.0.0.1', 'port': str(port),
+            'enable_soft_fail': soft, 'max_retries': 0,
         },
         **options,
-    )
+    )  # fmt: skip
     GenerationTask(config).generate()
 
 
@@ -230,15 +222,12 @@ def truth() -> dict[str, dict[str, str]]:
     undecided = symbols[uid][:seed] + '?' + symbols[uid][seed + 1 :]
     unfinished = {uid: row[:3] for uid, row in ruled.items()}
     return {
-        'sums': ruled,
-        'sums-greedy': {uid: row[0] for uid, row in ruled.items()},
-        'sums-judged': {**symbols, uid: undecided},
-        'sums-thinking': ruled,
-        'sums-chunked': ruled,
+        'sums': ruled, 'sums-greedy': {uid: row[0] for uid, row in ruled.items()},
+        'sums-judged': {**symbols, uid: undecided}, 'sums-thinking': ruled, 'sums-chunked': ruled,
         'sums-unfinished': unfinished,
         'sums-unjudged': {str(line): row for line, row in enumerate(symbols.values(), 1)},
         'sums-refused': {**ruled, 'sums-2': '?' * SEEDS},
-    }
+    }  # fmt: skip
 
 
 def scrub(folder: Path) -> None:

@@ -179,14 +179,10 @@ def _llm(folder: Path, name: str = 'questions') -> dict[str, Any]:
 
 def _model(folder: Path, name: str, abbr: str, **more: Any) -> dict[str, Any]:
     return {
-        'type': f'{Path(__file__).stem}.{name}',
-        'abbr': abbr,
-        'path': str(folder / f'{abbr.replace("/", "_")}.asked.json'),
-        'max_out_len': 64,
-        'batch_size': 5,
-        'run_cfg': {'num_gpus': 0},
-        **more,
-    }
+        'type': f'{Path(__file__).stem}.{name}', 'abbr': abbr,
+        'path': str(folder / f'{abbr.replace("/", "_")}.asked.json'), 'max_out_len': 64, 'batch_size': 5,
+        'run_cfg': {'num_gpus': 0}, **more,
+    }  # fmt: skip
 
 
 RULE = {'type': 'opencompass.evaluator.MATHVerifyEvaluator'}

@@ -159,13 +159,9 @@ def test_a_log_whose_samples_are_in_chunks_is_read(made: Path) -> None:
 
 
 VALUES = (
-    ['C', 'C', 'I', 'C', 'I', 'C'],
-    ['I', 'P', 'N', 'I', 'I', 'C'],
-    ['C'] * 6,
-    ['I'] * 6,
-    ['C', float('nan'), 'I', 'C', 'C', 'I'],
-    ['I', 'I', 'C', 'C', 'C', 'I'],
-)
+    ['C', 'C', 'I', 'C', 'I', 'C'], ['I', 'P', 'N', 'I', 'I', 'C'], ['C'] * 6, ['I'] * 6,
+    ['C', float('nan'), 'I', 'C', 'C', 'I'], ['I', 'I', 'C', 'C', 'C', 'I'],
+)  # fmt: skip
 COUNTS = ((6, 4), (6, 1), (6, 6), (6, 0), (5, 3), (6, 3))
 """Scored epochs and correct ones of each question."""
 
@@ -263,12 +259,6 @@ def test_questions_with_too_few_epochs_are_left_out_and_counted(tmp_path: Path) 
     assert log.results is not None
     [reduced] = [one for one in log.results.scores if one.reducer]
     assert (reduced.scored_samples, reduced.unscored_samples) == (5, 1)
-
-
-def test_without_ks_the_usual_ones_are_shown(tmp_path: Path) -> None:
-    """As far as there are so many epochs."""
-    found = results(evaluated(tmp_path, scripted_task(VALUES, [g_pass_at_k()])))
-    assert {name.split('@')[1].split('_')[0] for name in found if '@' in name} == {'4'}
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,9 @@ def doc_of(number: int, reference: str, problem: str = '') -> Doc:
     """Question `number` of a list."""
     question = f'What is {number}?'
     specific = {
-        'uid': f'bench/S_en/{number}',
-        'problem': problem or f'bench/S/{number}',
-        'question': question,
-        'reference': reference,
-        'split': 'S',
-        'language': 'en',
-    }
+        'uid': f'bench/S_en/{number}', 'problem': problem or f'bench/S/{number}', 'question': question,
+        'reference': reference, 'split': 'S', 'language': 'en',
+    }  # fmt: skip
     doc = Doc(
         query=f'{question} Box it.', choices=[reference], gold_index=0, specific=specific, task_name='t'
     )

@@ -105,13 +105,6 @@ def test_the_example_calls_what_is_there(script: str, tmp_path: Path) -> None:
     assert parser_for(report[1][0]).parse_args(report[1])
 
 
-@pytest.mark.parametrize('script', RUNS)
-def test_the_example_takes_a_model(script: str, tmp_path: Path) -> None:
-    """As its first argument."""
-    [_, arguments, _], _ = calls_of(script, tmp_path, 'org/other-model')
-    assert any(re.match(r'model_name=(openai/)?org/other-model,', argument) for argument in arguments)
-
-
 @pytest.mark.parametrize('program', ['lmdeploy', 'vllm'])
 def test_the_judge_is_served_as_the_page_about_judges_says(program: str, tmp_path: Path) -> None:
     """Whose lines are parsed by lmdeploy's own parser in another test."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import pytest
-from judge_server import PROMPTS, Act, Asked, Fail, JudgeServer
+from judge_server import PROMPTS, Act, Asked, JudgeServer
 from loguru import logger
 from made import doc_of, judged, metric_of, said, table_of
 
@@ -22,7 +22,6 @@ from gpassk_opencompass.lighteval_settings import VARIABLES, read_settings
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
     from lighteval.logging.info_loggers import MetricsLogger
-    from lighteval.models.model_output import ModelResponse
     from lighteval.utils.utils import make_results_table
 
     from gpassk_opencompass.lighteval_metric import NAME
@@ -93,24 +92,6 @@ def test_an_llm_judges_and_a_warm_store_asks_nobody(server: JudgeServer, kind: s
     assert statistics['stored' if kind == 'llm' else 'second_stored'] == 24 * calls
 
 
-def test_the_same_from_variables(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one sets them in a shell."""
-    for name, value in llm(server).items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        monkeypatch.setenv(VARIABLES[name], text)
-    assert [entry['verdicts'] for entry in judged(metric_of(), DOCS, RESPONSES)] == [VERDICTS] * 24
-
-
-def test_a_whole_config_is_a_judge_too(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that an OpenCompass config has, as JSON."""
-    second = {'type': 'llm', 'model': 'judge', 'urls': [server.url], 'prompts': PROMPTS, 'progress': False}
-    cascade = {'type': 'cascade', 'first': {'type': 'rule', 'timeout': 9}, 'second': second}
-    monkeypatch.setenv('GPASSK_JUDGE', json.dumps(cascade))
-    [entry] = judged(metric_of(n=4, k=4), DOCS[:1], RESPONSES[:1])
-    assert entry['verdicts'] == VERDICTS
-    assert block_of(entry)['judge']['first']['timeout'] == 9
-
-
 def test_a_judge_of_ones_own_is_named_by_its_path() -> None:
     """With its arguments as judge_options."""
     path, options = 'gpassk_opencompass.judges.rule.RuleJudge', {'timeout': 7}
@@ -118,29 +99,15 @@ def test_a_judge_of_ones_own_is_named_by_its_path() -> None:
     assert (entry['verdicts'], block_of(entry)['judge']['timeout']) == (['1', '0'], 7)
 
 
-def folder_by_default(tmp_path: Path) -> tuple[dict[str, str], dict[str, Any], Path]:
-    return {}, {}, tmp_path / 'cache' / 'gpassk_opencompass' / 'verdicts'
-
-
-def folder_by_variable(tmp_path: Path) -> tuple[dict[str, str], dict[str, Any], Path]:
-    return {'GPASSK_VERDICTS': str(tmp_path / 'team')}, {}, tmp_path / 'team'
-
-
-def folder_by_option(tmp_path: Path) -> tuple[dict[str, str], dict[str, Any], Path]:
-    return {}, {'store': str(tmp_path / 'mine')}, tmp_path / 'mine'
-
-
-@pytest.mark.parametrize('choose', [folder_by_default, folder_by_variable, folder_by_option])
+@pytest.mark.parametrize('place', ['cache', 'variable', 'option'])
 def test_verdicts_are_kept_where_one_says(
-    choose: Callable[[Path], tuple[dict[str, str], dict[str, Any], Path]],
-    server: JudgeServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    place: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or in the user's cache; a judge of another host with the same settings finds them."""
-    variables, options, folder = choose(tmp_path)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
+    folder = tmp_path / ('cache/gpassk_opencompass/verdicts' if place == 'cache' else 'team')
+    if place == 'variable':
+        monkeypatch.setenv('GPASSK_VERDICTS', str(folder))
+    options = {'store': str(folder)} if place == 'option' else {}
     judged(metric_of(**llm(server, **options)), DOCS, RESPONSES)
     assert len(VerdictStore(folder)) == 48
     judge = LLMJudge('judge', server.url, prompts=PROMPTS, store=folder)
@@ -159,14 +126,6 @@ def test_the_record_says_what_the_judge_was_asked() -> None:
     assert block_of(other)['judge']['prompts'].startswith('protocol:')
     assert block_of(other)['judge']['model'] == 'judge'
     assert block_of(own)['signature'] != block_of(other)['signature']
-
-
-def test_the_record_says_what_was_measured() -> None:
-    """The settings of the task, by which `gpassk report` computes the scores again."""
-    [entry] = judged(metric_of(n=4, k='2 4', thresholds='0.6'), DOCS[:1], RESPONSES[:1])
-    block = block_of(entry)
-    assert (block['n'], block['k'], block['thresholds']) == (4, [2, 4], [0.6])
-    assert set(block['bounds']) == set(entry['metrics'])
 
 
 def test_options_reach_the_request(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,12 +170,6 @@ def test_settings_that_cannot_be_met_are_refused(parameters: dict[str, Any], mes
         read_settings({}, {VARIABLES[name]: text for name, text in texts.items()})
 
 
-def test_a_dict_that_json_cannot_hold_is_refused() -> None:
-    """So that the judge of a result can always be written down."""
-    with pytest.raises(InputError, match='is no JSON: Object of type'):
-        read_settings({**LLM, 'judge_options': {'prompts': print}}, {})
-
-
 def test_what_is_missing_is_found_before_anything_is_generated(tmp_path: Path) -> None:
     """The key, OpenCompass's prompts, a folder: Lighteval asks for n when it loads a task."""
     (tmp_path / 'file').touch()
@@ -247,15 +200,6 @@ def test_a_variable_that_nothing_reads_is_told_before_anything_is_generated(
     assert not any('$GPASSK_K:' in line for line in warnings_logged)
 
 
-def test_the_key_of_the_judge_may_have_a_name_that_begins_as_ours_do(
-    server: JudgeServer, warnings_logged: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv('GPASSK_JUDGE_KEY', 'secret')
-    cascade = {**llm(server, api_key_env='GPASSK_JUDGE_KEY'), 'judge': 'cascade'}
-    assert metric_of(**cascade).sample_level_fn.num_samples() == 4
-    assert not any('GPASSK_JUDGE_KEY' in line for line in warnings_logged)
-
-
 def test_unjudged_answers_stop_the_run_and_the_next_one_asks_for_them_alone(server: JudgeServer) -> None:
     """Verdicts that came are kept; the responses are in Lighteval's own cache."""
     broken = JudgeServer(lambda asked: 'hard to say' if 'is 5?' in asked.prompt else equal(asked))
@@ -279,14 +223,6 @@ def test_tolerated_unjudged_answers_count_as_wrong_and_are_told(warnings_logged:
     assert '1 of 96 samples stayed unjudged' in ''.join(warnings_logged)
 
 
-def test_servers_that_are_down_stop_the_run_with_a_message() -> None:
-    """After the patience given."""
-    with JudgeServer(lambda asked: Fail(503)) as server:
-        metric = metric_of(**llm(server, patience=0.2, attempts=1))
-        with pytest.raises((IncompleteError, InputError), match=r'no server answers|stayed unjudged'):
-            judged(metric, DOCS, RESPONSES)
-
-
 def test_samples_that_are_copies_are_told(warnings_logged: list[str]) -> None:
     """The table has the share of different texts: 1 / n where all are one."""
     metric = metric_of(n=4, k=4)
@@ -294,13 +230,6 @@ def test_samples_that_are_copies_are_told(warnings_logged: list[str]) -> None:
     assert table_of(metric, entries)['distinct_share'] == 0.25
     assert 'all n = 4 responses are one text for 24 of 24 questions' in ''.join(warnings_logged)
     assert block_of(entries[0])['replicas']['identical_questions'] == 24
-
-
-def test_different_samples_are_not_called_copies(warnings_logged: list[str]) -> None:
-    """Three texts of four, here."""
-    metric = metric_of(n=4, k=4)
-    assert table_of(metric, judged(metric, DOCS, [said('7', '7', '8', '9')] * 24))['distinct_share'] == 0.75
-    assert warnings_logged == []
 
 
 def test_the_order_in_which_docs_come_changes_nothing() -> None:
@@ -335,28 +264,6 @@ def test_responses_to_another_question_are_refused(prompt: Any) -> None:
     response.input = prompt
     with pytest.raises(InputError, match=r'generated for another question.*Delete the folder of this task'):
         judged(metric_of(n=2, k=2), [DOCS[2]], [response])
-
-
-def test_a_sample_without_text_is_an_empty_response() -> None:
-    """As endpoints give it for a reply of mere thinking; it is wrong, not missing."""
-    response = said('1', '1')
-    response.text[1] = None
-    [entry] = judged(metric_of(n=2, k=2), DOCS[:1], [response])
-    assert (entry['verdicts'], entry['answers']) == (['1', '0'], ['1', ''])
-
-
-def test_of_more_samples_than_n_the_first_count() -> None:
-    """Where a model gives more than it was asked for."""
-    [entry] = judged(metric_of(n=2, k=2), DOCS[:1], [said('1', '2', '3', '1')])
-    assert (entry['answers'], entry['c'], entry['distinct']) == (['1', '2'], 1, 2)
-
-
-def test_thinking_is_no_answer() -> None:
-    """Whether or not Lighteval took it away: what is scored is the whole text, as in every host."""
-    thought = r'<think>Is it \boxed{2}?</think> No: \boxed{1}.'
-    response = ModelResponse(text=[thought, thought], text_post_processed=['', ''])
-    [entry] = judged(metric_of(n=2, k=2), DOCS[:1], [response])
-    assert (entry['c'], entry['answers']) == (2, ['1', '1'])
 
 
 def test_only_n_decides_which_responses_lighteval_takes_from_its_cache(

@@ -10,20 +10,10 @@ from saved import K, N, save_run
 from gpassk_opencompass import RuleJudge, demo
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.questions.benchmarks import live_math_bench_rows
-from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.results.samples import TOLD
 from gpassk_opencompass.scoring import Samples, score_samples
-
-
-@pytest.fixture(scope='module')
-def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """At two temperatures."""
-    folder = tmp_path_factory.mktemp('lighteval')
-    for temperature in (0.3, 1.0):
-        save_run(folder, temperature)
-    return folder
 
 
 def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None:
@@ -58,21 +48,6 @@ def test_a_saved_run_is_the_record_of_the_same_responses(tmp_path: Path) -> None
     for name in ('answer', 'verdict', 'decided_by', *TOLD):
         assert result.samples.column(name) == known.get(name)
     assert result.health.output_tokens == record['gpassk']['output_tokens']
-
-
-def test_two_temperatures_are_two_runs_in_one_table(two_runs: Path) -> None:
-    """Named as a sweep names its own."""
-    found = collect([two_runs])
-    assert (found.passed_over, found.older) == ([], [])
-    [board], _ = boards(found.results)
-    assert [entry.name for entry in board.entries] == ['demo_t0.3_p0.9_l40', 'demo_t1.0_p0.9_l40']
-    assert board.title == 'LiveMathBench-vdemo-ADD_MUL_MIX-cn_en'
-
-
-def test_a_report_of_saved_runs_is_written(two_runs: Path, tmp_path: Path) -> None:
-    """By the command, in Lighteval's own environment."""
-    assert main(['report', str(two_runs), '-o', str(tmp_path), '--only', 'tables', '--strict']) == 0
-    assert 'demo_t0.3_p0.9_l40' in (tmp_path / 'leaderboard.md').read_text(encoding='utf-8')
 
 
 def test_a_run_without_details_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

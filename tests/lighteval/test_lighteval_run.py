@@ -88,11 +88,3 @@ def scored_by_opencompass(folder: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr[-3000:]
     record: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return record
-
-
-def test_the_folder_of_the_model_stays_as_it_was(folder: Path) -> None:
-    """Lighteval keeps responses below `cache_dir` if the model is named by a relative path."""
-    assert {path.name for path in (folder / 'demo_model').iterdir()} == {
-        path.name for path in Path(demo.MODEL).iterdir()
-    }
-    assert list((folder / 'cache').rglob('*.parquet'))

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from evalscope_truth import N, exact, symbols_of, truth_of
+from exact import EXACT
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sources.evalscope import EvalScope
 from gpassk_opencompass.sources.finding import find_runs
@@ -48,13 +48,6 @@ def symbols_in(run: Run) -> Iterator[tuple[str, str]]:
     for one in run.questions:
         assert isinstance(one, Responded | Sampled)
         yield one.about.uid, one.verdicts
-
-
-class Last(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
 
 
 @pytest.mark.parametrize('folder', FOLDERS, ids=by_name)
@@ -150,16 +143,9 @@ def test_a_thought_kept_apart_stands_before_its_answer() -> None:
     assert all(re.fullmatch(r'I add 6 and 7\.\n</think>\n\nSample \d: \\boxed\{13\}', one) for one in thought)
 
 
-def test_without_texts_the_verdicts_are_the_same() -> None:
-    """Who scores verdicts alone reads the file in little memory, and nothing else changes."""
-    for whole, lean in zip(runs_in(SUMS), runs_in(SUMS, texts=False), strict=True):
-        assert dict(symbols_in(lean)) == dict(symbols_in(whole))
-        assert list(whole.remarks) == list(lean.remarks)
-
-
 def test_responses_are_judged_anew_and_failed_samples_stay_unjudged(tmp_path: Path) -> None:
     """A judge of ours gives verdicts also where EvalScope's gave none."""
-    command = ['score', str(SUMS), '--k', '2', '--judge', f'{__name__}.Last', '-o', f'{tmp_path / "out"}/']
+    command = ['score', str(SUMS), '--k', '2', *EXACT, '-o', f'{tmp_path / "out"}/']
     assert main(command) == 0
     block = read(tmp_path / 'out' / 'scripted-1@aime24.gpassk.json').record['gpassk']
     told = truth_of(SUMS)['aime24']
@@ -273,18 +259,6 @@ def test_files_given_one_by_one_become_one_run(copy: Path) -> None:
     assert verdicts(run) == verdicts(runs_in(SUMS)[1])
     [one] = runs_in(copy / 'reviews' / 'scripted-1' / 'math_500_Level 2.jsonl')
     assert {question.about.split for question in one.questions} == {'Level 2'}
-
-
-def test_a_review_file_alone_tells_what_it_holds(copy: Path, tmp_path: Path) -> None:
-    """Elsewhere nothing lies beside it: no failed samples, no reasons, and the server's error counts."""
-    alone = tmp_path / 'mine.jsonl'
-    shutil.copy(copy / REVIEW, alone)
-    [run] = runs_in(alone)
-    assert (run.model, run.dataset, run.written_by) == ('scripted-1', 'mine', 'EvalScope')
-    found = questions_in(run)
-    assert ''.join(sorted(found['3'].verdicts)) == '011'
-    assert {told.finish_reason for told in found['0'].generations} == {None}
-    assert {told.output_tokens for told in found['0'].generations} == {20}
 
 
 def test_models_of_one_work_directory_are_runs_of_their_own(copy: Path) -> None:
@@ -403,7 +377,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_read_as_far_as_it_goes(copy: Path
     known = {uid: question.verdicts for uid, question in questions_in(runs_in(copy)[0]).items()}
     ends = {at for at in range(len(whole) + 1) if whole[at : at + 1] == b'\n' or at == len(whole)}
     ends |= {at + 1 for at in ends}
-    chosen = {0, 1, len(whole) - 1, *ends, *random.Random(7).sample(range(len(whole)), 60)}
+    chosen = {0, 1, len(whole) - 1, *ends, *random.Random(7).sample(range(len(whole)), 20)}
     for size in sorted(at for at in chosen if at <= len(whole)):
         (copy / name).write_bytes(whole[:size])
         if size not in ends if size else name == REVIEW:
@@ -420,7 +394,7 @@ def test_a_damaged_config_or_report_changes_no_verdict(copy: Path, name: str) ->
     """They tell of what is beside the samples; cut off anywhere, the samples are what they were."""
     whole = (copy / name).read_bytes()
     known = {uid: question.verdicts for uid, question in questions_in(runs_in(copy)[0]).items()}
-    for size in [0, *random.Random(3).sample(range(len(whole)), 40)]:
+    for size in [0, *random.Random(3).sample(range(len(whole)), 15)]:
         (copy / name).write_bytes(whole[:size] + b'\xff' * (size % 2))
         found = [question for run in runs_in(copy) for question in questions_in(run).values()]
         judged = ''.join(one.verdicts for one in found).replace('?', '')
@@ -447,7 +421,7 @@ def test_other_types_in_any_field_are_refused_or_mean_nothing(tmp_path: Path, na
     row = json.loads(lines[0])
     values = (None, True, -1, 0.5, 'x', [None], {'x': []})
     changes = [(path, value) for path in leaves(row) for value in values]
-    for path, value in random.Random(texts).sample(changes, 100):
+    for path, value in random.Random(texts).sample(changes, 40):
         changed = json.loads(lines[0])
         holder = changed
         for key in path[:-1]:
@@ -474,14 +448,6 @@ def test_other_files_are_not_taken_for_its_own(tmp_path: Path, content: bytes) -
     assert not EvalScope().recognises(Place(tmp_path))
     assert not EvalScope().recognises(Place(tmp_path / 'reviews'))
     assert not EvalScope().recognises(Place(tmp_path / 'nowhere'))
-
-
-def test_files_of_other_programs_are_not_taken_for_its_own() -> None:
-    """Those that lie beside its own here."""
-    for path in sorted(RECORDED.rglob('*')):
-        ours = LOGS in path.parents and (path.suffix == '.jsonl' or path.is_dir())
-        if not ours:
-            assert not EvalScope().recognises(Place(path)), path
 
 
 def test_a_folder_or_file_without_samples_says_what_is_expected(tmp_path: Path) -> None:

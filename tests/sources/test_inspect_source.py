@@ -7,11 +7,9 @@ import json
 import math
 import random
 import runpy
-import shutil
 import zipfile
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ import pytest
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.sources.finding import detected, find_runs
 from gpassk_opencompass.sources.inspect_logs import InspectLog
 from gpassk_opencompass.sources.source import Place, Reading, Responded, Run, Sampled
 from gpassk_opencompass.sources.zip_members import ZipMembers
@@ -179,14 +176,6 @@ def test_what_is_odd_about_a_log_is_said(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', WHOLE)
-def test_without_texts_the_verdicts_are_the_same(name: str) -> None:
-    """Who only counts keeps no responses."""
-    found = questions(read(LOGS / name, texts=False))
-    assert all(isinstance(one, Sampled) for one in found.values())
-    assert {uid: one.verdicts for uid, one in found.items()} == true_verdicts()
-
-
-@pytest.mark.parametrize('name', WHOLE)
 def test_another_score_is_taken_by_name(name: str) -> None:
     """One of numbers, one of the values of a score that has several, and partial credit as one chooses."""
     truth = true_verdicts()
@@ -268,15 +257,6 @@ def test_a_run_that_ended_in_an_error_is_read_as_far_as_it_goes() -> None:
     assert '20 of the 30 samples' in said
 
 
-@pytest.mark.parametrize('name', [*WHOLE, 'running.eval', 'stopped.eval'])
-def test_a_log_is_recognised_by_what_is_in_it(name: str, tmp_path: Path) -> None:
-    """Also under another name; the folder that holds it is not one."""
-    other = tmp_path / 'unnamed'
-    shutil.copy(LOGS / name, other)
-    assert detected(Place(other)) == 'inspect'
-    assert not InspectLog().recognises(Place(tmp_path))
-
-
 def test_other_files_are_not_recognised(tmp_path: Path) -> None:
     """Another zip file, another object of JSON, bytes, nothing."""
     with zipfile.ZipFile(tmp_path / 'other.eval', 'w') as file:
@@ -289,14 +269,6 @@ def test_other_files_are_not_recognised(tmp_path: Path) -> None:
         read(tmp_path / 'bytes.eval')
     with pytest.raises(InputError, match=r'neither header\.json nor'):
         read(tmp_path / 'other.eval')
-
-
-def test_a_folder_of_logs_is_a_run_each(tmp_path: Path) -> None:
-    """As inspect_ai leaves them in its folder of logs."""
-    for name in ('whole.eval', 'whole.json'):
-        shutil.copy(LOGS / name, tmp_path)
-    found = find_runs([tmp_path], Reading())
-    assert [one.source for one in found.runs] == ['inspect', 'inspect']
 
 
 def test_of_a_sample_that_was_drawn_again_the_later_counts(tmp_path: Path) -> None:
@@ -318,23 +290,13 @@ def test_an_invalidated_sample_is_unjudged(tmp_path: Path) -> None:
     assert any('1 samples were declared invalid' in remark for remark in run.remarks)
 
 
-def test_an_error_that_was_scored_keeps_its_score(tmp_path: Path) -> None:
-    """As with --score-on-error; it is said."""
-    path = with_sample(tmp_path / 'log.eval', '3_epoch_2', error={'message': 'the scorer was late'})
-    run = read(path)
-    assert questions(run)['3'].verdicts == '111111'
-    assert any('1 samples ended in an error and count as' in remark for remark in run.remarks)
-
-
 @pytest.mark.parametrize(
     ('value', 'expected', 'more', 'output'),
     [
-        (value, expected, more, output)
-        for (value, expected), more, output in zip(
-            [('C', '1'), (0, '0'), (math.nan, '?'), ({}, '?')],
-            cycle([{}, {'error': {'message': 'late'}}]),
-            cycle([None, {'choices': []}]),
-        )
+        ('C', '1', {}, None),
+        (0, '0', {'error': {'message': 'late'}}, {'choices': []}),
+        (math.nan, '?', {}, {'choices': []}),
+        ({}, '?', {'error': {'message': 'late'}}, None),
     ],
 )
 def test_a_score_stands_without_an_output(
@@ -379,21 +341,6 @@ def test_without_any_scores_there_are_responses_to_judge(tmp_path: Path) -> None
         read(tmp_path / 'log.eval', fields={'correct': 'number'})
 
 
-def test_half_a_pair_of_surrogates_is_read(tmp_path: Path) -> None:
-    """JSON may hold it, and a model may write it."""
-    output = {'choices': [{'message': {'content': 'get \ud83d'}, 'stop_reason': 'stop'}]}
-    one = questions(read(with_sample(tmp_path / 'log.eval', '3_epoch_2', output=output)))['3']
-    assert isinstance(one, Responded)
-    assert one.responses[1] == 'get \ud83d'
-
-
-def test_a_log_without_samples_is_refused(tmp_path: Path) -> None:
-    """As after `inspect eval --no-log-samples`."""
-    path = edited(tmp_path / 'log.eval', lambda name, told: None if name.startswith('samples') else told)
-    with pytest.raises(InputError, match='holds no samples'):
-        read(path)
-
-
 def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
     """Long texts of messages may be attachments; thoughts that are hidden have a summary."""
     content = [
@@ -424,17 +371,10 @@ def test_texts_that_a_log_keeps_elsewhere_are_put_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('value', 'expected'),
     [
-        ('C', '1'),
-        ('I', '0'),
-        ('N', '0'),
-        ('P', '0'),
-        (1, '1'),
-        (True, '1'),
-        ('0.25', '0'),
-        (None, '?'),
+        ('C', '1'), ('I', '0'), ('N', '0'), ('P', '0'), (1, '1'), (True, '1'), ('0.25', '0'), (None, '?'),
         ('Yes', '1'),
     ],
-)
+)  # fmt: skip
 def test_every_value_of_a_score_has_a_verdict(value: object, expected: str, tmp_path: Path) -> None:
     """As inspect_ai turns values into numbers."""
     path = with_sample(tmp_path / 'log.eval', '2_epoch_1', scores={'number': {'value': value}})
@@ -444,16 +384,11 @@ def test_every_value_of_a_score_has_a_verdict(value: object, expected: str, tmp_
 @pytest.mark.parametrize(
     'fields',
     [
-        {'scores': {'number': {'value': 'sandbagging'}}},
-        {'scores': {'number': {'value': ['C', 'I']}}},
-        {'epoch': 'first'},
-        {'epoch': 3},
-        {'id': None},
-        {'id': 'other'},
-        {'target': 'another'},
+        {'scores': {'number': {'value': 'sandbagging'}}}, {'scores': {'number': {'value': ['C', 'I']}}},
+        {'epoch': 'first'}, {'epoch': 3}, {'id': None}, {'id': 'other'}, {'target': 'another'},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_sample_that_makes_no_sense_is_named(fields: Fields, tmp_path: Path) -> None:
     """With what it holds instead."""
     path = with_sample(tmp_path / 'log.eval', '2_epoch_2', **fields)
@@ -464,7 +399,7 @@ def test_a_sample_that_makes_no_sense_is_named(fields: Fields, tmp_path: Path) -
 ODD: tuple[Any, ...] = (None, [], {}, 'text', 7, [None], {'a': None}, [{'a': []}])
 
 
-@pytest.mark.parametrize('seed', range(40))
+@pytest.mark.parametrize('seed', range(15))
 def test_odd_fields_are_refused_or_read(seed: int, tmp_path: Path) -> None:
     """Whatever stands in a field of a sample or of the header: never another error."""
     drawn = random.Random(seed)
@@ -496,7 +431,7 @@ def test_a_log_that_was_cut_off_is_refused(name: str, tmp_path: Path) -> None:
     data = (LOGS / name).read_bytes()
     drawn = random.Random(name)
     path = tmp_path / name
-    for cut in [0, 1, 4, 30, len(data) - 1, *(drawn.randrange(len(data)) for _ in range(60))]:
+    for cut in [0, 1, 4, 30, len(data) - 1, *(drawn.randrange(len(data)) for _ in range(20))]:
         path.write_bytes(data[:cut])
         with pytest.raises(InputError):
             list(read(path).questions)
@@ -547,13 +482,3 @@ def test_more_members_than_sixteen_bits_count_are_found(tmp_path: Path) -> None:
         entries = dict(members.entries())
         assert len(entries) == 66_001
         assert members.read(entries['first']) == b'of 64 bits'
-
-
-@pytest.mark.parametrize('method', [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_another_packing_is_refused_by_name(method: int, tmp_path: Path) -> None:
-    """No harness writes it."""
-    path = tmp_path / 'other.zip'
-    with zipfile.ZipFile(path, 'w', method) as file:
-        file.writestr('member', 'text')
-    with ZipMembers(path) as members, pytest.raises(InputError, match=f'packed by method {method}'):
-        members.read(dict(members.entries())['member'])

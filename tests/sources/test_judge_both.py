@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 import pytest
-from pyarrow import parquet
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.results.read import read
@@ -94,13 +92,6 @@ def test_what_both_cannot_do_is_refused(
     assert message in capsys.readouterr().err
 
 
-def test_both_needs_verdicts_and_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Labels alone have nothing to judge."""
-    (tmp_path / 'l.jsonl').write_text('{"correct": [true, false]}\n', encoding='utf-8')
-    assert main(['score', str(tmp_path / 'l.jsonl'), '--judge', 'both', '--k', '2']) == 2
-    assert '--judge both needs responses with verdicts, and there are labels alone' in capsys.readouterr().err
-
-
 def test_several_paths_are_scored_one_after_the_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,17 +144,6 @@ def test_a_report_takes_files_of_other_programs(tmp_path: Path, capsys: pytest.C
     assert b[2] > a[2]
 
 
-def test_a_report_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run whose questions have different numbers of samples is no row; the others are."""
-    write_samples(tmp_path / 'logs' / 'a.jsonl', THEIRS, ANEW)
-    write_samples(tmp_path / 'logs' / 'b.jsonl', {'12': '110', '34': '1110'}, ANEW)
-    code = main(['report', str(tmp_path / 'logs'), '-o', str(tmp_path / 'r'), '--only', 'tables', '--strict'])
-    captured = capsys.readouterr()
-    assert code == 1
-    assert 'different numbers of samples, from 3 to 4' in captured.err
-    assert [path.name for path in (tmp_path / 'r' / 'records').glob('*.json')] == ['a@samples.gpassk.json']
-
-
 def test_verdicts_that_came_along_are_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also beside those of a judge: whose rules made them what they are."""
     file = write_samples(tmp_path / 's.jsonl', THEIRS, ANEW)
@@ -187,23 +167,3 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_it(
     assert 'not scored: ' in captured.err
     assert 'cut.eval' in captured.err
     assert captured.out.count('| accuracy') == 1
-
-
-def test_a_report_takes_a_table_in_parquet(tmp_path: Path) -> None:
-    """Its ending is that of a result of Lighteval, its columns are not."""
-    rows = [{'uid': uid, 'correct': right} for uid in 'ab' for right in (True, False)]
-    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / 't.parquet')
-    options = ['-o', str(tmp_path / 'r'), '--only', 'tables', '--k', '2']
-    assert main(['report', str(tmp_path / 't.parquet'), *options]) == 0
-    assert read(tmp_path / 'r' / 'records' / 't@samples.gpassk.json').counts.tolist() == [1, 1]
-
-
-def test_names_with_braces_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the sentences below a table."""
-    rows = [{'q{x}': f'q{place}', 'correct': 1} for place in range(3)]
-    lines = ''.join(json.dumps(row) + '\n' for row in rows)
-    (tmp_path / 't.jsonl').write_text(lines, encoding='utf-8')
-    assert (
-        main(['score', str(tmp_path / 't.jsonl'), '--from', 'table', '--group-by', 'q{x}', '--k', '1']) == 0
-    )
-    assert 'each row is a question of its own by q{x}' in capsys.readouterr().out

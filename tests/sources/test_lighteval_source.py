@@ -82,32 +82,10 @@ def test_samples_keep_order_texts_and_tokens() -> None:
     assert '6 of 24 responses were cut off at the limit of tokens' in list(run.remarks)
 
 
-def test_copies_are_pointed_out(tmp_path: Path) -> None:
-    """Where nearly all questions have them."""
-    rows = rows_of('sums')
-    for row in rows:
-        row['model_response']['text'] = row['model_response']['text'][:1] * 4
-    [run] = runs_of(written(tmp_path / 'copies.parquet', rows))
-    list(run.questions)
-    assert any('samples are copies' in remark for remark in run.remarks)
-
-
-def test_one_sample_a_question_is_read(tmp_path: Path) -> None:
-    """As most tasks have; all first samples but one question's are right."""
-    result = scored(tmp_path / 'out.json', LOGS / 'once', '--k', '1')
-    assert sorted(result.counts.tolist()) == [0, 1, 1, 1, 1, 1]
-
-
 def test_choices_by_log_likelihood_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """There is no response to judge."""
     assert main(['score', str(details('choices'))]) == 2
     assert 'compares log-likelihoods of choices' in capsys.readouterr().err
-
-
-def test_tasks_of_this_package_stay_whole_results() -> None:
-    """As before."""
-    [run] = runs_of(RECORDED / 'lighteval')
-    assert run.kinds == ('result',)
 
 
 def test_a_summary_alone_is_refused_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import runpy
 import shutil
@@ -94,11 +93,6 @@ def test_verdicts_of_all_responses_are_taken_where_a_task_gives_them() -> None:
     assert run.settings['max_out_len'] == 64
 
 
-def test_the_version_that_wrote_a_file_is_told() -> None:
-    """As the summary beside it tells it."""
-    assert read(log('sums_all')).written_by == f'lm-eval {VERSION}'
-
-
 def test_the_verdict_on_one_of_n_responses_is_not_taken_for_all() -> None:
     """It is said, and all n are judged anew."""
     run = read(log('sums_first'))
@@ -139,11 +133,6 @@ def test_another_filter_may_be_chosen() -> None:
     assert run.judge['filter'] == 'flexible-extract'
 
 
-def test_a_filter_that_no_row_has_is_refused() -> None:
-    with pytest.raises(InputError, match="no row of the filter 'loose'"):
-        list(read(log('sums_filters'), fields={'filter': 'loose'}).questions)
-
-
 def test_the_answers_that_a_filter_took_out_stand_beside_the_verdicts() -> None:
     """Where there is a verdict for each."""
     [first, *_] = read(log('sums_filters')).questions
@@ -170,14 +159,6 @@ def test_a_task_that_tells_its_judge_is_read_with_it_and_its_answers_and_names()
     assert {question.about.group for question in questions} == {'all_en'}
 
 
-def test_copies_are_pointed_out(tmp_path: Path) -> None:
-    """Rows of one question, whose four responses are one text."""
-    path = edited(tmp_path, lambda row: None if row['doc_id'] != MADE['COPIES'] else row)
-    run = read(path)
-    list(run.questions)
-    assert [remark for remark in run.remarks if 'copies' in remark]
-
-
 def test_a_folder_is_a_run_a_task_and_nothing_is_left_over() -> None:
     """The summary is known for what it is."""
     found = find_runs([RECORDED / VERSION], Reading())
@@ -191,37 +172,6 @@ def test_a_summary_alone_is_refused_with_what_to_give() -> None:
     summary, *_ = (RECORDED / VERSION).rglob('results_*.json')
     with pytest.raises(InputError, match='--log_samples'):
         find_runs([summary], Reading())
-
-
-def test_a_packed_file_is_read(tmp_path: Path) -> None:
-    path = tmp_path / (log('sums_all').name + '.gz')
-    path.write_bytes(gzip.compress(log('sums_all').read_bytes()))
-    assert verdicts(read(path)) == list(RIGHT)
-
-
-def test_without_texts_only_verdicts_are_kept() -> None:
-    """So that a file may be larger than the memory."""
-    questions = list(read(log('sums_all'), texts=False).questions)
-    assert all(isinstance(question, Sampled) and question.answers is None for question in questions)
-    assert [question.verdicts for question in questions if isinstance(question, Sampled)] == list(RIGHT)
-
-
-def test_a_file_without_its_summary_is_read(tmp_path: Path) -> None:
-    """Its model is not known then."""
-    shutil.copy(log('sums_all'), tmp_path)
-    run = read(tmp_path / log('sums_all').name)
-    assert verdicts(run) == list(RIGHT)
-    assert (run.model, run.dataset, run.written_by) == ('', 'sums_all', 'lm-eval')
-
-
-@pytest.mark.parametrize(
-    'summary', ['', '{"results": {}, "con', '[]', '{"config": {"model_args": 7}}', '\x00']
-)
-def test_a_damaged_summary_does_no_harm(tmp_path: Path, summary: str) -> None:
-    shutil.copytree(log('sums_all').parent, tmp_path / 'run')
-    for file in (tmp_path / 'run').glob('results_*.json'):
-        file.write_text(summary)
-    assert verdicts(read(tmp_path / 'run' / log('sums_all').name)) == list(RIGHT)
 
 
 _JSON = st.recursive(
@@ -452,16 +402,6 @@ def test_of_one_response_a_number_is_taken_before_a_list(tmp_path: Path) -> None
     assert run.judge['name'] == 'prompt_level_strict_acc of lm-eval'
 
 
-def test_likelihoods_of_whole_texts_are_no_responses(tmp_path: Path) -> None:
-    """Of a perplexity task."""
-    path = edited(
-        tmp_path,
-        lambda row: {**row, 'arguments': {'gen_args_0': {'arg_0': 'a text'}}, 'resps': [['-12.5']]},
-    )
-    with pytest.raises(InputError, match='likelihoods of whole texts'):
-        read(path)
-
-
 def test_a_question_that_has_no_known_field_is_its_prompt(tmp_path: Path) -> None:
     """And somebody may say which field it is."""
     path = edited(tmp_path, lambda row: {**row, 'doc': {'asked': 'How much?'}})
@@ -496,14 +436,10 @@ def test_fields_of_a_tasks_own_data_may_name_and_group_its_questions(tmp_path: P
 @pytest.mark.parametrize(
     'content',
     [
-        '',
-        '{}',
-        '{"question": "1 + 1?", "answer": "2", "responses": ["2"]}',
-        '[1, 2]',
-        '{"doc_id": 1}',
+        '', '{}', '{"question": "1 + 1?", "answer": "2", "responses": ["2"]}', '[1, 2]', '{"doc_id": 1}',
         '\x00\xff',
     ],
-)
+)  # fmt: skip
 def test_files_of_others_are_not_recognised(content: str, tmp_path: Path) -> None:
     path = tmp_path / 'samples_task_2026-11-23T05-30-50.998577.jsonl'
     path.write_text(content)

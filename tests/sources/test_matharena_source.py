@@ -49,16 +49,6 @@ def test_its_verdicts_are_taken(path: Path, tmp_path: Path) -> None:
     assert result.model_abbr == 'someone/scripted'
 
 
-def test_a_table_has_a_run_a_model() -> None:
-    """Without texts too; what is said of copies stays."""
-    for texts in (True, False):
-        runs = {run.model: run for run in runs_of(PARQUET, texts=texts)}
-        assert set(runs) == {'someone/scripted', 'someone/copies'}
-        assert verdicts_of(runs['someone/scripted']) == VERDICTS
-        assert verdicts_of(runs['someone/copies']) == {**dict.fromkeys('1234', '1111'), '5': '0000'}
-        assert any('copies' in remark for remark in runs['someone/copies'].remarks)
-
-
 def test_a_table_of_many_row_groups_gives_each_model_its_rows(tmp_path: Path) -> None:
     """Row groups that hold other models are passed over."""
     path = tmp_path / 'many.parquet'

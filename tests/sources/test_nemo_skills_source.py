@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exact import g_pass
+from exact import EXACT, g_pass
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sources.finding import find_runs
 from gpassk_opencompass.sources.nemo_skills import NemoSkills
@@ -26,13 +25,6 @@ TRUTH: dict[str, dict[str, str]] = json.loads((RECORDED / 'truth.json').read_tex
 RESULTS = RECORDED / 'scripted-7b' / 'eval-results'
 WAITING = RECORDED / 'scripted-7b' / 'tmp-eval-results'
 JUDGED = ['sums', 'sums-judged', 'sums-thinking', 'sums-chunked', 'sums-unfinished', 'sums-refused']
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
 
 
 def runs_of(*paths: Path, **reading: Any) -> dict[str, Run]:
@@ -59,13 +51,6 @@ def responded(run: Run) -> dict[str, Responded]:
 def results(tmp_path: Path) -> Path:
     """A copy of the recorded outputs, to be damaged."""
     return shutil.copytree(RECORDED, tmp_path / 'recorded') / 'scripted-7b' / 'eval-results'
-
-
-def change(path: Path, **fields: Any) -> None:
-    """Give each row of a file other fields; None takes one out."""
-    rows = [{**json.loads(line), **fields} for line in path.read_text().splitlines()]
-    kept = [{name: value for name, value in row.items() if value is not None} for row in rows]
-    path.write_text(''.join(json.dumps(row) + '\n' for row in kept))
 
 
 @pytest.mark.parametrize('benchmark', JUDGED)
@@ -111,7 +96,7 @@ def test_every_folder_is_a_run(texts: bool) -> None:
 def test_responses_without_verdicts_are_judged(tmp_path: Path) -> None:
     """Their questions have no id and are called by their lines; the split is that of the file."""
     out = tmp_path / 'out.json'
-    options = ['--judge', f'{__name__}.Exact', '--k', '2', '-o', str(out)]
+    options = [*EXACT, '--k', '2', '-o', str(out)]
     assert main(['score', str(RESULTS / 'sums-unjudged'), *options]) == 0
     result = read(out)
     assert result.samples is not None
@@ -163,15 +148,10 @@ def test_a_judgement_of_neither_kind_is_unjudged_and_told_of() -> None:
 @pytest.mark.parametrize(
     ('judgement', 'verdict'),
     [
-        ('Judgement: Yes', '1'),
-        ('Judgement: No, first. Judgement: yes.', '1'),
-        ('judgement: Yes', '?'),
-        ('Judgement: **Yes**', '?'),
-        ('', '?'),
-        (True, '1'),
-        (None, ''),
+        ('Judgement: Yes', '1'), ('Judgement: No, first. Judgement: yes.', '1'), ('judgement: Yes', '?'),
+        ('Judgement: **Yes**', '?'), ('', '?'), (True, '1'), (None, ''),
     ],
-)
+)  # fmt: skip
 def test_judgements_are_read_as_nemo_skills_reads_them(
     judgement: object, verdict: str, tmp_path: Path
 ) -> None:
@@ -184,16 +164,6 @@ def test_judgements_are_read_as_nemo_skills_reads_them(
         (tmp_path / f'output-rs{seed}.jsonl').write_text(json.dumps(row) + '\n')
     [run] = runs_of(tmp_path).values()
     assert verdicts_of(run) == {'1': f'0{verdict or "?"}'}
-
-
-def test_a_judge_that_differs_from_the_rule_is_told_of(results: Path) -> None:
-    """The judgement counts."""
-    for path in (results / 'sums-judged').iterdir():
-        change(path, symbolic_correct=False)
-    [run] = runs_of(results / 'sums-judged').values()
-    assert verdicts_of(run) == TRUTH['sums-judged']
-    count = sum(row.count('1') for row in TRUTH['sums-judged'].values())
-    assert any(line.startswith(f'{count} judgements differ from symbolic_correct') for line in run.remarks)
 
 
 def test_verdicts_of_older_versions_are_taken(results: Path) -> None:
@@ -279,22 +249,6 @@ def test_an_id_that_is_there_twice_is_two_questions(results: Path) -> None:
     assert any(line.startswith('5 lines repeat the id') for line in run.remarks)
 
 
-def test_files_of_other_names_in_a_folder_are_told_of(results: Path) -> None:
-    """They are not counted as seeds."""
-    shutil.copy(results / 'sums-judged' / 'output-rs0.jsonl', results / 'sums-judged' / 'output-old.jsonl')
-    [run] = runs_of(results / 'sums-judged').values()
-    assert verdicts_of(run) == TRUTH['sums-judged']
-    assert run.remarks[0] == 'output-old.jsonl is not counted: its name is none of an output'
-
-
-def test_a_file_of_another_name_is_a_run(tmp_path: Path) -> None:
-    """It is known by its rows, and called by its name."""
-    shutil.copy(RESULTS / 'sums' / 'output-rs0.jsonl', tmp_path / 'aime.jsonl')
-    runs = runs_of(tmp_path)
-    assert list(runs) == ['aime']
-    assert verdicts_of(runs['aime']) == {uid: row[0] for uid, row in TRUTH['sums'].items()}
-
-
 @pytest.mark.parametrize('benchmark', ['sums', 'sums-judged', 'sums-chunked'])
 def test_a_file_that_is_cut_anywhere_is_refused_or_told_of(benchmark: str, results: Path) -> None:
     """A cut within a row is an error that names file and line, one between rows is a shorter seed."""
@@ -302,7 +256,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_or_told_of(benchmark: str, resul
     path = sorted(folder.glob('output-rs*'))[-1]
     whole = path.read_bytes()
     chance = random.Random(benchmark)
-    for size in [0, *sorted(chance.sample(range(len(whole)), 60))]:
+    for size in [0, *sorted(chance.sample(range(len(whole)), 20))]:
         path.write_bytes(whole[:size])
         told, found = '', {}
         try:
@@ -321,24 +275,13 @@ def test_a_file_that_is_cut_anywhere_is_refused_or_told_of(benchmark: str, resul
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JSON = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_size=5), SCALARS, max_size=3)
 FIELDS = [
-    'id',
-    'problem',
-    'expected_answer',
-    'generation',
-    'predicted_answer',
-    'symbolic_correct',
-    'judgement',
-    'num_generated_tokens',
-    'finish_reason',
-    'generation_time',
-    'reasoning_content',
-    '_full_generation',
-    'error',
-    'subset_for_metrics',
-]
+    'id', 'problem', 'expected_answer', 'generation', 'predicted_answer', 'symbolic_correct',
+    'judgement', 'num_generated_tokens', 'finish_reason', 'generation_time', 'reasoning_content',
+    '_full_generation', 'error', 'subset_for_metrics',
+]  # fmt: skip
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(row=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), seed=st.sampled_from([0, 1]))
 def test_fields_of_other_types_are_read_or_refused(row: dict[str, Any], seed: int, tmp_path: Path) -> None:
     """Nothing else than a question or an InputError that names the file comes of them."""

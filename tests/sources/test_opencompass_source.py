@@ -77,17 +77,6 @@ def test_samples_keep_their_order_texts_and_places() -> None:
             assert json.loads(path.read_text())[str(row)]['prediction'] == text
 
 
-def test_without_texts_the_same_verdicts_are_read() -> None:
-    """As for millions of samples: no text is kept, and what is said of copies stays."""
-    for run in runs_of(LOGS / 'rules', texts=False):
-        questions = list(run.questions)
-        assert all(isinstance(one, Sampled) for one in questions)
-        assert [one.verdicts for one in questions if isinstance(one, Sampled)] == (
-            VERDICTS if run.model == 'scripted' else ['1111'] * 4 + ['0000']
-        )
-        assert any('copies' in remark for remark in run.remarks) == (run.model == 'copies')
-
-
 def test_a_round_that_no_llm_judged_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """OpenCompass's own G-Pass@k takes these right samples for wrong ones, which is said."""
     theirs = json.loads(file('judges', 'results', 'in-words', 'aime-cascade.json').read_text())
@@ -107,12 +96,6 @@ def test_a_reply_without_a_letter_is_unjudged(capsys: pytest.CaptureFixture[str]
     [run] = runs_of(LOGS / 'llm')
     assert list(verdicts_of(run).values()) == ['1111', '1110', '110?', '1000', '0000']
     assert any('more than its letter' in remark for remark in run.remarks)
-
-
-def test_copies_are_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a model that says the same in every sample."""
-    assert main(['score', str(LOGS / 'rules'), '--only', 'copies']) == 0
-    assert 'all n = 4 responses are one text for 5 of 5 questions' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize('name', ['rules', 'math', 'sequences'])
@@ -136,32 +119,6 @@ def test_single_files_are_read_with_what_lies_beside_them() -> None:
     replies = file('llm', 'results', 'judged', 'aime-llm_replica0.json')
     assert not OpenCompass().recognises(Place(replies))
     assert OpenCompass().recognises(Place(result))
-
-
-def test_files_alone_are_read_too(tmp_path: Path) -> None:
-    """Taken out of their work directory, without a config."""
-    alone = tmp_path / 'one.json'
-    shutil.copy(file('math', 'results', 'org', 'nested', 'aime-math.json'), alone)
-    [run] = runs_of(alone)
-    assert run.kinds == ('labels',)
-    assert list(verdicts_of(run).values()) == VERDICTS
-    shutil.copy(file('math', 'predictions', 'org', 'nested', 'aime-math.json'), alone)
-    [run] = runs_of(alone)
-    assert run.kinds == ('responses',)
-    check_scores(scored(tmp_path / 'out.json', alone, '--k', '2', '4'), COUNTS, 4)
-
-
-def test_a_folder_of_several_work_directories_gives_all_runs() -> None:
-    """Each with its own name."""
-    found = sorted(run.name for run in runs_of(LOGS))
-    assert found == [
-        'copies/aime-rule',
-        'in-words/aime-cascade',
-        'judged/aime-llm',
-        'lists/aime-lists',
-        'org/nested/aime-math',
-        'scripted/aime-rule',
-    ]
 
 
 def test_a_run_without_results_needs_a_judge(copied: Callable[[str], Path], tmp_path: Path) -> None:
@@ -320,8 +277,8 @@ def test_damage_is_an_error_or_changes_no_other_sample(kind: str, copied: Callab
     [path] = root.rglob(f'{kind}/org/nested/*.json')
     content = path.read_bytes()
     draw = random.Random(7)
-    values = [json.dumps(changed(json.loads(content), draw)).encode() for _ in range(150)]
-    for broken in [*damaged(content, 11, 60), *values]:
+    values = [json.dumps(changed(json.loads(content), draw)).encode() for _ in range(50)]
+    for broken in [*damaged(content, 11, 20), *values]:
         path.write_bytes(broken)
         for name, source in SOURCES.each():
             if not isinstance(source, InputError) and name != 'rows':

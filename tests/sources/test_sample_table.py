@@ -10,13 +10,12 @@ import os
 import random
 import subprocess
 import sys
-from fractions import Fraction
-from math import ceil, comb
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
+from exact import g_pass
 from pyarrow import parquet
 
 from gpassk_opencompass.cli import main
@@ -34,18 +33,14 @@ def rows_of(known: dict[str, list[bool]], chance: random.Random) -> list[dict[st
     """A row a sample, in any order."""
     rows = [
         {
-            'id': uid,
-            'question': f'What is {uid[1:]} + {uid[1:]}?',
-            'answer': str(2 * int(uid[1:])),
+            'id': uid, 'question': f'What is {uid[1:]} + {uid[1:]}?', 'answer': str(2 * int(uid[1:])),
             'output': f'It is, "clearly",\n\\boxed{{{2 * int(uid[1:]) if right else -1}}}. Sample {place}.',
-            'is_correct': right,
-            'sample': place,
-            'output_tokens': 10 + place,
+            'is_correct': right, 'sample': place, 'output_tokens': 10 + place,
             'finish_reason': 'length' if place == 3 else 'stop',
         }
         for uid, verdicts in known.items()
         for place, right in enumerate(verdicts)
-    ]
+    ]  # fmt: skip
     chance.shuffle(rows)
     return rows
 
@@ -64,16 +59,6 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> Path:
         content = file.getvalue().encode()
         path.write_bytes(gzip.compress(content) if path.suffix == '.gz' else content)
     return path
-
-
-def g_pass(counts: list[int], n: int, k: int, threshold: float) -> float:
-    """In percent, of exact rationals."""
-    least = max(ceil(threshold * k), 1)
-    shares = [
-        sum(Fraction(comb(c, j) * comb(n - c, k - j), comb(n, k)) for j in range(least, k + 1))
-        for c in counts
-    ]
-    return float(100 * sum(shares) / len(shares))
 
 
 @pytest.mark.parametrize('name', ['t.csv', 't.tsv', 't.csv.gz', 't.jsonl', 't.parquet'])
@@ -176,22 +161,6 @@ def test_samples_of_different_number_need_a_choice(
     assert main(['score', table, '--k', '2', '--n', '2']) == 0
 
 
-def test_copies_are_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where nobody looks at the texts."""
-    rows = [
-        {
-            'uid': f'q{place // 4}',
-            'output': f'text {place // 4} ' * 40,
-            'answer': '1',
-            'question': '?',
-            'acc': 1,
-        }
-        for place in range(16)
-    ]
-    assert main(['score', str(write_table(tmp_path / 't.jsonl', rows)), '--k', '2']) == 0
-    assert 'all n = 4 responses are one text for 4 of 4 questions' in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ('rows', 'message'),
     [
@@ -216,19 +185,6 @@ def test_what_cannot_be_scored_is_refused(
     error = capsys.readouterr().err
     assert message in error
     assert error.count('\n') == 1
-
-
-def test_any_column_may_tell_the_questions(tmp_path: Path) -> None:
-    """Or the text of the question, where no other does."""
-    rows = [{'name': name, 'right': right} for name in 'ab' for right in (1, 0)]
-    table = str(write_table(tmp_path / 't.csv', rows))
-    options = ['--group-by', 'name', '--field', 'correct=right', '--k', '2', '-o', str(tmp_path / 'x.json')]
-    assert main(['score', table, *options]) == 0
-    assert read(tmp_path / 'x.json').uids == ['a', 'b']
-    rows = [{'question': f'{name}?', 'correct': right} for name in 'ab' for right in (1, 0)]
-    table = str(write_table(tmp_path / 'u.csv', rows))
-    assert main(['score', table, '--k', '2', '-o', str(tmp_path / 'y.json')]) == 0
-    assert read(tmp_path / 'y.json').uids == ['a?', 'b?']
 
 
 @pytest.mark.parametrize('name', ['t.csv', 't.csv.gz', 't.jsonl', 't.parquet'])
@@ -348,33 +304,3 @@ def test_a_folder_with_its_own_records_is_scored_once(
     captured = capsys.readouterr()
     assert captured.out.count('accuracy') == 1
     assert 'films.csv' in captured.err
-
-
-def test_groups_of_one_sample_beside_more_are_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With --n 1 only the accuracy is left."""
-    rows = [{'uid': uid, 'split': uid, 'correct': place} for uid in 'ab' for place in (0, 1)]
-    assert main(['score', str(write_table(tmp_path / 't.csv', rows)), '--k', '1', '--n', '1']) == 0
-    assert '50.00' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize('name', ['a\x00b', 'a\ud800b', 'a/b'])
-def test_any_name_makes_a_file(name: str, tmp_path: Path) -> None:
-    """What no file name can hold is replaced."""
-    rows = [{'uid': 'a', 'correct': place, 'model': name} for place in (0, 1)]
-    table = str(write_table(tmp_path / 't.jsonl', rows))
-    assert main(['score', table, '--k', '2', '-o', str(tmp_path / 'records')]) == 0
-    assert [path.name for path in (tmp_path / 'records').glob('*.json')] == ['a_b@samples.gpassk.json']
-
-
-def test_odd_numbers_as_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below 0, of 400 digits, infinite: counted and said."""
-    lines = [f'{{"uid": "a", "correct": {value}}}\n' for value in ('-1', '9' * 400, 'Infinity', '1')]
-    (tmp_path / 't.jsonl').write_text(''.join(lines), encoding='utf-8')
-    assert main(['score', str(tmp_path / 't.jsonl'), '--k', '2']) == 0
-    out = capsys.readouterr().out
-    assert '1 verdicts are numbers below 0' in out
-    assert '1 verdicts are NaN or infinite' in out
-    assert '1 verdicts are numbers above 1' in out
-    assert '|   50.00 |' in out

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from exact import g_pass
+from exact import EXACT, g_pass
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.sources.finding import find_runs
 from gpassk_opencompass.sources.source import Place, Reading, Responded, Run, Sampled
@@ -31,13 +29,6 @@ TRUTH: dict[str, dict[str, str]] = {
 """File → ground truth → a symbol a sample."""
 
 NEWEST = RECORDED / '0.9.1'
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
 
 
 def runs_of(*paths: Path, **reading: Any) -> list[Run]:
@@ -112,7 +103,7 @@ def test_what_was_rewarded_can_be_judged_anew(tmp_path: Path) -> None:
         row(f'{place % 2}?', -1, output=f'{place}: \\boxed{{{4 if place < 3 else 5}}}') for place in range(8)
     ]
     out = tmp_path / 'out.json'
-    options = ['--judge', f'{__name__}.Exact', '--k', '2', '-o', str(out)]
+    options = [*EXACT, '--k', '2', '-o', str(out)]
     assert main(['score', str(write(tmp_path / '1.jsonl', rows)), *options]) == 0
     assert read(out).counts.tolist() == [2, 1]
 
@@ -182,14 +173,6 @@ def test_an_input_with_two_ground_truths_is_two_questions(tmp_path: Path) -> Non
     assert any(line.startswith('1 inputs have several ground truths') for line in run.remarks)
 
 
-def test_ground_truths_of_any_kind_are_references(tmp_path: Path) -> None:
-    """A text as it is, others as JSON."""
-    rows = [row('a', gts={'target': 4}), row('b', gts=[1, 2]), row('c', gts=7), row('d', gts=None)]
-    [run] = runs_of(write(tmp_path / '1.jsonl', rows))
-    references = [one.reference for one in run.questions if isinstance(one, Responded)]
-    assert references == ['{"target": 4}', '[1, 2]', '7', '']
-
-
 def test_a_question_that_is_there_twice_is_two_where_verl_has_uids(tmp_path: Path) -> None:
     """And one where it has none."""
     rows = [row(uid=f'{key}_{rollout}_0') for key in ('a', 'b') for rollout in range(2)]
@@ -251,7 +234,7 @@ def test_a_dump_that_is_cut_anywhere_is_refused(
     path = tmp_path / '1.jsonl'
     chance = random.Random(name)
     rows = len(whole.splitlines())
-    for size in sorted(chance.sample(range(1, len(whole)), 40)):
+    for size in sorted(chance.sample(range(1, len(whole)), 20)):
         path.write_bytes(whole[:size])
         kept = whole[:size].splitlines()
         try:
@@ -273,7 +256,7 @@ JSON = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_siz
 FIELDS = ['input', 'output', 'gts', 'score', 'step', 'acc', 'pred', 'uid', 'reward']
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(more=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), first=st.booleans())
 def test_fields_of_other_types_are_read_or_refused(more: dict[str, Any], first: bool, tmp_path: Path) -> None:
     """Nothing else than questions or an InputError that names the file comes of them."""
@@ -302,10 +285,3 @@ def test_other_files_are_not_recognised(tmp_path: Path) -> None:
             Verl().read(Place(path), Reading())
     for path in [*others, tmp_path, tmp_path / 'absent']:
         assert not Verl().recognises(Place(path))
-
-
-def test_a_copy_under_another_name_is_recognised(tmp_path: Path) -> None:
-    """A dump is known by its rows."""
-    shutil.copy(NEWEST / 'validation' / '10.jsonl', tmp_path / 'any.jsonl')
-    [run] = runs_of(tmp_path)
-    assert run.name == f'step 10/{tmp_path.name}'
