@@ -350,7 +350,7 @@ def test_other_names_can_be_given(tmp_path: Path) -> None:
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--n', '2'], 'a record holds whole counts'),
         ('{"n": 4, "c": 1}', ['-o', 'x.json', '--unjudged', 'right'], 'counts unjudged samples as wrong'),
         ('{"n": 4, "c": 1}', ['--field', 'what=c'], "'what' is no field"),
-        ('{"gpassk": {"n": 4}}', [], 'has schema None; this version reads 1'),
+        ('{"gpassk": {"n": 4}}', [], 'has schema None; this version reads 2'),
         ('{"gpassk": {}}', ['--as', 'counts'], 'leave out --as'),
     ],
 )  # fmt: skip
