@@ -15,7 +15,6 @@ import pytest
 from gpassk_opencompass.judges import Pair, Verdict
 from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.report.leaderboard import Board, boards
-from gpassk_opencompass.report.page import write_page
 from gpassk_opencompass.results.result import Result
 from gpassk_opencompass.scoring import Samples, score
 
@@ -180,13 +179,3 @@ def nasty_board() -> Board:
     """Three sampled models and a greedy run, on questions with Chinese, LaTeX and hostile text."""
     sampled = [made_up_result(f'{name}_t0.7_l99', skill, QUESTIONS) for name, skill in SKILLS.items()]
     return one_board([*sampled, made_up_result('weak-1B_t0_l99', 0.2, QUESTIONS, n=1)])
-
-
-@contextmanager
-def showing(page: Page, board: Board, folder: Path) -> Iterator[Page]:
-    """The page of the board, which neither complains nor asks for anything while it is used."""
-    [path] = write_page([board], folder)
-    page.open(path)
-    yield page
-    assert page.complaints() == []
-    assert page.requests() == []

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from browser import Page
     from forks import Forks
 
-    from gpassk_opencompass.report.leaderboard import Board
-
 
 # How long an example takes depends on the machine, and what else it does.
 settings.register_profile('any machine', deadline=None)
@@ -74,23 +72,6 @@ def page() -> Iterator[Page]:
 
     with browser() as opened:
         yield opened
-
-
-@pytest.fixture(scope='module')
-def board() -> Board:
-    """Questions with Chinese, LaTeX and hostile text."""
-    from browser import nasty_board
-
-    return nasty_board()
-
-
-@pytest.fixture
-def shown(page: Page, board: Board, tmp_path: Path) -> Iterator[Page]:
-    """The browser with the page of that board."""
-    from browser import showing
-
-    with showing(page, board, tmp_path) as ready:
-        yield ready
 
 
 @pytest.fixture

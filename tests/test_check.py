@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +10,12 @@ import pytest
 from fake_opencompass import config_text, predictions, record, traceback_of, write
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.cli.states import states_table
 from gpassk_opencompass.files import digest
 from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.runs.config_file import read_config
 from gpassk_opencompass.runs.examine import examine
-from gpassk_opencompass.runs.lock import WorkDirLock
-from gpassk_opencompass.runs.plan import Planned, planned_runs
+from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.state import Finding, State
-from gpassk_opencompass.runs.work_dir import Wanted
 from gpassk_opencompass.sweep import Entry, signature
 
 OLD, NEW = '20260101_000000', '20260102_000000'
@@ -57,11 +51,6 @@ def test_a_result_of_the_config_is_complete(tmp_path: Path) -> None:
     finding = found(tmp_path)
     assert (finding.state, finding.detail, finding.time) == (State.COMPLETE, '', NEW)
     assert finding.results == (place / 'results' / f'{PART}.json',)
-
-
-def test_a_config_that_was_never_started_is_missing(tmp_path: Path) -> None:
-    """Its work directory does not exist."""
-    assert found(tmp_path).state is State.MISSING
 
 
 @pytest.mark.parametrize(
@@ -130,39 +119,10 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, note: str, damage: st
     assert found(tmp_path) == without
 
 
-def test_a_number_that_python_does_not_write_is_no_setting(tmp_path: Path) -> None:
-    """A config with 5000 hexadecimal digits in it is read like one that computes its values: not at all."""
-    path = write(
-        tmp_path / 'c.py', f'models = [dict(abbr="m")]\ndatasets = [dict(abbr="d", n=0x{"f" * 5000})]\n'
-    )
-    assert read_config(path) is None
-    assert read_config(write(path, 'n = 0xff')) == {'n': 255}
-
-
-def test_a_note_of_a_start_with_a_number_for_its_config_is_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The folder is read by what OpenCompass keeps of its configs."""
-    made(tmp_path, results____json=record())
-    start = {'started': OLD, 'resumes': None, 'workers': None, 'config': 5, 'sha256': '', 'options': []}
-    write(tmp_path / 'out' / 'run' / '.gpassk' / 'starts.jsonl', json.dumps({**start, 'code': 0}))
-    assert check(tmp_path, capsys)[0] == 0
-
-
 def test_another_temperature_makes_a_result_stale(tmp_path: Path) -> None:
     """The samples are of no use for the config as it is now."""
     made(tmp_path, results____json=record())
     finding = found(tmp_path, config_text(temperature=0.5))
-    assert (finding.state, finding.resumable) == (State.STALE, False)
-
-
-def test_a_config_that_is_pruned_meanwhile_does_not_stop_the_other_runs(tmp_path: Path) -> None:
-    """`dump_configs.py --prune` beside `gpassk run`: what was sampled with another config is stale."""
-    made(tmp_path, results____json=record())
-    path = write(tmp_path / 'configs' / 'run.py', config_text(temperature=0.5))
-    [planned] = planned_runs([path]).runs
-    path.unlink()
-    finding = examine(planned, tmp_path / 'out' / 'run')
     assert (finding.state, finding.resumable) == (State.STALE, False)
 
 
@@ -304,15 +264,6 @@ def test_if_nothing_is_complete_the_others_are_mentioned(tmp_path: Path) -> None
     assert finding.detail.endswith(f'older: {NEW} stale')
 
 
-def test_of_several_results_the_worst_counts(tmp_path: Path) -> None:
-    """A config of two models is complete when both are."""
-    text = config_text().replace('}]\ndatasets', ", }, {'abbr': 'm2'}]\ndatasets")
-    place = made(tmp_path, config=text, results____json=record())
-    assert found(tmp_path, text).detail == '1 of 2 results: 0 of ? predictions'
-    write(place / 'results' / 'm2' / 'd-run.json', record())
-    assert found(tmp_path, text).state is State.COMPLETE
-
-
 def test_a_config_that_computes_is_not_guessed_at(tmp_path: Path) -> None:
     """Its results are those that OpenCompass kept, until the bytes are known to have changed."""
     made(tmp_path, results____json=record())
@@ -363,17 +314,6 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
     assert found(tmp_path).expected == 40
     made(tmp_path, results____json=record(questions=8))
     assert found(tmp_path).detail == 'questions = 8 in the result, 10 in the config'
-
-
-def test_somebody_at_work_is_said(tmp_path: Path) -> None:
-    """An unfinished run is not called killed while it is worked on; nor one of another machine."""
-    made(tmp_path)
-    with WorkDirLock(tmp_path / 'out' / 'run'):
-        assert found(tmp_path).detail.startswith('at work')
-    assert not found(tmp_path).detail.startswith('at work')
-    holder = [os.getpid(), f'not-{socket.gethostname()}', OLD]
-    write(tmp_path / 'out' / 'run' / '.gpassk' / 'lock', holder)
-    assert found(tmp_path).detail.startswith('at work')
 
 
 def test_the_exit_code_is_0_only_if_all_are_complete(
@@ -451,28 +391,6 @@ def test_damage_is_said_and_never_a_crash(
     assert f'd-run.json {"is a folder" if damage == "directory" else "cannot be read"}' in said
 
 
-def test_a_folder_that_may_not_be_looked_into_is_no_work_directory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The runs beside it are told all the same."""
-    made(tmp_path, results____json=record())
-    closed, stat = tmp_path / 'out' / 'theirs', os.stat
-    closed.mkdir()
-    for name, real in (('stat', os.stat), ('listdir', os.listdir), ('scandir', os.scandir)):
-
-        def look(path: Any = '.', *more: Any, real: Any = real, **options: Any) -> Any:
-            below = not isinstance(path, int) and closed in (Path(path), *Path(path).parents)
-            if below and (real is not stat or Path(path) != closed):
-                raise PermissionError(errno.EACCES, 'Permission denied', path)
-            return real(path, *more, **options)
-
-        monkeypatch.setattr(os, name, look)
-    code, said = check(tmp_path, capsys)
-    assert code == 0
-    assert 'complete' in said
-    assert 'theirs' in said
-
-
 @pytest.mark.parametrize('folder', ['nothing', 'empty'])
 def test_a_folder_without_runs_is_refused(
     tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
@@ -481,29 +399,6 @@ def test_a_folder_without_runs_is_refused(
     (tmp_path / 'empty').mkdir()
     assert main(['check', str(tmp_path / folder)]) == 2
     assert 'work director' in capsys.readouterr().err
-
-
-def test_a_table_row_is_one_line() -> None:
-    """Names and details are shortened and escaped."""
-    text = states_table([Finding('a\nb', State.FAILED, 'x' * 500)]).to_terminal()
-    assert len(text.splitlines()) == 3
-    assert max(map(len, text.splitlines())) < 200
-
-
-def test_a_long_detail_keeps_the_fact_and_the_way_out() -> None:
-    """Messages start with the one and end in the other; the middle can be read in the log."""
-    detail = f'gpassk_opencompass.errors.IncompleteError: no server answers ({"x" * 200}): start the servers'
-    text = states_table([Finding('a', State.FAILED, f'{detail}; 8 of 8 predictions')]).to_terminal()
-    assert '| IncompleteError: no server answers (x' in text
-    assert 'start the servers; 8 of 8 predictions |' in text
-    assert max(map(len, text.splitlines())) < 200
-
-
-def test_a_run_known_by_its_results_alone(tmp_path: Path) -> None:
-    """A plan needs no config file."""
-    made(tmp_path, results____json=record())
-    run = Planned('run', (Wanted('m-run', 'd-run', None, None),))
-    assert examine(run, tmp_path / 'out' / 'run').state is State.COMPLETE
 
 
 COPIES = 'all n = 4 responses are one text for 8 of 8 questions: the samples are copies'

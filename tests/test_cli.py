@@ -58,22 +58,6 @@ def test_help_lists_every_command_and_loads_none() -> None:
     assert not foreign & set(loaded)
 
 
-def test_no_command_at_all_is_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """As for `--help`."""
-    with pytest.raises(SystemExit) as end:
-        main([])
-    assert end.value.code == 0
-    assert 'judge-ping' in capsys.readouterr().out
-
-
-def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the ones that there are."""
-    with pytest.raises(SystemExit) as end:
-        main(['verdict'])
-    assert end.value.code == 2
-    assert "'judge-ping', " in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ('arguments', 'usage', 'said'),
     [
@@ -122,13 +106,6 @@ def test_an_option_given_twice_has_both_values(
         assert getattr(parser_for(words[0]).parse_args([*words, *given]), name) == values
 
 
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line."""
-    with pytest.raises(SystemExit):
-        main(['--version'])
-    assert capsys.readouterr().out == f'gpassk {gpassk_opencompass.__version__}\n'
-
-
 @pytest.mark.parametrize('command', COMMANDS)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """And the module that the table names."""
@@ -136,16 +113,6 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         main([command, '--help'])
     assert end.value.code == 0
     assert f'usage: gpassk {command}' in capsys.readouterr().out
-
-
-def test_a_reader_that_reads_nothing_ends_help_quietly() -> None:
-    """What stands in a buffer when the pipe is gone is not complained about either."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    process = start('--help', stdout=writing)
-    os.close(writing)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (0, '')
 
 
 PLAN = ('plan', '--half-width', '2', '--beta', '0.3', '0.3')
@@ -192,14 +159,6 @@ def test_a_closed_standard_output_is_no_error() -> None:
     line = ['sh', '-c', 'exec "$@" >&-', 'sh', *GPASSK, *PLAN]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, '')
-
-
-def test_a_terminal_without_a_letter_shows_it_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PYTHONIOENCODING=ascii, or a locale of Latin letters alone."""
-    output = TextIOWrapper(BytesIO(), encoding='ascii')
-    monkeypatch.setattr(sys, 'stdout', output)
-    assert main(PLAN) == 0
-    assert b' for \\xb12 points at 95 %:' in written_to(output)
 
 
 def test_what_programs_read_is_utf8_whatever_the_terminal_takes(
@@ -285,16 +244,6 @@ def test_ctrl_c_ends_it_with_one_line() -> None:
         process.append(start('judge-ping', '--model', 'm', '--prompts', 'own', '--url', server.url))
         printed, said = process[0].communicate(timeout=60)
     assert (process[0].returncode, printed, said) == (130, '', 'gpassk judge-ping: stopped\n')
-
-
-def test_standard_output_can_be_named_as_a_file() -> None:
-    """And a pipe is no place for a draft beside it."""
-    code = (
-        'from pathlib import Path; from gpassk_opencompass.cli.files import write_file; '
-        'write_file(Path("/dev/stdout"), "text\\n")'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ['text', 'wrote /dev/stdout']
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from made_results import made_sweep, write_results
-from result_files import THIRDS, write_result
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.metrics import Metric
@@ -100,20 +99,6 @@ def test_the_best_by_another_metric(outputs: Path, board: Board, capsys: pytest.
         assert row['told apart'] == ('yes' if better[one, other] or better[other, one] else 'no')
 
 
-def test_two_runs_whose_ranks_overlap_may_be_told_apart(
-    outputs: Path, board: Board, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """1–4 and 2–5 do where the first is better than this one: the page says so, and so does the command."""
-    place = {entry.name: number for number, entry in enumerate(board.entries)}
-    overlapping = 0
-    for row in rows_of(capsys, outputs, '--top', RUNS):
-        one, other = place[row['first']], place[row['second']]
-        apart = bool(board.better[one, other] or board.better[other, one])
-        assert row['told apart'] == ('yes' if apart else 'no')
-        overlapping += apart and board.ranks[one][1] >= board.ranks[other][0]
-    assert overlapping
-
-
 def test_a_pair_of_a_table_has_another_interval_than_two_that_were_chosen(
     outputs: Path, board: Board, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,13 +155,3 @@ def test_a_name_that_is_not_one_run_is_refused(
     """With those that are near."""
     assert main(['compare', str(outputs), '--against', name]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_whole_name_is_one_run_though_others_begin_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A part of a name need not be whole, but a whole one counts."""
-    for name in ('m', 'm-large', 'other'):
-        write_result(tmp_path, name, THIRDS)
-    assert {row['second'] for row in rows_of(capsys, tmp_path, '--against', 'm')} == {'m'}
-    assert {row['second'] for row in rows_of(capsys, tmp_path, '--against', 'LARGE')} == {'m-large'}

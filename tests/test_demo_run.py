@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -77,27 +76,3 @@ def test_without_a_result_there_is_no_table(
     assert 'RuntimeError: broken' in said.err
     assert '| model' not in said.out
     assert not (tmp_path / 'out' / 'table.csv').exists()
-
-
-@needs_opencompass
-def test_where_the_report_lacks_a_package_it_has_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What to install for the rest stands on one line, and is no error."""
-    find = importlib.util.find_spec
-    steps: list[tuple[str, ...]] = []
-
-    def found(name: str) -> ModuleSpec | None:
-        return None if name == 'jinja2' else find(name)
-
-    def step(*words: str) -> int:
-        steps.append(words)
-        return 0
-
-    monkeypatch.setattr(demo, 'find_spec', found)
-    monkeypatch.setattr(demo, 'step', step)
-    monkeypatch.setattr(demo, 'write_table', lambda *_: None)
-    assert main(['demo', '-w', str(tmp_path)]) == 0
-    assert [words[0] for words in steps] == ['expand', 'run', 'report']
-    assert steps[-1][-2:] == ('--only', 'tables')
-    assert 'no figures and no page: jinja2 is not installed; run: pip install' in capsys.readouterr().err

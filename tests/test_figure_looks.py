@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_results import board_of, made_result, made_sweep
+from made_results import board_of, made_sweep
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.report.leaderboard import Board
@@ -23,7 +23,6 @@ from gpassk_opencompass.report.figures import drawings, write_figures
 from gpassk_opencompass.report.figures.chosen import MOST, chosen, with_picked
 from gpassk_opencompass.report.figures.curves import sensitivity, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing
-from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.figures.style import (
     FAINT,
     GROUND,
@@ -95,13 +94,6 @@ def large_board() -> Board:
     """Twelve models with long and Chinese names at two temperatures, each with its greedy run."""
     models = [f'通义千问-{number}' if number % 3 else LONG.format(number) for number in range(12)]
     return board_of(made_sweep(models, (0.3, 0.7), (0.8,), questions=60, seed=4))
-
-
-def test_contrast_is_that_of_the_standard() -> None:
-    """Black on white is 21, a colour on itself 1, and #767676 is the lightest grey with 4.5 on white."""
-    assert contrast('#000000', '#ffffff') == pytest.approx(21)
-    assert contrast('#d55e00', '#d55e00') == 1
-    assert contrast('#777777', '#ffffff') < 4.5 <= contrast('#767676', '#ffffff')
 
 
 @pytest.mark.parametrize('mode', Shade._fields)
@@ -183,20 +175,6 @@ def test_no_text_lies_on_another_or_beyond_the_edge(board: Board) -> None:
                     assert apart, (one.name, first, second)
 
 
-def test_labels_of_y_stand_at_the_axis_that_has_numbers() -> None:
-    """A label at every panel whose y axis is numbered, right beside it, and at no other."""
-    with house_style():
-        for one in drawings(small_board(), ['thresholds', 'samples', 'sensitivity']):
-            for axes in one.figure.axes if isinstance(one, Drawing) else ():
-                canvas = FigureCanvasAgg(one.figure)
-                canvas.draw()
-                numbered = any(tick.label1.get_visible() for tick in axes.yaxis.get_major_ticks())
-                assert bool(axes.get_ylabel()) == numbered
-                if numbered:
-                    gap = axes.bbox.x0 - axes.yaxis.label.get_window_extent(canvas.get_renderer()).x1
-                    assert 0 < gap / one.figure.dpi < 0.5
-
-
 def test_a_figure_has_six_runs_at_most_and_says_which_and_how_to_see_others() -> None:
     """The best run of each of the first six models; all of six runs."""
     board = large_board()
@@ -248,11 +226,3 @@ def test_a_name_that_no_run_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"--runs 'gpt': no run of the tables .*model-B.* and 2 more"):
         write_figures([small_board()], tmp_path, runs=['model', 'gpt'])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_runs_without_settings_do_not_lengthen_the_labels_of_figures() -> None:
-    """The six of a sweep stay as they are beside one whose name tells nothing."""
-    sweep = made_sweep(['model-A', 'model-B'], (0.3, 0.7, 1.0), (0.8,), questions=4, seed=5)
-    other = made_result('gpt-4o', [3] * 4, 48, problems=['p0', 'p0', 'p1', 'p1'])
-    labels = {run.label for run in labelled(board_of([*sweep, other]))}
-    assert labels == {'gpt-4o', *(f'model-{name} t={t:g}' for name in 'AB' for t in (0.3, 0.7, 1.0))}

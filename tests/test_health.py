@@ -12,7 +12,6 @@ from result_files import ABBR, THIRDS, block, write_result
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.gates import Gate
-from gpassk_opencompass.report.leaderboard import provenance_warnings
 from gpassk_opencompass.report.summary import Run, summary_table
 from gpassk_opencompass.results.health import Health, health_of
 from gpassk_opencompass.results.read import read
@@ -66,33 +65,6 @@ def test_the_words_stand_in_every_output_of_a_report(
     assert r'88.3 \% cut off' in latex.read_text()
 
 
-def test_the_page_says_it(outputs: Path) -> None:
-    """Below the name, and all shares among the facts of the run."""
-    from gpassk_opencompass.report.leaderboard import boards
-    from gpassk_opencompass.report.page.content import page_content
-
-    [board] = page_content(boards([read(path) for path in outputs.rglob('*.json')])[0])['boards']
-    told = {entry['name']: (entry['health'], entry['ended']) for entry in board['entries']}
-    assert told[ILL] == (
-        MARK,
-        'cut off 88.3 %, without an answer 97.9 %, unjudged 0.0 %, copies 10.0 %, '
-        'output tokens a response 100, in all 24,000',
-    )
-    assert told[WELL][0] == ''
-
-
-def test_compare_score_and_the_table_of_a_run_say_it(
-    outputs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Wherever the score stands."""
-    assert main(['compare', str(outputs)]) == 0
-    assert f'{ILL} ({MARK})' in capsys.readouterr().out
-    assert main(['score', str(result_of(outputs, ILL))]) == 0
-    assert 'health: cut off 88.3 %, without an answer 97.9 %' in capsys.readouterr().out
-    record = json.loads(result_of(outputs, ILL).read_text())
-    assert MARK in summary_table([Run(ILL, 'd', {'accuracy': 2.0, **record})])
-
-
 def test_a_greedy_run_that_was_cut_off_has_a_note(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At its accuracy."""
     path = write_result(outputs, 'm2_t0_l100', [1] * 12 + [0] * 12, n=1)
@@ -101,14 +73,6 @@ def test_a_greedy_run_that_was_cut_off_has_a_note(outputs: Path, capsys: pytest.
     path.write_text(json.dumps(record))
     assert main(['report', str(outputs), '-o', str(outputs / 'r'), '--only', 'tables']) == 0
     assert 'greedy run: 25.0 % cut off' in capsys.readouterr().out
-
-
-def test_tokens_are_shared_among_the_responses_there_are() -> None:
-    """Four samples of ten were never drawn: 600 tokens are 100 a response."""
-    block = {'n': 5, 'counts': {'c': [1, 1]}, 'states': {'too long': 4, 'empty': 1}, 'output_tokens': 600}
-    assert health_of(block).cells['output tokens a response'] == '100'
-    none = block | {'states': {'failed': 10}, 'output_tokens': 0}
-    assert health_of(none).cells['output tokens a response'] == '–'
 
 
 @pytest.mark.parametrize(
@@ -155,36 +119,6 @@ def test_limits_are_shares_that_must_be_exceeded() -> None:
     assert Health(1000, 50, 11, 0, 0, 0, None).mark == '1.1 % without an answer'
     assert health_of(block(THIRDS, 4)).mark == ''
     assert health_of(block(THIRDS, 4)).line == 'unjudged 0.0 %'
-
-
-def test_what_was_accepted_and_what_cannot_be_judged_stands_beside_a_run(
-    outputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Below the leaderboard of the terminal and of `leaderboard.md`, and among the warnings on the page."""
-    path = result_of(outputs, WELL)
-    record = json.loads(path.read_text())
-    accepted = 'the samples were drawn with path = 1, as accept_changed says'
-    record['gpassk']['provenance'] = {'warnings': [accepted]}
-    path.write_text(json.dumps(record))
-    report = tmp_path / 'report'
-    assert main(['report', str(outputs), '-o', str(report), '--only', 'tables']) == 0
-    printed, written = capsys.readouterr().out, (report / 'leaderboard.md').read_text()
-    assert f'\n- {WELL}: {accepted}\n' in printed
-    assert f'\n- {WELL}: {accepted}\n' in written
-    from gpassk_opencompass.report.leaderboard import boards
-    from gpassk_opencompass.report.page import page_content
-    from gpassk_opencompass.results.read import collect
-
-    [board] = page_content(boards(collect([outputs]).results)[0])['boards']
-    warnings = {entry['name']: entry['warnings'] for entry in board['entries']}
-    assert accepted in warnings[WELL]
-    assert accepted not in warnings[ILL]
-
-
-@pytest.mark.parametrize('told', [None, 5, 'text', [], {'warnings': 'text'}, {'warnings': None}])
-def test_damaged_provenance_warns_of_nothing(told: object) -> None:
-    """A report of other runs is not lost to it."""
-    assert provenance_warnings({'provenance': told}) == []
 
 
 def test_copies_are_marked_in_every_table(

@@ -64,28 +64,6 @@ def test_no_model_is_loaded_where_a_judge_has_gpus_of_its_own(eight: Path, named
     assert [only_samples for _, only_samples, *_ in told(eight)] == 5 * [False]
 
 
-def test_a_model_too_large_beside_a_judge_is_told_so(eight: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything starts; the message says who has the others."""
-    write_judged(eight, 'large', {'tp': 4, 'gpus': '4,5,6,7'}, gpus=8)
-    write_judged(eight, 'small', None)
-    assert run() == 1
-    assert (
-        'large: missing: needs 8 GPUs, and 4 may be used: 0, 1, 2, 3 (judge_serve has 4, 5, 6, 7)'
-        in capsys.readouterr().out
-    )
-    assert called(eight) == ['small']
-
-
-def test_a_judge_that_has_all_gpus_leaves_none_to_models(
-    eight: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """None at all is not the same as GPUs that nobody counts."""
-    write_judged(eight, 'a', {'gpus': '0'})
-    assert run('--gpus', '0') == 1
-    assert 'a: missing: needs 1 GPU, and 0 may be used: none (judge_serve has 0)' in capsys.readouterr().out
-    assert called(eight) == []
-
-
 def test_a_judge_without_gpus_of_its_own_judges_when_all_is_sampled(eight: Path) -> None:
     """Models have all GPUs before, the judge the first ones after; a run without that judge is as ever."""
     for name, gpus in (('a', 8), ('b', 4), ('c', 4)):
@@ -109,14 +87,6 @@ def test_a_judge_without_gpus_of_its_own_judges_when_all_is_sampled(eight: Path)
     assert len(calls(eight)) == 7
 
 
-def test_what_is_sampled_already_is_judged_on_the_gpus_that_may_be_used(eight: Path) -> None:
-    """As after `-m infer`, on another day; with `-m infer` itself no judge is counted."""
-    write_judged(eight, 'a', {'tp': 2}, gpus=8)
-    assert run('--', '-m', 'infer') == 0
-    assert run('--gpus', '2,5,7', '--', '-m', 'eval') == 0
-    assert told(eight) == [('a', True, '0,1,2,3,4,5,6,7', ''), ('a', False, '', '2,5')]
-
-
 def test_two_judges_in_one_sweep_have_different_gpus(eight: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their servers last until the end; of a third one that does not fit beside them it is said."""
     for name, judge in (('a', 'org/j'), ('b', 'org/k'), ('c', 'org/l')):
@@ -128,13 +98,6 @@ def test_two_judges_in_one_sweep_have_different_gpus(eight: Path, capsys: pytest
     )
     assert {(name, judge) for name, _, _, judge in told(eight) if judge} == {('a', '0,1,2'), ('b', '3,4,5')}
     assert 'c' not in called(eight)
-
-
-def test_models_behind_servers_are_judged_as_soon_as_they_are_sampled(eight: Path) -> None:
-    """Nobody else wants the GPUs of the judge."""
-    write_judged(eight, 'a', {'tp': 2}, gpus=0)
-    assert run() == 0
-    assert told(eight) == [('a', False, '', '0,1')]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from loopback import is_healthy
-from started_servers import Script, group_of, until
+from started_servers import Script, until
 
 from gpassk_opencompass.errors import InputError, TemplateError
 from gpassk_opencompass.judges.build import served_judge
@@ -99,30 +99,6 @@ def test_a_server_outlives_the_evaluation_that_started_it(script: Script, tmp_pa
     second.end()
 
 
-def test_the_next_evaluation_waits_for_a_server_that_is_ending(script: Script, tmp_path: Path) -> None:
-    """Two of them at once would not fit the GPUs."""
-    user = User(script, tmp_path / 'notes')
-    user.address()
-    user.kill()
-    other = User(script, tmp_path / 'notes')
-    assert is_healthy(other.address())
-    assert len([start for start in script.starts if group_of(start['pid'])]) == 1
-    other.end()
-
-
-def test_a_kill_while_it_starts_leaves_nothing(script: Script, tmp_path: Path) -> None:
-    """The next one starts it anew."""
-    script.set('unready')
-    user = User(script, tmp_path / 'notes')
-    until(lambda: script.starts)
-    user.kill()
-    until(lambda: not script.processes)
-    (script.folder / 'unready').unlink()
-    other = User(script, tmp_path / 'notes')
-    assert is_healthy(other.address())
-    other.end()
-
-
 def test_a_server_is_on_the_gpus_that_the_run_gives_it(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,17 +110,6 @@ def test_a_server_is_on_the_gpus_that_the_run_gives_it(
             user.address()
             user.end()
     assert [start['gpus'] for start in script.starts] == ['2,5', '7']
-
-
-def test_a_missing_program_is_looked_for_before_a_server_is_started(tmp_path: Path) -> None:
-    """The message names what stands in the config."""
-    server = read_judge_server({'path': 'j', 'serve': {'command': 'no-such-program --port {port}'}})
-    reason = (
-        r"^judge_serve\.serve\.command begins with 'no-such-program'.*: judge_serve\.serve = dict\(command"
-    )
-    with pytest.raises(InputError, match=reason), server.started(tmp_path, print):
-        pass
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_job_of_a_cluster_has_a_server_of_its_own(

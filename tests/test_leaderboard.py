@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_files import ABBR, GREEDY, HALVES, THIRDS, block, write_result, write_three
 
-from gpassk_opencompass import InputError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
 from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.figures.labels import labelled
-from gpassk_opencompass.report.leaderboard import Board, boards, judge_line
+from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.published import as_published
 from gpassk_opencompass.report.scores import scores_of
 from gpassk_opencompass.results.read import collect
@@ -54,14 +53,6 @@ def test_what_must_not_be_ranked_together_is_not(tmp_path: Path, other: dict[str
     assert all(board.reason.endswith(reason) for board in found)
 
 
-def test_the_statistics_of_a_judge_are_not_its_identity(tmp_path: Path) -> None:
-    """How many pairs it judged does not part two runs."""
-    blocks = [block(THIRDS, 4), block(HALVES, 4)]
-    blocks[1]['judge']['statistics'] = {'pairs': 7}
-    made = [Result(f'm{i}_l1', 'MATH500-L5-k2-r2', {'gpassk': b}, tmp_path) for i, b in enumerate(blocks)]
-    assert len(boards(made)[0]) == 1
-
-
 def test_runs_of_one_name_are_told_apart_by_k_and_n(tmp_path: Path) -> None:
     """In every table: none takes the place of another; a name that is its own stays as it is."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
@@ -82,15 +73,6 @@ def test_a_greedy_run_of_another_judge_does_not_stand_beside(tmp_path: Path) -> 
     [board], left_out = boards_of(tmp_path)
     assert board.entries[0].greedy is None
     assert 'a greedy run without samples' in left_out[0]
-
-
-def test_a_greedy_run_of_a_model_without_samples_is_named(tmp_path: Path) -> None:
-    """Even where other models of the table have theirs."""
-    write_three(tmp_path)
-    write_result(tmp_path, GREEDY.format(9), [1] * 24, n=1)
-    _, left_out = boards_of(tmp_path)
-    assert len(left_out) == 1
-    assert 'm9' in left_out[0]
 
 
 def test_one_hot_sample_is_no_result_of_stability(tmp_path: Path) -> None:
@@ -141,22 +123,6 @@ def test_the_greedy_run_has_the_length_of_the_samples_or_a_note(tmp_path: Path) 
     assert left_out[0].endswith('another greedy run of its model stands beside its samples')
 
 
-def test_unjudged_samples_of_the_greedy_run_are_noted(tmp_path: Path) -> None:
-    """They count as incorrect there, too."""
-    write_result(tmp_path, ABBR.format(1), THIRDS)
-    write_result(tmp_path, GREEDY.format(1), [0] * 24, n=1, unjudged=[1] * 3 + [0] * 21)
-    [board], _ = boards_of(tmp_path)
-    assert board.entries[0].greedy_note == 'greedy run with 3 of 24 samples unjudged'
-
-
-def test_k_is_the_largest_that_all_have(tmp_path: Path) -> None:
-    """Or the one that was asked for, of any k up to n."""
-    write_result(tmp_path, ABBR.format(1), THIRDS, k=[2, 4])
-    write_result(tmp_path, ABBR.format(2), HALVES, k=[2, 3])
-    assert boards_of(tmp_path)[0][0].k == 2
-    assert boards_of(tmp_path, k=4)[0][0].k == 4
-
-
 def test_a_run_with_too_few_samples_for_k_is_left_out(tmp_path: Path) -> None:
     """With n and k in the reason."""
     write_result(tmp_path, ABBR.format(1), THIRDS)
@@ -164,31 +130,6 @@ def test_a_run_with_too_few_samples_for_k_is_left_out(tmp_path: Path) -> None:
     [board], left_out = boards_of(tmp_path, k=4)
     assert len(board.entries) == 1
     assert left_out[0].endswith('n = 2 is less than k = 4')
-
-
-@pytest.mark.parametrize('options', [{'k': 1}, {'level': 0.0}, {'level': 95}])
-def test_settings_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
-    """One answer is not stability; a level is a share."""
-    with pytest.raises(InputError, match='expected'):
-        boards([], **options)
-
-
-def test_a_higher_level_is_a_wider_interval(tmp_path: Path) -> None:
-    """The level reaches entries."""
-    write_three(tmp_path)
-    widths = []
-    for level in (0.8, 0.99):
-        [board], _ = boards_of(tmp_path, level=level)
-        interval = board.entries[0].interval(Metric.parse('mG-Pass@2'))
-        widths.append(interval.high - interval.low)
-    assert widths[0] < widths[1]
-
-
-def test_a_judge_of_judges_is_named_with_them(tmp_path: Path) -> None:
-    """cascade (rule, llm NAME)."""
-    one = block(THIRDS, 4)
-    one['judge'] = {'name': 'cascade', 'first': {'name': 'rule'}, 'second': {'name': 'llm', 'model': 'Q'}}
-    assert judge_line(Result('m', 'd', {'gpassk': one}, tmp_path)) == 'cascade (rule, llm Q)'
 
 
 @pytest.mark.slow

@@ -101,17 +101,6 @@ def test_a_replaced_data_set_has_the_questions_of_the_old_one(tmp_path: Path, er
     assert config['summarizer'] == {'type': 'gpassk_opencompass.GPassKSummarizer'}
 
 
-def test_what_is_replaced_is_said(tmp_path: Path) -> None:
-    """A line a kind, with the number of models or data sets."""
-    with logged() as messages:
-        expanded(tmp_path, ERAS['close of March 2025'].text)
-    (text,) = messages
-    assert '--keep-built-in leaves all as it is' in text
-    assert '  3 × SeededOpenAISDK in place of OpenAISDK' in text
-    assert '  1 × GPassKEvaluator in place of LiveMathBenchEvaluator: each sample is judged by rule' in text
-    assert '  1 × the key in $DEEPSEEK_API_KEY' in text
-
-
 def test_replication_means_n(tmp_path: Path) -> None:
     """n = replication × max(k), as in the templates of 2024."""
     dataset = {**DATASET, 'replication': 2}
@@ -153,12 +142,6 @@ def test_each_class_has_one_of_ours(tmp_path: Path, settings: Part, place: str, 
     assert 'seed' not in repr({**new, 'random_seed': 0, 'type': ''}).replace("'random_seed'", '')
 
 
-def test_a_model_of_a_name_that_takes_no_temperature_gets_none(tmp_path: Path) -> None:
-    """OpenAISDK would not send it."""
-    model, _ = pair(tmp_path, api_model('o1', 'o1-mini', temperature=1.0))
-    assert 'temperature' not in model
-
-
 @pytest.mark.parametrize('key', ['MY_API_KEY', 'ENV'])
 def test_a_key_comes_from_the_environment(tmp_path: Path, key: str) -> None:
     """OpenAISDK would send the name of the variable."""
@@ -175,14 +158,6 @@ def test_other_data_sets_and_their_models_stay_as_they_are(tmp_path: Path) -> No
     assert any('one fixed seed' in text for text in messages)
 
 
-def test_a_model_of_another_class_stays_as_it_is(tmp_path: Path) -> None:
-    """With our data set: a model that takes no seeds is used as it is."""
-    other = {**MODEL, 'type': 'mine.Model', 'gen_config': {}}
-    model, dataset = pair(tmp_path, other)
-    assert model == other
-    assert dataset['type'] == 'gpassk_opencompass.LiveMathBenchDataset'
-
-
 def test_configs_with_our_classes_stay_as_they_are(tmp_path: Path) -> None:
     """Nothing to replace, nothing to say."""
     (first,) = expanded(tmp_path, template_of([MODEL], [DATASET])).values()
@@ -190,14 +165,6 @@ def test_configs_with_our_classes_stay_as_they_are(tmp_path: Path) -> None:
     with logged() as messages:
         (second,) = expanded(tmp_path / 'again', template_of(first['models'], first['datasets'])).values()
     assert (second, messages) == (first, [])
-
-
-def test_parts_of_opencompass_stay_those_of_the_template(tmp_path: Path) -> None:
-    """A summarizer, infer or eval that the template has is kept; other lines are none of the config."""
-    more = "summarizer = dict(type='S')\ninfer = dict(runner=dict(type='R'))\nhelper = 3\n"
-    (config,) = expanded(tmp_path, template_of([MODEL], [DATASET], more)).values()
-    assert set(config) == {'models', 'datasets', 'summarizer', 'infer'}
-    assert (config['summarizer'], config['infer']) == ({'type': 'S'}, {'runner': {'type': 'R'}})
 
 
 @pytest.mark.parametrize(
@@ -222,12 +189,3 @@ def test_what_cannot_be_is_refused(
     assert dump(tmp_path, template_of(models, datasets)) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / 'configs').exists()
-
-
-def test_an_override_of_a_computed_line_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its models are computed already when the override comes."""
-    assert dump(tmp_path, template_of([MODEL], [DATASET]), '--override', 'temperatures=[0.3]') == 2
-    assert 'models and datasets of its own' in capsys.readouterr().err
-    assert dump(tmp_path, template_of([MODEL], [DATASET]), '--override', 'eval=dict(x=1)') == 0

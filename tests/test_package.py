@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,18 +57,6 @@ def test_every_name_of_the_table_of_contents_loads() -> None:
     assert set(gpassk_opencompass.__all__) <= set(dir(gpassk_opencompass))
 
 
-def test_the_table_of_contents_is_sorted() -> None:
-    """A reader finds a name where the alphabet puts it."""
-    names = list(gpassk_opencompass._HOMES)
-    assert names == sorted(names)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    """As for any module."""
-    with pytest.raises(AttributeError, match='no_such_thing'):
-        gpassk_opencompass.no_such_thing  # noqa: B018
-
-
 @pytest.mark.slow
 def test_a_missing_extra_is_one_line_with_the_pip_command() -> None:
     """Without OpenCompass the evaluator cannot load, and the message says what to install."""
@@ -103,214 +92,64 @@ def test_configs_may_name_a_class_by_its_top_level_path(name: str) -> None:
     assert get_object_from_string(f'gpassk_opencompass.{name}') is getattr(plugin, name)
 
 
+TABLE = """
+arguments: errors
+registry: errors
+tails:
+distributions:
+metrics: arguments errors tails
+gpassatk: arguments errors metrics
+answers: answers
+replicas:
+errors:
+files:
+version:
+times:
+counting:
+keys: errors
+chat: chat errors keys
+judges: answers chat errors judges keys registry
+serving: errors files keys serving times unseen
+json_entries: errors
+json_lines: errors
+agreement: agreement answers errors judges results sources tables uncertainty unseen
+audit: agreement answers arguments audit errors json_lines judges results tables unseen
+judge_errors: arguments errors metrics
+naming: errors naming question_sets
+results: arguments counting errors files judges metrics naming results times uncertainty unseen
+    version
+tables: tables unseen
+uncertainty: arguments distributions errors metrics tails uncertainty
+responses: answers judges replicas results
+scoring: answers errors judges metrics replicas responses results
+unseen:
+votes: answers
+report: counting distributions errors files metrics naming report results tables uncertainty unseen
+    version
+exports: answers errors exports files json_entries judges keys results sources tables times unseen
+    version
+sources: answers arguments distributions errors files json_entries json_lines judges metrics
+    question_sets questions registry replicas responses results runs scoring sources sweep tables
+    uncertainty unseen votes
+question_sets: errors registry
+questions: errors files judges question_sets questions
+configs: configs
+sweep: errors files judges naming question_sets questions registry serving sweep unseen
+plugin: answers chat errors files json_entries judges keys metrics naming plugin question_sets
+    questions report responses results scoring serving times unseen
+inspect_ai: errors metrics uncertainty
+lighteval_settings: errors judges metrics results
+lighteval_metric: errors judges lighteval_settings results scoring uncertainty
+lighteval_tasks: demo errors lighteval_metric lighteval_settings naming question_sets questions
+    scoring
+runs: errors files judges naming results runs serving sweep times
+demo:
+cli: agreement answers arguments audit chat cli counting demo errors exports files judges keys
+    metrics naming report results runs serving sources sweep tables times uncertainty unseen version
+"""
 ROOMS = {
-    'arguments': {'errors'},
-    'registry': {'errors'},
-    'tails': set(),
-    'distributions': set(),
-    'metrics': {'arguments', 'errors', 'tails'},
-    'gpassatk': {'arguments', 'errors', 'metrics'},
-    'answers': {'answers'},
-    'replicas': set(),
-    'errors': set(),
-    'files': set(),
-    'version': set(),
-    'times': set(),
-    'counting': set(),
-    'keys': {'errors'},
-    'chat': {'chat', 'errors', 'keys'},
-    'judges': {'answers', 'chat', 'errors', 'judges', 'keys', 'registry'},
-    'serving': {'errors', 'files', 'keys', 'serving', 'times', 'unseen'},
-    'json_entries': {'errors'},
-    'json_lines': {'errors'},
-    'agreement': {
-        'agreement',
-        'answers',
-        'errors',
-        'judges',
-        'results',
-        'sources',
-        'tables',
-        'uncertainty',
-        'unseen',
-    },
-    'audit': {
-        'agreement',
-        'answers',
-        'arguments',
-        'audit',
-        'errors',
-        'json_lines',
-        'judges',
-        'results',
-        'tables',
-        'unseen',
-    },
-    'judge_errors': {'arguments', 'errors', 'metrics'},
-    'naming': {'errors', 'naming', 'question_sets'},
-    'results': {
-        'arguments',
-        'counting',
-        'errors',
-        'files',
-        'judges',
-        'metrics',
-        'naming',
-        'results',
-        'times',
-        'uncertainty',
-        'unseen',
-        'version',
-    },
-    'tables': {'tables', 'unseen'},
-    'uncertainty': {'arguments', 'distributions', 'errors', 'metrics', 'tails', 'uncertainty'},
-    'responses': {'answers', 'judges', 'replicas', 'results'},
-    'scoring': {'answers', 'errors', 'judges', 'metrics', 'responses', 'results', 'replicas'},
-    'unseen': set(),
-    'votes': {'answers'},
-    'report': {
-        'counting',
-        'distributions',
-        'errors',
-        'files',
-        'metrics',
-        'naming',
-        'report',
-        'results',
-        'tables',
-        'uncertainty',
-        'unseen',
-        'version',
-    },
-    'exports': {
-        'answers',
-        'errors',
-        'exports',
-        'files',
-        'json_entries',
-        'judges',
-        'keys',
-        'results',
-        'sources',
-        'tables',
-        'times',
-        'unseen',
-        'version',
-    },
-    'sources': {
-        'answers',
-        'arguments',
-        'distributions',
-        'errors',
-        'files',
-        'json_entries',
-        'json_lines',
-        'judges',
-        'metrics',
-        'question_sets',
-        'questions',
-        'registry',
-        'replicas',
-        'responses',
-        'results',
-        'runs',
-        'scoring',
-        'sources',
-        'sweep',
-        'tables',
-        'uncertainty',
-        'unseen',
-        'votes',
-    },
-    'question_sets': {'errors', 'registry'},
-    'questions': {'errors', 'files', 'judges', 'question_sets', 'questions'},
-    'configs': {'configs'},
-    'sweep': {
-        'errors',
-        'files',
-        'judges',
-        'naming',
-        'question_sets',
-        'questions',
-        'registry',
-        'serving',
-        'sweep',
-        'unseen',
-    },
-    'plugin': {
-        'answers',
-        'chat',
-        'errors',
-        'files',
-        'json_entries',
-        'judges',
-        'keys',
-        'metrics',
-        'naming',
-        'plugin',
-        'question_sets',
-        'questions',
-        'responses',
-        'results',
-        'report',
-        'scoring',
-        'serving',
-        'times',
-        'unseen',
-    },
-    'inspect_ai': {'errors', 'metrics', 'uncertainty'},
-    'lighteval_settings': {'errors', 'judges', 'metrics', 'results'},
-    'lighteval_metric': {'errors', 'judges', 'lighteval_settings', 'results', 'scoring', 'uncertainty'},
-    'lighteval_tasks': {
-        'demo',
-        'errors',
-        'lighteval_metric',
-        'lighteval_settings',
-        'naming',
-        'question_sets',
-        'questions',
-        'scoring',
-    },
-    'runs': {
-        'errors',
-        'files',
-        'judges',
-        'naming',
-        'results',
-        'runs',
-        'serving',
-        'sweep',
-        'times',
-    },
-    'demo': set(),
-    'cli': {
-        'agreement',
-        'answers',
-        'arguments',
-        'audit',
-        'chat',
-        'cli',
-        'counting',
-        'demo',
-        'errors',
-        'exports',
-        'files',
-        'judges',
-        'keys',
-        'metrics',
-        'naming',
-        'results',
-        'report',
-        'runs',
-        'serving',
-        'sources',
-        'sweep',
-        'tables',
-        'times',
-        'uncertainty',
-        'unseen',
-        'version',
-    },
+    room: set(others.split())
+    for room, _, others in (line.partition(':') for line in re.sub(r'\n +', ' ', TABLE).strip().split('\n'))
 }
 """Which room may import which; arrows go one way."""
 

@@ -136,44 +136,28 @@ def test_a_mapping_that_maps_nothing_is_refused(
     assert message in capsys.readouterr().err
 
 
-def test_the_published_leaderboard_comes_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The other way round is told from a file that cannot be read."""
-    assert main(['compare', str(their_scores(tmp_path)), str(ours(tmp_path, 50))]) == 2
-    assert 'the last path is the published leaderboard' in capsys.readouterr().err
-
-
-def test_result_files_are_compared_by_the_folders_above_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ('line', 'message'),
+    [
+        ('{theirs} {ours}', 'the last path is the published leaderboard'),
+        ('{file} {file}', 'To compare runs with each other give the folders above'),
+        ('{theirs}', 'is a published leaderboard alone'),
+        *((f'{{ours}} {{ours}} {option}', option.split()[0]) for option in ('--map a=b', '--strict')),
+        *(
+            (f'{{ours}} {{theirs}} {option}', option.split()[0])
+            for option in ('--against m', '--top 3', '--metric mG-Pass@16')
+        ),
+    ],
+)
+def test_what_is_no_comparison_with_published_scores_is_refused(
+    line: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two of them are no leaderboard."""
-    [*_, file] = ours(tmp_path, 50).rglob('results/*/*.json')
-    assert main(['compare', str(file), str(file)]) == 2
-    assert 'To compare runs with each other give the folders above' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize('option', ['--map a=b', '--strict'])
-def test_options_that_nothing_would_come_of_are_refused(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Those of a comparison with published scores, of folders."""
-    outputs = str(ours(tmp_path, 50))
-    assert main(['compare', outputs, outputs, *option.split()]) == 2
-    assert option.partition(' ')[0] in capsys.readouterr().err
-
-
-def test_a_published_leaderboard_alone_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There is nothing to compare it with."""
-    assert main(['compare', str(their_scores(tmp_path))]) == 2
-    assert 'is a published leaderboard alone' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize('option', ['--against m', '--top 3', '--metric mG-Pass@16'])
-def test_options_of_runs_are_refused_beside_published_scores(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They would have no effect."""
-    assert main(['compare', str(ours(tmp_path, 50)), str(their_scores(tmp_path)), *option.split()]) == 2
-    assert option.partition(' ')[0] in capsys.readouterr().err
+    """With the order of paths, and the option that would have no effect."""
+    outputs = ours(tmp_path, 50)
+    [*_, file] = outputs.rglob('results/*/*.json')
+    words = line.format(ours=outputs, theirs=their_scores(tmp_path), file=file).split()
+    assert main(['compare', *words]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_other_questions_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

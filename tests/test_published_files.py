@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import product
 from pathlib import Path
 
 import pytest
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.cli.options import leaderboard
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.published import BENCHMARKS, SHIPPED, read_published
 
@@ -216,16 +214,6 @@ def test_the_shipped_leaderboard_is_the_published_one() -> None:
     assert dict(ours.values) == dict(theirs.values)
 
 
-def test_a_file_of_the_name_of_a_shipped_leaderboard_has_a_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`published` is the shipped one, wherever one is; ./published is the file."""
-    monkeypatch.chdir(tmp_path)
-    saved(tmp_path / 'published', FORMULAS)
-    assert leaderboard('published') == SHIPPED['published']
-    assert read_published(leaderboard('./published')).models == ('M-7B', 'o M')
-
-
 def test_a_misspelt_leaderboard_is_told_the_names_of_the_shipped_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,19 +222,6 @@ def test_a_misspelt_leaderboard_is_told_the_names_of_the_shipped_ones(
     assert main(['compare', '.', 'publishd']) == 2
     message = 'publishd: no such file; leaderboards that come along: published, published-readme'
     assert message in capsys.readouterr().err
-
-
-def test_both_shipped_leaderboards_have_most_rows_in_common() -> None:
-    """Of one thing at two times: models are matched by letters and digits."""
-    page, readme = (read_published(path) for path in SHIPPED.values())
-    plain = {''.join(filter(str.isalnum, model)).lower(): model for model in page.models}
-    shared = [
-        (model, bench)
-        for model, bench in product(readme.models, readme.benchmarks)
-        if (model, bench, readme.leading) in readme.values
-        and (plain.get(''.join(filter(str.isalnum, model)).lower()), bench, page.leading) in page.values
-    ]
-    assert len(shared) == 74
 
 
 def test_a_hostile_text_takes_no_time(tmp_path: Path) -> None:

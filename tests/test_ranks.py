@@ -9,11 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.rank_coverage import MODELS, Case, row, true_ranks
+from benchmarks.rank_coverage import Case, row
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.uncertainty import all_pairs, compare, rank_intervals, told_apart, value_table
-from gpassk_opencompass.uncertainty.simultaneous import _largest, _law, _Table
 
 
 @pytest.mark.slow
@@ -103,27 +102,6 @@ def _swapped(
     return found.difference / found.error
 
 
-def test_each_draw_is_the_comparison_of_swapped_runs() -> None:
-    """Of contests of other hardness, in which runs differ by other amounts, and problems of two sizes."""
-    generator = np.random.default_rng(12)
-    versions = np.resize([1, 2], 30)
-    problems = np.repeat(np.arange(30), versions)
-    contest = np.repeat(np.arange(3), 10)
-    centre = np.array([[0.2, 0.5, 0.8], [0.4, 0.5, 0.6], [0.1, 0.6, 0.5]])[:, contest[problems]]
-    runs = np.clip(centre + 0.1 * generator.normal(size=centre.shape), 0, 1)
-    signs = generator.choice([-1.0, 1.0], size=(20, 30))
-    sums = np.stack([np.bincount(problems, weights=run) for run in runs])
-    expected = [
-        max(
-            abs(_swapped(runs[i], runs[j], row[problems] < 0, problems.tolist()))
-            for i, j in combinations(range(3), 2)
-        )
-        for row in signs
-    ]
-    table = _Table(sums, versions)
-    assert _largest(signs, table, _law(table)) == pytest.approx(expected, rel=1e-9)
-
-
 def test_a_table_is_never_contradicted_by_a_comparison_of_two_alone() -> None:
     """Random tables with ties, sizes and levels: what it tells apart, the two alone do as well."""
     generator = np.random.default_rng(11)
@@ -172,25 +150,6 @@ def test_ranks_need_as_many_draws_as_their_level_takes() -> None:
     assert rank_intervals([good, bad], draws=18).tolist() == [[1, 2], [1, 2]]
     assert rank_intervals([good, bad], draws=19).tolist() == [[1, 1], [2, 2]]
     assert all_pairs([good, bad], draws=19).p_value[0, 1] == 1 / 20
-
-
-def test_ranks_do_not_depend_on_how_the_draws_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is bounded by a few draws at a time."""
-    values = 0.7 * np.random.default_rng(3).beta(0.5, 0.5, size=(5, 40)) + np.linspace(0, 0.3, 5)[:, None]
-    whole = rank_intervals(values, draws=500)
-    monkeypatch.setattr('gpassk_opencompass.uncertainty.simultaneous._CHUNK', 120)
-    assert rank_intervals(values, draws=500).tolist() == whole.tolist()
-    assert (whole != [1, 5]).any()
-
-
-@pytest.mark.parametrize('models', list(MODELS))
-def test_the_benchmark_knows_which_ranks_are_true(models: str) -> None:
-    """Of four models: all share them, or every second one is ahead; and a row of its table is made."""
-    ranks = np.stack(true_ranks(Case(models, 'U', '24', 4)), axis=1).tolist()
-    ahead, behind = [1, 2], [3, 4]
-    expected = {'better': [behind, ahead] * 2, 'collapse': [ahead, behind] * 2}.get(models, [[1, 4]] * 4)
-    assert ranks == expected
-    assert row(Case(models, 'U', '119 × 1–4', 2), runs=2)['false rank'] <= 100
 
 
 def test_intervals_hold_at_once_where_runs_differ_much() -> None:

@@ -13,7 +13,6 @@ import pytest
 from result_files import ABBR, HALVES, THIRDS, block, write_result
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.naming.manifest import ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect, read
 from gpassk_opencompass.sweep import Entry
@@ -31,24 +30,6 @@ def test_the_newest_result_of_a_run_counts(tmp_path: Path) -> None:
     [line] = found.older
     assert str(old) in line
     assert str(new) in line
-
-
-def test_folders_that_vanish_meanwhile_are_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run at work removes what it no longer needs."""
-    whole = write_result(tmp_path, MODEL, THIRDS, work='z')
-    for gone in ('a/tmp', 'z/results/x'):
-        (tmp_path / gone).mkdir(parents=True)
-    scandir = os.scandir
-
-    def scan(path: Any = '.') -> Any:
-        if Path(path).name in ('tmp', 'x'):
-            Path(path).rmdir()
-        return scandir(path)
-
-    monkeypatch.setattr(os, 'scandir', scan)
-    assert [result.path for result in collect([tmp_path]).results] == [whole.resolve()]
 
 
 def test_folders_that_cannot_be_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,36 +92,6 @@ def test_the_same_run_in_two_work_directories_counts_once(tmp_path: Path) -> Non
     assert len(found.older) == 1
 
 
-def test_folders_that_overlap_are_read_once(tmp_path: Path) -> None:
-    """`gpassk report outputs outputs/w`."""
-    write_result(tmp_path, MODEL, THIRDS)
-    found = collect([tmp_path, tmp_path / 'w'])
-    assert (len(found.results), found.older) == (1, [])
-
-
-def test_a_model_whose_name_has_slashes_is_found(tmp_path: Path) -> None:
-    """OpenCompass makes a folder of each part; what an evaluator left beside the result is none."""
-    path = write_result(tmp_path, 'org/series/m', THIRDS)
-    results = path.parents[3]
-    assert results.name == 'results'
-    (results.parent / 'configs').mkdir()
-    left = path.with_suffix('') / 'replica_0-1' / 'left.json'
-    left.parent.mkdir(parents=True)
-    left.write_text('{}')
-    found = collect([tmp_path])
-    assert [(one.model_abbr, one.path) for one in found.results] == [('org/series/m', path.resolve())]
-    assert found.passed_over == []
-
-
-def test_other_json_files_are_passed_over(tmp_path: Path) -> None:
-    """A result of another evaluator is no result of G-Pass@k, and is named."""
-    path = write_result(tmp_path, MODEL, THIRDS)
-    path.write_text('{"accuracy": 50.0}')
-    found = collect([tmp_path])
-    assert found.results == []
-    assert 'no result of G-Pass@k' in found.passed_over[0]
-
-
 def test_a_result_of_another_host_says_what_it_is_called(tmp_path: Path) -> None:
     """`*.gpassk.json` below a folder, or any file given."""
     names = {'run': {'model': 'my model', 'dataset': 'MATH500-L5', 'host': 'file'}}
@@ -175,13 +126,6 @@ def test_of_scored_files_that_do_not_say_it_the_time_of_the_file_counts(tmp_path
     new = scored(tmp_path / 'a.gpassk.json', THIRDS, 3e8)
     assert [result.path for result in collect([tmp_path]).results] == [new.resolve()]
     assert [r.path for r in collect([], [new, tmp_path / 'b.gpassk.json']).results] == [new.resolve()]
-
-
-def test_a_record_and_a_file_time_are_compared(tmp_path: Path) -> None:
-    """Where only one of two files says when it was made (2001-09-09T01:46:40 is 10⁹ s after 1970)."""
-    new = scored(tmp_path / 'a.gpassk.json', THIRDS, 1.0, created='2001-09-09T01:46:41Z')
-    scored(tmp_path / 'z.gpassk.json', HALVES, 1e9)
-    assert [result.path for result in collect([tmp_path]).results] == [new.resolve()]
 
 
 def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
@@ -248,23 +192,6 @@ def test_what_is_missing_is_refused(tmp_path: Path) -> None:
         collect([tmp_path / 'gone'])
     with pytest.raises(InputError, match='no file'):
         collect([], files=[tmp_path / 'gone.json'])
-
-
-def test_unjudged_samples_bound_the_score(tmp_path: Path) -> None:
-    """All of them wrong, all of them right."""
-    path = tmp_path / 'r.json'
-    path.write_text(json.dumps({'gpassk': block([4, 0], 4, unjudged=[0, 4])}))
-    assert read(path).bounds(Metric.parse('accuracy')) == (0.5, 1.0)
-
-
-def test_answers_are_kept_only_where_they_are_shown(tmp_path: Path) -> None:
-    """Tables need the counts alone, and hundreds of runs their memory."""
-    path = write_result(tmp_path, MODEL, THIRDS)
-    path.write_text(json.dumps({**json.loads(path.read_text()), 'details': {'answers': [['1'] * 4] * 24}}))
-    kept, dropped = (collect([tmp_path], details=details).results for details in (True, False))
-    assert kept[0].record['details'] == {'answers': [['1'] * 4] * 24}
-    assert set(dropped[0].record) == {'gpassk'}
-    assert dropped[0].counts.tolist() == THIRDS
 
 
 NAME = 'Qwen2.5-7B_t0.3_l100'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,9 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from result_files import ABBR, THIRDS, block, write_result, write_three
+from result_files import ABBR, THIRDS, write_result, write_three
 
-from gpassk_opencompass import __version__
 from gpassk_opencompass.cli import main
 
 
@@ -36,25 +34,6 @@ def test_a_report_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         'signatures.txt',
         'tables',
     }
-
-
-def test_results_of_an_older_version_stand_in_the_same_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The version is told in the signature, and separates nothing."""
-    for number, version in enumerate(('0.1.0', __version__), 1):
-        path = write_result(tmp_path / 'outputs', ABBR.format(number), THIRDS)
-        record = json.loads(path.read_text())
-        record['gpassk']['versions'] = {'gpassk_opencompass': version}
-        record['gpassk']['signature'] += f'|version:{version}'
-        path.write_text(json.dumps(record))
-    assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 0
-    printed, said = capsys.readouterr()
-    assert printed.count(' Greedy |') == 1
-    scores = printed.partition('[low, high]')[0]
-    assert sum(line.startswith('| m') for line in scores.splitlines()) == 3
-    assert said == ''
-    assert 'version:0.1.0' in (tmp_path / 'report' / 'signatures.txt').read_text()
 
 
 @pytest.mark.slow
@@ -94,16 +73,6 @@ def test_without_the_extra_the_tables_are_written_all_the_same(tmp_path: Path) -
     assert not (tmp_path / 'report' / 'figures').exists()
 
 
-def test_one_file_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And nothing is hinted at behind the last name where all are named."""
-    write_three(tmp_path / 'outputs')
-    page = ['--only', 'page', '-o', str(tmp_path / 'report')]
-    assert main(['report', str(tmp_path / 'outputs'), *page]) == 0
-    assert capsys.readouterr().out.endswith(
-        f'\n\nthe page, for a browser: {tmp_path / "report"}/index.html\n'
-    )
-
-
 @pytest.mark.slow
 def test_files_that_cannot_grow_leave_the_earlier_report_whole(tmp_path: Path) -> None:
     """A full disk or a quota: exit code 2, and no table or page is cut."""
@@ -121,16 +90,6 @@ def test_files_that_cannot_grow_leave_the_earlier_report_whole(tmp_path: Path) -
         assert done.returncode == 2, done.stderr
         assert 'File too large' in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob('*.*')} == before
-
-
-def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
-    """Byte for byte: no time, no random number."""
-    write_three(tmp_path / 'outputs')
-    texts = []
-    for name in ('a', 'b'):
-        report(tmp_path / 'outputs', '-o', tmp_path / name)
-        texts.append([path.read_bytes() for path in sorted((tmp_path / name).rglob('*.*'))])
-    assert texts[0] == texts[1]
 
 
 def test_what_was_left_out_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,16 +115,6 @@ def test_nothing_found_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert 'give a folder' in capsys.readouterr().err
 
 
-def test_a_file_of_another_host_stands_beside(tmp_path: Path) -> None:
-    """--file, whatever the file is called."""
-    write_three(tmp_path / 'outputs')
-    names = {'run': {'model': 'elsewhere', 'dataset': 'MATH500-L5'}}
-    file = tmp_path / 'scored.json'
-    file.write_text(json.dumps({'gpassk': {**block(THIRDS, 4), **names}}))
-    assert report(tmp_path / 'outputs', '--file', file, '-o', tmp_path / 'report') == 0
-    assert '| elsewhere ' in (tmp_path / 'report' / 'leaderboard.md').read_text()
-
-
 def test_folders_taken_for_those_of_configs_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,25 +130,6 @@ def test_k_and_level_are_those_asked_for(tmp_path: Path) -> None:
     text = (tmp_path / 'r' / 'leaderboard.md').read_text()
     assert 'mG-Pass@4' in text
     assert 'the 90 % interval' in text
-
-
-def test_a_folder_that_cannot_be_written_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A file stands where the folder should be."""
-    write_three(tmp_path / 'outputs')
-    (tmp_path / 'report').write_text('')
-    assert report(tmp_path / 'outputs', '-o', tmp_path / 'report') == 2
-    assert 'cannot write' in capsys.readouterr().err
-
-
-def test_a_name_that_steers_a_terminal_is_shown_escaped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Folder names are not ours."""
-    write_result(tmp_path, 'm\x1b[2J', THIRDS)
-    assert report(tmp_path, '-o', tmp_path / 'report') == 0
-    assert '\x1b' not in capsys.readouterr().out
 
 
 @pytest.mark.slow

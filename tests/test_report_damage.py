@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from damaged_records import damaged_records, good_record, results_with
 from hypothesis import HealthCheck, given, settings
-from result_files import ABBR, HALVES, THIRDS, block, write_result
+from result_files import ABBR, HALVES, THIRDS, block
 
 from gpassk_opencompass import InputError
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import read_scores, scores_of
 from gpassk_opencompass.report.tables import write_scored
@@ -84,16 +83,3 @@ def test_a_run_on_other_questions_under_the_same_hash_is_left_out(tmp_path: Path
     assert [entry.name for entry in board.entries] == [ABBR.format(0), ABBR.format(1)]
     assert line.startswith(str(tmp_path / '2.json'))
     assert 'its questions (counts.uid) are not those' in line
-
-
-def test_a_damaged_file_does_not_keep_the_others_from_a_report(tmp_path: Path) -> None:
-    """It is named, and the tables are there."""
-    write_result(tmp_path, ABBR.format(1), THIRDS)
-    bad = write_result(tmp_path, ABBR.format(2), HALVES)
-    record = json.loads(bad.read_text())
-    record['gpassk']['counts']['unjudged'] = 'abc'
-    bad.write_text(json.dumps(record))
-    assert main(['report', str(tmp_path), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 0
-    text = (tmp_path / 'r' / 'leaderboard.md').read_text()
-    assert ABBR.format(1) in text
-    assert 'is damaged: gpassk.counts.unjudged' in text

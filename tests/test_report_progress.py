@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -15,35 +14,6 @@ import pytest
 from result_files import write_three
 
 from gpassk_opencompass.cli import main, progress
-from gpassk_opencompass.counting import Listener, counted, listening, stage, step
-
-
-class Noted(Listener):
-    """Notes what it is told."""
-
-    def __init__(self) -> None:
-        self.said: list[str | tuple[str, int]] = []
-
-    def begin(self, what: str, total: int) -> None:
-        self.said.append((what, total))
-
-    def step(self) -> None:
-        self.said.append('step')
-
-    def end(self) -> None:
-        self.said.append('end')
-
-
-def test_a_listener_is_told_of_stages_and_steps() -> None:
-    """Also where one ends early; afterwards nobody is."""
-    noted = Noted()
-    with listening(noted):
-        assert list(counted('reading', [1, 2])) == [1, 2]
-        with suppress(ValueError), stage('drawing', 9):
-            step()
-            raise ValueError('no')
-    step()
-    assert noted.said == [('reading', 2), 'step', 'step', 'end', ('drawing', 9), 'step', 'end']
 
 
 @pytest.mark.slow
@@ -63,25 +33,6 @@ def test_lines_say_how_far_and_how_long_yet(
     drawn = [re.fullmatch(r'gpassk report: drawing figures: (\d+) of (\d+), .+ left', one) for one in said]
     numbers = [(int(found[1]), int(found[2])) for found in drawn if found]
     assert [number for number, _ in numbers] == list(range(1, numbers[0][1]))
-
-
-@pytest.mark.slow
-def test_lines_are_ten_seconds_apart(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever is done in between; the time left is that of the steps so far."""
-    now = [0.0]
-    monkeypatch.setattr(progress.time, 'monotonic', lambda: now[0])
-    with progress.shown_progress('report'):
-        for _ in counted('drawing', range(100)):
-            now[0] += 1.0
-    assert capsys.readouterr().err.splitlines() == [
-        f'gpassk report: drawing: {done} of 100, {left} left'
-        for done, left in (
-            *((10, '1:30 min'), (20, '1:20 min'), (30, '1:10 min'), (40, '1:00 min'), (50, '50 s')),
-            *((60, '40 s'), (70, '30 s'), (80, '20 s'), (90, '10 s')),
-        )
-    ]
 
 
 @pytest.mark.slow
@@ -116,20 +67,3 @@ def all_shown(terminal: int) -> str:
         while part := os.read(terminal, 1 << 16):
             parts.append(part)
     return b''.join(parts).decode()
-
-
-@pytest.mark.slow
-def test_the_end_says_where_the_page_lies_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was not drawn is a number, and standard error says nothing of it."""
-    pytest.importorskip('matplotlib')
-    write_three(tmp_path / 'outputs')
-    folder = tmp_path / 'report'
-    assert main(['report', str(tmp_path / 'outputs'), '-o', str(folder)]) == 0
-    printed, said = capsys.readouterr()
-    assert said == ''
-    page, tables, figures = printed.rstrip('\n').splitlines()[-3:]
-    assert page == f'the page, for a browser: {folder / "index.html"}'
-    assert tables.startswith(f'the tables: {folder}: leaderboard.md, scores.csv')
-    index = json.loads((folder / 'figures' / 'figures.json').read_text())
-    drawn = len(list((folder / 'figures').glob('*.svg')))
-    assert figures.startswith(f'{drawn} figures: {folder / "figures"} ({len(index["left_out"])} more have')

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,9 @@ from gpassk_opencompass.cli import main
 from gpassk_opencompass.naming.manifest import Entry, manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
-from gpassk_opencompass.report.tables import mean_score, overview_table, why_no_average, write_scored
+from gpassk_opencompass.report.tables import mean_score, overview_table, write_scored
 from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.tables import Table, csv_cell, letter, read_csv_cell
+from gpassk_opencompass.tables import Table, csv_cell, read_csv_cell
 
 LEADERBOARD = [
     ['model', 'Greedy', 'G-Pass@2_0.5', 'G-Pass@2_0.75', 'G-Pass@2_1.0', 'mG-Pass@2'],
@@ -111,13 +110,6 @@ def test_a_model_with_two_settings_is_two_models_of_the_json(tmp_path: Path) -> 
     assert links == {'m_t1.0_l100': 'https://huggingface.co/org/m', 'm_t0.3_l100': ''}
 
 
-def test_every_score_has_its_signature(report: Path) -> None:
-    """A line a run, the greedy one too."""
-    lines = (report / 'signatures.txt').read_text().splitlines()
-    assert len(lines) == 3
-    assert 'MATH500-L5: m2_t0_l100: G-Pass@k|n:1|judge:rule' in lines
-
-
 def test_the_latex_is_escaped(report: Path) -> None:
     """booktabs, and no bare underscore."""
     text = (report / 'tables' / 'MATH500-L5.tex').read_text()
@@ -134,35 +126,6 @@ def test_names_that_would_break_a_table_do_not() -> None:
     latex = table.to_latex()
     assert r'{}[a\textbar{}b] \_\&\%\$\#\{\}' in latex
     assert r'50 \% \& more' in latex
-
-
-def test_latex_shows_names_as_they_are_typed() -> None:
-    """No star is taken for the line break before it, and two hyphens are no dash."""
-    latex = Table('t', ['model', 'x'], [['*starred', '1'], ['models--org---name', '2']], ['a--b']).to_latex()
-    assert '\n {}*starred' in latex
-    assert 'models-{}-org-{}-{}-name' in latex
-    assert '[a] a-{}-b' in latex
-
-
-def test_tables_that_share_a_file_have_their_titles_printed(report: Path) -> None:
-    """Otherwise nothing in print says which metric is which."""
-    text = (report / 'tables' / 'MATH500-L5.groups.tex').read_text()
-    assert r'\noindent{\small MATH500-L5: Greedy by contest and language}\par' in text
-    assert text.count(r'\noindent{\small MATH500-L5: ') == text.count(r'\begin{tabular}') == 5
-
-
-def test_a_note_on_the_greedy_run_stands_in_every_table(tmp_path: Path) -> None:
-    """Another max_out_len and unjudged samples: in Markdown, LaTeX and CSV."""
-    write_result(tmp_path / 'o', 'm_t1.0_l50', THIRDS)
-    write_result(tmp_path / 'o', 'm_t0_l200', [1] * 10 + [0] * 14, n=1, unjudged=[0] * 22 + [1] * 2)
-    folder = written(tmp_path / 'o', tmp_path / 'r')
-    note = 'greedy run with max_out_len 200; greedy run with 2 of 24 samples unjudged'
-    text = (folder / 'leaderboard.md').read_text()
-    assert '41.67 [23.4, 62.5] [a]' in text
-    assert f'[a] {note}' in text
-    assert note.replace('_', r'\_') in (folder / 'tables' / 'MATH500-L5.tex').read_text()
-    greedy = [score for score in read_scores(folder / 'scores.csv') if score.metric == 'Greedy']
-    assert {(score.note, score.max_out_len, score.unjudged) for score in greedy} == {(note, 200.0, 2)}
 
 
 FORMULAS = ['=HYPERLINK(1)', '+1', '-1', '@x', "'=1", "''-1", "'m", 'm', '\tx']
@@ -227,22 +190,6 @@ def test_tables_of_boards_with_like_names_are_two_files(tmp_path: Path) -> None:
     assert (folder / 'tables' / 'overview-2.tex').is_file()
 
 
-def test_notes_are_lettered() -> None:
-    """One a reason, the same reason once; the number of the single score is left to the CSV."""
-    table = Table('t', ['x'])
-    assert table.note('no interval: too few problems solved: 1.2 in effect, fewer than 6') == 'a'
-    assert table.note('no interval: too few problems solved: 3.4 in effect, fewer than 6') == 'a'
-    assert table.note('no interval: 8 problems, fewer than 20') == 'b'
-    assert table.notes == ['no interval: too few problems solved', 'no interval: 8 problems, fewer than 20']
-
-
-@given(st.integers(0, 10**6))
-def test_letters_count_like_columns_of_a_spreadsheet(number: int) -> None:
-    """Every number has its own letters: bijective base 26."""
-    digits = [ord(character) - ord('a') + 1 for character in letter(number)]
-    assert sum(digit * 26**place for place, digit in enumerate(reversed(digits))) == number + 1
-
-
 def two_benchmarks(outputs: Path, **second: Any) -> None:
     write_result(outputs, ABBR.format(1), THIRDS, problems=[f'm{i}' for i in range(24)])
     write_result(outputs, ABBR.format(2), HALVES, problems=[f'm{i}' for i in range(24)])
@@ -284,19 +231,6 @@ def test_what_must_not_be_averaged_is_not(tmp_path: Path, second: dict[str, Any]
     assert reason in table.notes[-1]
 
 
-def test_a_benchmark_in_two_parts_is_not_averaged(tmp_path: Path) -> None:
-    """Two versions of its data."""
-    two_benchmarks(tmp_path)
-    write_result(tmp_path, ABBR.format(3), THIRDS, data='changed')
-    assert 'must not stand together' in why_no_average(boards(collect([tmp_path]).results)[0])
-
-
-def test_one_benchmark_has_no_overview(tmp_path: Path) -> None:
-    """It would be the leaderboard again."""
-    write_three(tmp_path)
-    assert overview_table([(board, []) for board in boards(collect([tmp_path]).results)[0]], True) is None
-
-
 @pytest.fixture(name='score')
 def fixture_score(report: Path) -> Score:
     return next(score for score in read_scores(report / 'scores.csv') if score.low is not None)
@@ -313,15 +247,6 @@ def test_the_error_of_an_average_is_that_of_independent_parts(score: Score) -> N
     certain = mean_score([part._replace(error=0.0) for part in parts])
     assert certain is not None
     assert (certain.low, certain.high) == (50.0, 50.0)
-
-
-def test_an_average_of_a_refused_interval_has_none(score: Score) -> None:
-    """Its score stands alone."""
-    mean = mean_score([score, score._replace(low=None, high=None, refused='few')])
-    assert mean is not None
-    assert math.isfinite(mean.value)
-    assert (mean.low, mean.high) == (None, None)
-    assert mean_score([score, None]) is None
 
 
 def test_another_csv_is_refused(tmp_path: Path) -> None:

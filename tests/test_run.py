@@ -16,7 +16,6 @@ from fake_opencompass import (
     called,
     calls,
     config_text,
-    predictions,
     record,
     run,
     write,
@@ -91,13 +90,6 @@ def test_a_run_goes_on_in_its_time_directory_with_the_workers_of_its_start(
     assert f'goes on in {time_dir.name}, with --max-num-workers 3 as it was begun' in capsys.readouterr().out
 
 
-def test_opencompass_itself_can_go_to_slurm(sweep: Path) -> None:
-    """Everything behind -- goes to every command."""
-    write_configs(sweep, 'ok')
-    assert run('--', '--slurm', '-p', 'debug', '--qos', 'high') == 0
-    assert calls(sweep)[0]['arguments'][3:] == ['--slurm', '-p', 'debug', '--qos', 'high']
-
-
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
@@ -143,24 +135,6 @@ def test_a_changed_judge_takes_the_samples_as_they_are(sweep: Path) -> None:
     assert results(sweep, 'run') == [record(judge='Qwen')]
     [aside] = sweep.glob('out/run/*/results/*/*.aside')
     assert json.loads(aside.read_text()) == record()
-
-
-def test_a_damaged_result_is_put_aside(sweep: Path) -> None:
-    """OpenCompass would take it for a finished one."""
-    write_configs(sweep, 'ok')
-    assert run() == 0
-    [result] = sweep.glob('out/ok/*/results/*/*.json')
-    result.write_text('{"accuracy": 5')
-    assert run() == 0
-    assert results(sweep, 'ok') == [record()]
-
-
-def test_jobs_run_at_the_same_time(sweep: Path) -> None:
-    """Each of the two waits until the other one is there."""
-    write_configs(sweep, 'a', 'b')
-    behave(sweep, 'a', 'meet')
-    behave(sweep, 'b', 'meet')
-    assert run('--jobs', '2') == 0
 
 
 @pytest.mark.parametrize(
@@ -223,20 +197,6 @@ def test_a_name_beside_our_data_set_is_left_to_opencompass(
     assert 'does not find' not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    'field', ["'infer_cfg': 'x'", "'eval_cfg': {'evaluator': 'y'}"], ids=['infer', 'eval']
-)
-def test_a_part_that_is_no_dict_names_no_class(
-    sweep: Path, capsys: pytest.CaptureFixture[str], field: str
-) -> None:
-    """It is left to OpenCompass; the look for names ends in no traceback."""
-    write(
-        sweep / 'configs' / 'crash.py', f"models = [{{'type': 'm'}}]\ndatasets = [{{'type': 'd', {field}}}]\n"
-    )
-    run()
-    assert 'does not find' not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize('behaviour', ['killed', 'killed-late'])
 def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     sweep: Path, capsys: pytest.CaptureFixture[str], behaviour: str
@@ -249,40 +209,6 @@ def test_a_task_that_dies_without_a_traceback_shows_its_own_log(
     assert f'srun: error: node7: Killed (end of d-{behaviour}_1.out, which has no traceback)' in said.out
     assert f'd-{behaviour}_1.out\nloading\nsrun: error: node7: Killed' in said.err
     assert 'failed with code 137' in said.err
-
-
-def test_a_command_that_ends_without_a_traceback_is_quoted(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An option that it does not know, say."""
-    write_configs(sweep, 'usage')
-    assert run() == 1
-    assert 'opencompass ended with code 2: opencompass: error: unrecognized --x' in capsys.readouterr().out
-
-
-def test_a_run_begun_by_hand_takes_the_workers_given(sweep: Path) -> None:
-    """Not those of a `gpassk run` before it."""
-    write_configs(sweep, 'run')
-    behave(sweep, 'run', 'ok')
-    assert run('--', '--max-num-workers', '3') == 0
-    [first] = sweep.glob('out/run/2*')
-    (first / 'results').rename(first / 'gone')
-    (first / 'configs').rename(first / 'configs-gone')
-    by_hand = sweep / 'out' / 'run' / '29991231_000000'
-    write(by_hand / 'configs' / 'x.py', config_text('run'))
-    assert run('--', '--max-num-workers', '5') == 0
-    assert calls(sweep)[-1]['arguments'][-4:] == ['--max-num-workers', '5', '-r', by_hand.name]
-
-
-def test_the_table_keeps_the_way_out(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its last column is cut: the fact and the remedy come first, paths last."""
-    write_configs(sweep, 'ok')
-    write(
-        sweep / 'out' / 'ok' / '.gpassk' / 'lock', [4194000, 'a-login-node-of-a-cluster', '20260101_000000']
-    )
-    assert run() == 1
-    [row] = [line for line in capsys.readouterr().out.splitlines() if line.startswith('| ok ')]
-    assert 'wait for it, or remove its .gpassk/lock' in row
 
 
 def test_samples_first_and_verdicts_later(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,44 +295,6 @@ def test_without_opencompass_the_pip_line_is_shown(
     assert 'pip install "gpassk_opencompass[opencompass]"' in capsys.readouterr().err
 
 
-def test_where_nothing_can_be_written_the_run_says_so(
-    sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Here a file is in the way."""
-    write_configs(sweep, 'ok')
-    write(sweep / 'out', '')
-    assert run() == 1
-    assert 'cannot be started' in capsys.readouterr().out
-
-
-def test_options_are_split_as_opencompass_would(tmp_path: Path) -> None:
-    """Those that matter here are taken out, the others keep their order."""
-    options = read_options(['--debug', '-m', 'infer', '--max-num-workers', '2', '--retry', '1'])
-    assert options.passed == ('--debug', '--retry', '1', '-m', 'infer')
-    assert (options.workers, options.mode) == (2, 'infer')
-
-
-@pytest.mark.parametrize(
-    ('given', 'whole'),
-    [
-        (['--debu'], ('--debug',)),
-        (['--slu', '-p', 'x'], ('--slurm', '-p', 'x')),
-        (['--retr=1'], ('--retry=1',)),
-        (['--mod', 'infer'], None),
-        (['--unheard-of', '3'], ('--unheard-of', '3')),
-    ],
-)
-def test_options_may_be_shortened_as_opencompass_lets_them(
-    given: list[str], whole: tuple[str, ...] | None
-) -> None:
-    """What stands for one option is that one; for several it is refused. (--mod: also of --model-kwargs.)"""
-    if whole is not None:
-        assert read_options(given).passed == whole
-        return
-    with pytest.raises(InputError, match='--mod could be --mode, --model-kwargs, --models: write the whole'):
-        read_options(given)
-
-
 def test_a_shortened_option_that_is_not_passed_on_is_refused() -> None:
     """By its whole name."""
     with pytest.raises(InputError, match='-w / --work-dir is not passed on'):
@@ -443,16 +331,6 @@ def test_of_runs_that_fail_alike_each_has_a_line(sweep: Path, capsys: pytest.Cap
     assert (
         'a failed: RuntimeError: broken; 0 of 32 predictions\n… and 2 more for the same reason\n' in said.out
     )
-
-
-def test_predictions_without_an_end_are_not_evaluated_twice(sweep: Path) -> None:
-    """All samples there, no result: the run goes on where it is."""
-    write_configs(sweep, 'unjudged')
-    assert run() == 1
-    behave(sweep, 'unjudged', 'ok')
-    assert run() == 0
-    [path] = sweep.glob('out/unjudged/*/predictions/*/*.json')
-    assert json.loads(path.read_text()) == predictions(32)
 
 
 PAGE = (Path(__file__).resolve().parents[1] / 'docs' / 'running.md').read_text(encoding='utf-8')

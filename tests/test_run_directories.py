@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from fake_opencompass import called, calls, config_text, run, write, write_confi
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
-from gpassk_opencompass.runs.command import environment, prepare_directory, program
+from gpassk_opencompass.runs.command import environment, prepare_directory
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +74,7 @@ def test_paths_of_the_environment_are_made_absolute(tmp_path: Path, monkeypatch:
     }
 
 
-@pytest.mark.parametrize('character', [' ', "'", '$', ';', '(', '*', '\\'])
+@pytest.mark.parametrize('character', [' ', "'", '\\'])
 def test_a_path_that_a_shell_would_take_apart_is_refused(
     sweep: Path, capsys: pytest.CaptureFixture[str], character: str
 ) -> None:
@@ -92,16 +91,6 @@ def test_letters_of_any_alphabet_need_no_quotes(sweep: Path) -> None:
     """Nor does what names of models, versions and folders have."""
     write_configs(sweep, 'ok')
     assert main(['run', 'configs/ok.py', '-w', 'Ergebnisse-für_v1.2@x,y=z+w%']) == 0
-
-
-def test_an_opencompass_that_a_shell_cannot_start_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its tasks run by the Python beside it, which is not quoted either."""
-    write(tmp_path / 'my venv' / 'opencompass', '')
-    monkeypatch.setattr(sys, 'executable', str(tmp_path / 'my venv' / 'python'))
-    with pytest.raises(InputError, match=r"' ' in opencompass's own path: install it in an environment"):
-        program()
 
 
 JUDGES_WITH_A_STORE = [
@@ -136,16 +125,3 @@ def test_a_verdict_store_that_cannot_be_shared_is_refused(tmp_path: Path, store:
     config = write(tmp_path / 'run.py', f"judge = dict(type='llm', store={store!r})")
     with pytest.raises(InputError, match=re.escape(message)):
         prepare_directory(tmp_path / 'out', config, tmp_path)
-
-
-def test_what_an_earlier_command_left_in_the_way_of_a_link_is_said(sweep: Path) -> None:
-    """Nothing of it is removed: it may be verdicts that were paid for."""
-    config = write(sweep / 'run.py', "trace = 'kept/trace'")
-    write(sweep / 'kept' / 'trace', '')
-    own = write(sweep / 'out' / '.gpassk' / 'cwd' / 'kept' / 'verdict', 'dear')
-    message = (
-        rf"'kept' of an earlier command is in the way of a link: .* to {sweep}/kept, and remove .*/cwd/kept"
-    )
-    with pytest.raises(InputError, match=message):
-        prepare_directory(sweep / 'out', config, sweep)
-    assert own.read_text() == 'dear'

@@ -10,7 +10,6 @@ import pytest
 from fake_opencompass import behave, called, calls, config_text, run, write
 from scripted_gpus import forget, install, mig, uuid
 
-from gpassk_opencompass.cli import main
 from gpassk_opencompass.runs.work_dir import Starts
 
 pytestmark = pytest.mark.slow
@@ -122,27 +121,11 @@ def test_what_is_sampled_needs_no_gpu(two: Path) -> None:
     assert [call['gpus'].get('CUDA_VISIBLE_DEVICES') for call in calls(two)] == ['0,1', None]
 
 
-def test_models_behind_a_server_are_bounded_by_jobs_alone(two: Path) -> None:
-    """And do not wait for GPUs."""
-    write_model(two, 'org/api', 'a', 'b', behaviour='meet', run_cfg={'num_gpus': 0})
-    write_model(two, 'org/gpu', 'c', 'd', run_cfg={'num_gpus': 2})
-    assert run('--jobs', '2') == 0
-    assert gpus_of(two) == {'a': '', 'b': '', 'c': '0,1', 'd': '0,1'}
-
-
 def test_a_config_that_computes_its_models_gets_all_gpus(two: Path) -> None:
     """Nobody can tell how many it needs: as by hand."""
     write(two / 'configs' / 'ok.py', f'import os\n{config_text("ok")}')
     run()
     assert gpus_of(two) == {'ok': '0,1'}
-
-
-def test_a_config_of_several_models_gets_what_the_largest_needs(two: Path) -> None:
-    """OpenCompass has one at a time on them, or more."""
-    models = [{'abbr': f'm{gpus}', 'run_cfg': {'num_gpus': gpus}} for gpus in (1, 2)]
-    write(two / 'configs' / 'crash.py', f'models = {models!r}\ndatasets = [{{"abbr": "d"}}]\n')
-    assert run() == 1
-    assert gpus_of(two) == {'crash': '0,1'}
 
 
 def test_gpus_on_a_machine_without_any_are_an_error(
@@ -169,33 +152,3 @@ def test_gpus_of_this_machine_are_not_for_a_cluster(
     assert 'it names GPUs of this machine' in capsys.readouterr().err
     assert run(*options) == 0
     assert gpus_of(two) == {'ok': ''}
-
-
-@pytest.mark.parametrize('given', ['', ' ', ','])
-def test_a_list_of_no_gpus_is_refused(two: Path, capsys: pytest.CaptureFixture[str], given: str) -> None:
-    """A variable that is not set stands for all GPUs no more than for none."""
-    write_model(two, 'org/a', 'a')
-    assert run('--gpus', given) == 2
-    said = capsys.readouterr().err
-    assert f'--gpus {given!r} names no GPU (is a variable empty?): expected numbers' in said
-    assert f'there are 0 ({uuid(0)}), 1 ({uuid(1)})' in said
-    assert called(two) == []
-
-
-def test_ctrl_c_says_how_to_go_on_with_the_same_gpus(two: Path) -> None:
-    """The command is the one that was typed."""
-    from gpassk_opencompass.cli.run import RunRequest
-
-    request = RunRequest([Path('configs')], Path('out'), 3, '0,1', [])
-    assert request.command() == 'gpassk run configs -w out --jobs 3 --gpus 0,1'
-
-
-def test_a_busy_directory_does_not_hold_its_gpu(two: Path) -> None:
-    """What cannot start makes room for what can."""
-    from gpassk_opencompass.runs.lock import WorkDirLock
-
-    write_model(two, 'org/a', 'a')
-    write_model(two, 'org/b', 'b')
-    with WorkDirLock(two / 'out' / 'a'):
-        assert main(['run', 'configs', '-w', 'out', '--gpus', '0']) == 1
-    assert called(two) == ['b']

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Sequence
@@ -13,8 +12,6 @@ import numpy as np
 import pytest
 from result_files import ABBR, write_result
 
-from gpassk_opencompass.cli import main
-from gpassk_opencompass.report.figures.chosen import picked, with_picked
 from gpassk_opencompass.report.leaderboard import Board, boards
 from gpassk_opencompass.report.page.content import page_content
 from gpassk_opencompass.report.published import as_published
@@ -107,56 +104,6 @@ def test_it_is_one_run_of_the_page_and_of_the_files(smaller: Path) -> None:
     published = as_published(scored)
     assert set(published) == {'m1', 'm2'}
     assert all(None not in facts['mG-Pass@2'].values() for facts in published.values())
-
-
-def test_it_is_compared_and_drawn_on_all_benchmarks_by_its_name(
-    smaller: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also by that of a row."""
-    tables = found_in(smaller, with_limited=True)
-    rows = {entry.name for board in tables for entry in board.entries if entry.only_here}
-    assert len(rows) == 2
-    for name in (ABBR.format(1), 'm1', *rows):
-        line = ['compare', str(smaller), '--with-limited', '--against', name, '-o', str(tmp_path / 'p.csv')]
-        assert main(line) == 0
-        capsys.readouterr()
-        with (tmp_path / 'p.csv').open(newline='') as file:
-            pairs = list(csv.DictReader(file))
-        assert [pair['table'] for pair in pairs] == ['AIME2024', 'MATH500-L5']
-        assert {pair['second'] for pair in pairs} == {ABBR.format(1)}
-    for board in with_picked(tables, [ABBR.format(1)]):
-        assert [entry.run for entry in board.entries if picked(entry, board)] == [ABBR.format(1)]
-
-
-def test_scores_say_what_made_a_run_smaller(smaller: Path, tmp_path: Path) -> None:
-    """In the file, where the name of the run does not."""
-    write_run(smaller, 3, 'MATH500-L5-limit24', 8, 7, data='some')
-    report = tmp_path / 'report'
-    line = ['report', str(smaller), '-o', str(report), '--only', 'tables', '--with-limited']
-    assert main(line) == 0
-    with (report / 'scores.csv').open(newline='') as file:
-        told = {(row['benchmark'], row['run']): row['limited'] for row in csv.DictReader(file)}
-    assert told == {
-        ('AIME2024', ABBR.format(1)): 'n = 40 by --samples',
-        ('AIME2024', ABBR.format(2)): '',
-        ('MATH500-L5', ABBR.format(1)): 'n = 32 by --samples',
-        ('MATH500-L5', ABBR.format(2)): '',
-        ('MATH500-L5-limit24', ABBR.format(3)): '24 questions',
-    }
-
-
-def test_an_average_over_a_benchmark_that_is_not_whole_says_so(tmp_path: Path) -> None:
-    """One run, and its average is no average of whole benchmarks without a word."""
-    write_run(tmp_path, 1, 'AIME2024', 8, 1)
-    write_run(tmp_path, 1, 'MATH500-L5-limit60', 8, 2)
-    rows, notes = overview(found_in(tmp_path, with_limited=True))
-    assert [row['model'] for row in rows] == [ABBR.format(1)]
-    assert rows[0]['average'] is not None
-    assert any(
-        'of runs that were made smaller on MATH500-L5-limit60 (60 questions)' in note for note in notes
-    )
-    [run] = page_content(found_in(tmp_path, with_limited=True))['runs']
-    assert run['name'] == ABBR.format(1)
 
 
 def test_two_sizes_on_one_benchmark_are_two_runs_on_all(tmp_path: Path) -> None:

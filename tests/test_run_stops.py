@@ -25,22 +25,6 @@ from gpassk_opencompass.runs.work_dir import Start, Starts, time_dirs
 pytestmark = pytest.mark.slow
 
 
-def test_a_time_directory_made_by_hand_is_nobodys(tmp_path: Path) -> None:
-    """A start makes one directory, the first after it and before the next start."""
-    starts = Starts(tmp_path)
-    for started, resumes in (
-        ('20260101_000000', None),
-        ('20260102_000000', None),
-        ('20260103_000000', '20260102_000005'),
-    ):
-        starts.begin(Start(started, resumes, 4, '/c.py', 'x'))
-    times = ['20260102_000005', '20260102_000900', '20260104_000000', '20251231_000000']
-    for time_dir in times:
-        (tmp_path / time_dir).mkdir()
-    makers = [starts.made(time_dir) for time_dir in times]
-    assert [maker and maker.started for maker in makers] == ['20260102_000000', None, None, None]
-
-
 def test_a_work_directory_in_use_is_left_alone(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The other runs go on, and the exit code says that not all is complete."""
     write_configs(sweep, 'a', 'ok')

@@ -13,11 +13,10 @@ from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, SkippingClock, f
 from judging_run import pairs_of
 from loguru import logger
 
-from gpassk_opencompass import IncompleteError, Pair, Verdict
-from gpassk_opencompass.chat.served import Served, told_in_list
+from gpassk_opencompass import Pair, Verdict
 from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.llm.canaries import UnfitJudge
-from gpassk_opencompass.judges.store import VerdictStore, verdict_key
+from gpassk_opencompass.judges.store import VerdictStore
 from gpassk_opencompass.judges.stored import StoredVerdicts
 
 PAIRS = pairs_of(0, 10)
@@ -112,23 +111,6 @@ def test_what_changes_without_another_model_changes_no_key(words: dict[str, Any]
     assert judge.statistics()['asked'] == 0
 
 
-def test_verdicts_of_older_stores_are_listed_and_not_reused(tmp_path: Path) -> None:
-    """They do not say what was served, and replies were read by other rules."""
-    with served(Model()) as server:
-        _, judge = judged(tmp_path / 'new', server)
-        about = {name: judge.identity()[name] for name in ('model', 'prompts', 'sampling')}
-        old = VerdictStore(tmp_path / 'old')
-        for pair, verdict in zip(PAIRS, WRONG, strict=True):
-            key = verdict_key(about, 'en', pair.question, pair.reference, f'form {pair.answer}')
-            old.put(key, verdict, {**pair._asdict(), 'judge': about})
-        old.close()
-        assert judged(tmp_path / 'old', server)[0] == CORRECT
-    lines = list(StoredVerdicts([tmp_path / 'old']))
-    assert len(lines) == 20
-    told = {line.about['answer']: line.verdict for line in lines if 'served' not in line.about['judge']}
-    assert [told[pair.answer] for pair in PAIRS] == WRONG
-
-
 @pytest.mark.parametrize(
     ('words', 'card', 'different'),
     [
@@ -176,40 +158,6 @@ def test_what_is_all_stored_needs_no_server(tmp_path: Path, logged: list[str]) -
     assert judge.statistics()['requests'] == 1
     assert judge.identity()['served'] == {'root': 'checkpoint-500'}
     assert any('no server of judge answers' in line and '/runs/a/checkpoint-500' in line for line in logged)
-
-
-def test_two_models_in_the_store_need_a_server_to_choose(tmp_path: Path) -> None:
-    """Without one, nobody knows whose verdicts are meant."""
-    for card in (ROOT_A, ROOT_B):
-        with served(Model(), card) as server:
-            judged(tmp_path, server)
-    with pytest.raises(IncompleteError, match='no server answers'):
-        judged(tmp_path, server, patience=5.0)
-
-
-def test_a_record_says_what_the_name_does_not() -> None:
-    """Of a path the last part; what repeats the name, or tells how it is run, is left out."""
-    assert Served('Q-72B', '/home/me/models/Q-72B', 'vllm-1').shown('Q-72B') == {}
-    assert Served('Q-72B', 'Qwen/Q-72B', '').shown('Qwen/Q-72B') == {}
-    assert Served('gpt-4o-2024-08-06', '', '').shown('gpt-4o') == {'model': 'gpt-4o-2024-08-06'}
-    assert Served('j', '/home/me/checkpoint-500', '').shown('j') == {'root': 'checkpoint-500'}
-
-
-@pytest.mark.parametrize(
-    'models',
-    [
-        None,
-        [],
-        {},
-        {'data': None},
-        {'data': [1]},
-        {'data': [{'id': 'x', 'root': 'y'}]},
-        {'data': [{'id': 'judge', 'root': 3}]},
-    ],
-)
-def test_a_list_of_models_that_is_none_says_nothing(models: Any) -> None:
-    """Servers need not have one."""
-    assert told_in_list(models, 'judge') == Served()
 
 
 def test_a_key_that_a_list_of_models_quotes_is_kept_nowhere(

@@ -115,14 +115,6 @@ def test_one_that_ends_at_once_is_an_error_with_the_end_of_its_log(script: Scrip
         server_of(script, tmp_path / 'logs').start()
 
 
-def test_the_reason_is_in_the_first_line_of_the_error(script: Script, tmp_path: Path) -> None:
-    """A table of states shows that line alone; the keeper's note of the end is no reason."""
-    script.set('broken', 'CUDA out of memory')
-    with pytest.raises(IncompleteError) as raised:
-        server_of(script, tmp_path / 'logs').start()
-    assert 'ready: exit code 1, it said last: CUDA out of memory; ' in str(raised.value).splitlines()[0]
-
-
 def test_a_program_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
     """Before anything is started."""
     serve = read_serve({'command': 'no-such-program --port {port}'})
@@ -236,15 +228,6 @@ def test_a_kill_of_the_keeper_takes_the_server_with_it(script: Script, tmp_path:
         assert 'was ended by signal 9 (SIGKILL), and the server with it' in str(_error(server.check))
 
 
-def test_two_at_once_have_two_ports(script: Script, tmp_path: Path) -> None:
-    """And the end of the one leaves the other alone."""
-    with server_of(script, tmp_path / 'logs') as one:
-        with server_of(script, tmp_path / 'logs') as two:
-            assert one.address != two.address
-            assert ask(one.address, 1) == ask(two.address, 1)
-        assert ask(one.address, 2)
-
-
 def test_odd_names_and_paths_are_single_words(tmp_path: Path) -> None:
     """Blanks, quotes, braces, shell characters and other scripts reach the server as they are."""
     script = Script(tmp_path / "my 'model's; $(touch x) 模型")
@@ -307,12 +290,6 @@ def test_what_cannot_be_started_is_refused(given: Any, server: str | None, compl
     with pytest.raises(InputError, match=complaint) as caught:
         read_serve(given, server)
     assert 'sk-1234' not in str(caught.value)
-
-
-def test_a_variable_that_is_not_set_is_an_error(script: Script, tmp_path: Path) -> None:
-    """Before anything is started."""
-    with pytest.raises(InputError, match=r'\$NO_SUCH_KEY: this environment variable is not set'):
-        server_of(script, tmp_path, env={'SCRIPT_SECRET': '$NO_SUCH_KEY'}).start()
 
 
 OPERATIONAL = [

@@ -15,15 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import old_work_dir as old
 import pytest
-from exported_runs import TRUTH, response, scored_counts, scored_labels, scored_responses
+from exported_runs import TRUTH, response, scored_responses
 from judge_server import JudgeServer
 from shard_files import read_shards
 from stored_results import with_columns
 from stored_run import ABBR, QUESTION, Run, write_run
 
-from gpassk_opencompass.answers.thoughts import thought_in
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.report.page import shards as shards_module
 from gpassk_opencompass.results.read import read
@@ -145,47 +143,6 @@ def without_lengths(run: Run) -> None:
     with_columns(run.result, response_characters=None)
 
 
-def test_the_greedy_response_stands_beside_the_samples(tmp_path: Path) -> None:
-    """In the shard of the same question, also where its result has them in another order."""
-    run = write_run(tmp_path / 'outputs')
-    write_greedy(tmp_path / 'outputs', [f'q{number}' for number in reversed(range(12))])
-    assert with_responses(tmp_path) == 0
-    shards = shards_of(tmp_path)
-    assert [shard['greedy']['response'] for shard in shards] == [f'greedy {number}' for number in range(12)]
-    assert [len(shard['samples']) for shard in shards] == [2] * 12
-    [page] = (tmp_path / 'report').glob('index.html')
-    assert page.is_file()
-    assert run.result.is_file()
-
-
-def write_greedy(outputs: Path, uids: list[str]) -> Path:
-    """A greedy run of the model of `write_run`, in a work directory of its own; return its predictions."""
-    abbr, dataset = 'demo_t0_l40', 'LiveMathBench-vdemo-k1-n1'
-    time = outputs / 'greedy' / '20260101_000000'
-    predictions = time / 'predictions' / abbr / f'{dataset}.json'
-    result = time / 'results' / abbr / f'{dataset}.json'
-    predictions.parent.mkdir(parents=True)
-    result.parent.mkdir(parents=True)
-    rows = {str(row): {'prediction': f'greedy {uid[1:]}'} for row, uid in enumerate(uids)}
-    predictions.write_text(json.dumps(rows), encoding='utf-8')
-    [sampled] = (path for path in outputs.rglob('results/*/*.json') if path != result)
-    record = json.loads(sampled.read_text(encoding='utf-8'))
-    block = record['gpassk']
-    counts = {'uid': uids, 'problem': uids, 'group': ['ADD_en'] * len(uids), 'c': [1] * len(uids)}
-    block |= {'n': 1, 'k': [1], 'counts': counts}
-    told: dict[str, list[Any]] = {
-        'uid': uids,
-        'replica': [0] * len(uids),
-        'verdict': ['correct'] * len(uids),
-        'answer': [''] * len(uids),
-        'file': [os.path.relpath(predictions, result.parent)] * len(uids),
-        'row': list(range(len(uids))),
-    }
-    write_samples(result, record, told)
-    result.write_text(json.dumps(record), encoding='utf-8')
-    return predictions
-
-
 def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
     """Those that a source reads, whatever order its file has; what was asked is not known there."""
     result = scored_responses(tmp_path)
@@ -199,22 +156,6 @@ def test_responses_of_scored_files_are_found(tmp_path: Path) -> None:
         ]
         assert ''.join(sample['verdict'] for sample in shard['samples']) == verdicts
         assert shard['prompt'] is None
-
-
-def test_responses_of_old_runs_are_those_of_the_old_work_directory(tmp_path: Path) -> None:
-    """The result lies elsewhere, and the predictions in several parts."""
-    work_dir = old.judged_run(tmp_path)
-    code, out = old.score(work_dir)
-    assert code == 0
-    assert with_responses(tmp_path, out) == 0
-    written = {
-        row['prediction']
-        for path in work_dir.rglob('predictions/*/*.json')
-        for row in json.loads(path.read_text(encoding='utf-8')).values()
-    }
-    shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
-    assert len(shown) == 32
-    assert set(shown) == written
 
 
 def test_responses_of_lighteval_are_in_its_details(tmp_path: Path) -> None:
@@ -259,23 +200,6 @@ def test_predictions_in_parts_are_found(tmp_path: Path) -> None:
     assert with_responses(tmp_path) == 0
     shown = [text for shard in shards_of(tmp_path) for text in texts(shard)]
     assert shown == [None if row % 2 else rows[str(row)]['prediction'] for row in whole]
-
-
-def test_several_responses_of_a_row_are_each_a_sample(tmp_path: Path) -> None:
-    """Where a model gave several at once, OpenCompass keeps a list."""
-    recorded = Path(__file__).parent / 'recorded' / 'opencompass' / 'sequences'
-    root = Path(shutil.copytree(recorded, tmp_path / 'run'))
-    [path] = root.rglob('predictions/*/*.json')
-    result = tmp_path / 'out.gpassk.json'
-    assert main(['score', str(root), '--judge', 'rule', '--k', '2', '-o', str(result)]) == 0
-    assert with_responses(tmp_path, result) == 0
-    held = [row['prediction'] for row in json.loads(path.read_text(encoding='utf-8')).values()]
-    assert {len(one) for one in held} == {2}
-    shards = shards_of(tmp_path)
-    assert {text for shard in shards for text in texts(shard)} == {text for one in held for text in one}
-    for number, shard in enumerate(shards):
-        begin = [f'Sample {replica} of question {number}' for replica in range(4)]
-        assert [str(text)[: len(start)] for text, start in zip(texts(shard), begin, strict=True)] == begin
 
 
 def test_what_a_judge_was_asked_and_replied_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,20 +257,6 @@ def renamed(run: Run, name: str) -> None:
     run.result.parent.rename(run.result.parent.with_name(f'{name}_t1.0_l40'))
 
 
-def test_a_shard_that_is_gone_or_cut_is_written_again(tmp_path: Path) -> None:
-    """As a copy to another disk may leave them."""
-    write_run(tmp_path / 'outputs')
-    assert with_responses(tmp_path) == 0
-    expected = shards_of(tmp_path)
-    [folder] = (tmp_path / 'report' / 'responses').iterdir()
-    (folder / '3.js').unlink()
-    assert with_responses(tmp_path) == 0
-    assert shards_of(tmp_path) == expected
-    (folder / '4.js').write_bytes((folder / '4.js').read_bytes()[:-20])
-    assert with_responses(tmp_path) == 0
-    assert shards_of(tmp_path) == expected
-
-
 def test_shards_of_an_earlier_report_are_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of another name stay, and no link is followed."""
     write_run(tmp_path / 'outputs')
@@ -368,19 +278,6 @@ def test_shards_of_an_earlier_report_are_removed(tmp_path: Path, capsys: pytest.
     assert with_responses(tmp_path) == 0
     assert report(tmp_path) == 0
     assert not place.exists()
-
-
-def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
-    """Each writes whole files."""
-    for name in ('one', 'two', 'three'):
-        renamed(write_run(tmp_path / 'outputs' / name), name)
-    command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(tmp_path / 'outputs')]
-    command += ['-o', str(tmp_path / 'report'), '--only', 'page', '--responses']
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(3)]
-    said = [one.communicate(timeout=120)[1] for one in started]
-    assert [one.returncode for one in started] == [0, 0, 0], said
-    assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
-    assert not list((tmp_path / 'report').rglob('.writing*'))
 
 
 def test_lost_responses_are_told_and_the_report_goes_on(
@@ -424,17 +321,6 @@ def test_damaged_predictions_lose_responses_and_nothing_else(
     samples = [sample for shard in shards_of(tmp_path) for sample in shard['samples']]
     assert all(sample['lost'] and sample['response'] is None for sample in samples)
     assert ''.join(sample['verdict'] for sample in samples) == '11100100' * 3
-
-
-def test_results_without_responses_have_no_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Counts and labels alone; the page is made."""
-    counted, labelled = scored_counts(tmp_path), scored_labels(tmp_path, 'labelled', TRUTH, None, '--k', 2)
-    capsys.readouterr()
-    assert with_responses(tmp_path, counted, labelled) == 0
-    out, said = capsys.readouterr()
-    assert said.count('does not say where its responses are') == 2
-    assert 'responses of' not in out  # no folder is named that is not there
-    assert not list((tmp_path / 'report').glob('responses/*'))
 
 
 def test_responses_need_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -505,20 +391,3 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
     assert f'cannot write to {tmp_path / "report"}: No space left on device' in capsys.readouterr().err
     assert before.items() <= files_in(tmp_path / 'report').items()
     assert not list((tmp_path / 'report').rglob('.writing*'))
-
-
-@pytest.mark.parametrize(
-    ('text', 'thought'),
-    [
-        ('It is 4.', None),
-        ('2 + 2</think>It is 4.', '2 + 2</think>'),
-        ('<think>a</think> b <think>c</think> d', '<think>a</think> b <think>c</think>'),
-        ('<think>never ended', '<think>never ended'),
-        ('<think>nothing said</think>', '<think>nothing said</think>'),
-        ('It is 4.\n<think>or is it', None),
-    ],
-)
-def test_the_thought_is_what_stands_before_what_is_said(text: str, thought: str | None) -> None:
-    """And none where something that is said stands before it."""
-    length = thought_in(text)
-    assert (None if length is None else text[:length]) == thought

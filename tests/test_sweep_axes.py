@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,7 @@ from sweeping import BASE, NAME, dump, expanded
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep import RunName
-from gpassk_opencompass.sweep.axes import MODEL_LINES
 from gpassk_opencompass.sweep.grid import Run, expand, runs
-
-GREEDY = 'model-7b_t0_l100@LiveMathBench-v202412-k1-r1.py'
-
-
-def test_a_greedy_run_accompanies_each_model(tmp_path: Path) -> None:
-    """Without a 0 among the temperatures it is there all the same, and is the same."""
-    text = BASE.replace('greedy = False', '')
-    (tmp_path / 'explicit').mkdir()
-    configs = expanded(tmp_path, text)
-    assert set(configs) == {NAME, GREEDY}
-    assert configs == expanded(tmp_path / 'explicit', text.replace('[0.3]', '[0.0, 0.3]'))
 
 
 def test_a_greedy_run_is_turned_off_for_one_model(tmp_path: Path) -> None:
@@ -35,18 +22,6 @@ def test_a_greedy_run_is_turned_off_for_one_model(tmp_path: Path) -> None:
     models = [RunName.parse(name).model for name in expanded(tmp_path, text)]
     assert {model.model for model in models if model.settings.greedy} == {'a'}
     assert {model.model for model in models if not model.settings.greedy} == {'a', 'b'}
-
-
-def test_no_greedy_run_where_no_temperature_is_passed(tmp_path: Path) -> None:
-    """A reasoning API model is told no temperature, so it cannot be told 0 either."""
-    text = "engine = 'openai'\nllm_infos = 'o3-mini'\nmax_out_lens = [100]\n"
-    assert len(expanded(tmp_path, text)) == 1
-    assert dump(tmp_path, text + 'greedy = True\n') == 2
-
-
-def test_a_greedy_run_alone(tmp_path: Path) -> None:
-    """A single temperature of 0 gives no sampled run."""
-    assert set(expanded(tmp_path, BASE.replace('[0.3]', '0').replace('greedy = False', ''))) == {GREEDY}
 
 
 LINES: dict[str, Any] = {
@@ -91,11 +66,6 @@ def test_a_models_own_lines_are_the_template_with_those_lines_changed(names: set
         **expand({**TEMPLATE, 'llm_infos': ['plain']}),
         **expand(own),
     }
-
-
-def test_every_axis_of_a_model_is_tried() -> None:
-    """A new line that a model may have needs a value above."""
-    assert set(LINES) == MODEL_LINES
 
 
 VALUES: dict[str, list[Any]] = {
@@ -157,19 +127,6 @@ def test_exclude_is_a_filter_of_the_full_product(exclude: list[dict[str, Any]]) 
                 runs({**TEMPLATE, 'exclude': exclude})
     finally:
         logger.enable('gpassk_opencompass')
-
-
-def test_the_full_product_is_every_combination() -> None:
-    """Two models, the greedy run and 2 × 2 × 2 × 2 settings, two k lists for each of the latter."""
-    found = runs(TEMPLATE)
-    assert len(found) == 2 * (1 + 2**4 * 2)
-    sampled = {
-        (run.path, *(run.settings[name] for name in ('temperature', 'top_p', 'top_k', 'max_out_len')), run.k)
-        for run in found
-        if run.settings['temperature']
-    }
-    axes = (TEMPLATE['llm_infos'], [0.3, 1.0], [0.8, 1.0], [0, 50], [100, 200], [(4, 8, 16), (4,)])
-    assert sampled == set(product(*axes))
 
 
 def test_a_combination_that_is_left_out_need_not_be_possible(tmp_path: Path) -> None:

@@ -20,18 +20,10 @@ from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep import read_manifest, signature
 from gpassk_opencompass.sweep.configs import config_source
-from gpassk_opencompass.sweep.expansion import expand_template
 from gpassk_opencompass.sweep.grid import expand
 from gpassk_opencompass.sweep.template import read_template
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def test_a_missing_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A template that is not there is one message too."""
-    assert main(['-tc', str(tmp_path / 'none.py'), '--output_dir', str(tmp_path / 'out')]) == 2
-    assert 'cannot read the template' in capsys.readouterr().err
-    assert not (tmp_path / 'out').exists()
 
 
 def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,12 +50,6 @@ def test_a_wrong_command_line(capsys: pytest.CaptureFixture[str], options: list[
         main(options)
     assert stopped.value.code == 2
     assert part in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_a_folder_is_no_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One message, not a traceback."""
-    assert main(['-tc', str(tmp_path), '--output_dir', str(tmp_path / 'out')]) == 2
-    assert 'cannot read the template' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])
@@ -160,17 +146,6 @@ def test_a_list_is_the_paths_alone(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not (tmp_path / 'configs').exists()
 
 
-def test_configs_are_the_same_every_time(tmp_path: Path) -> None:
-    """No time stamp, no path of the template, no order of a set: equal text wherever it is."""
-    texts = []
-    for place in ('a', 'b'):
-        template = tmp_path / place / 'template.py'
-        template.parent.mkdir()
-        template.write_text(BASE)
-        texts.append(expand_template(template).texts)
-    assert texts[0] == texts[1]
-
-
 @pytest.mark.slow
 def test_configs_are_the_same_in_every_process(tmp_path: Path) -> None:
     """Python shuffles its sets from process to process; configs stay byte for byte."""
@@ -191,9 +166,9 @@ def test_configs_are_the_same_in_every_process(tmp_path: Path) -> None:
             text=True,
             check=True,
         ).stdout
-        for seed in '1234'
+        for seed in '12'
     ]
-    assert [line.endswith(', 12 unchanged\n') for line in lines] == [False, True, True, True]
+    assert [line.endswith(', 12 unchanged\n') for line in lines] == [False, True]
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -275,21 +250,6 @@ def test_every_config_loads_in_mmengine_as_it_was_meant(tmp_path: Path) -> None:
     signatures = {entry.file: entry.signature for entry in read_manifest(tmp_path / 'configs')}
     assert signatures == {name: signature(config) for name, config in configs.items()}
     assert len(set(signatures.values())) == len(configs)
-
-
-def test_source_fits_the_page() -> None:
-    """Long lists and dicts go one item a line, nested, with trailing commas."""
-    text = config_source({'a': {'b': ['x' * 40] * 3, 'c': {}}}, 'my.py')
-    assert text.partition('\n\n')[2] == (
-        'a = {\n'
-        "    'b': [\n"
-        f"        '{'x' * 40}',\n"
-        f"        '{'x' * 40}',\n"
-        f"        '{'x' * 40}',\n"
-        '    ],\n'
-        "    'c': {},\n"
-        '}\n'
-    )
 
 
 def test_a_template_name_cannot_leave_the_first_line() -> None:

@@ -77,26 +77,6 @@ def test_facts_change_no_config_and_no_signature(tmp_path: Path) -> None:
     assert after == replace(before, facts=ModelFacts(mathematical=True))
 
 
-def test_a_manifest_of_an_earlier_version_has_no_facts(tmp_path: Path) -> None:
-    """A line without the field is read, and written again with it."""
-    assert dump(tmp_path, BASE) == 0
-    path = tmp_path / 'configs' / 'manifest.jsonl'
-    fields = json.loads(path.read_text())
-    del fields['facts']
-    path.write_text(json.dumps(fields) + '\n')
-    [entry] = read_manifest(path.parent)
-    assert entry.facts == ModelFacts()
-
-
-def test_a_manifest_of_a_later_version_may_tell_more(tmp_path: Path) -> None:
-    """What this one does not know is passed over."""
-    assert dump(tmp_path, BASE) == 0
-    path = tmp_path / 'configs' / 'manifest.jsonl'
-    path.write_text(json.dumps({**json.loads(path.read_text()), 'facts': {'o1_like': True, 'size': '7B'}}))
-    [entry] = read_manifest(path.parent)
-    assert entry.facts == ModelFacts(o1_like=True)
-
-
 @pytest.mark.parametrize(
     'facts', [[1], {'open_source': 'TRUE'}, {'parameters': 7}, {'link': 1}, {'o1_like': 1}]
 )
@@ -107,25 +87,6 @@ def test_facts_of_other_kinds_are_refused(tmp_path: Path, facts: object) -> None
     path.write_text(json.dumps({**json.loads(path.read_text()), 'facts': facts}) + '\n')
     with pytest.raises(InputError, match='is not an entry of a manifest'):
         read_manifest(path.parent)
-
-
-def test_every_config_has_a_line_in_the_order_of_the_template(tmp_path: Path) -> None:
-    """Also in a template with data sets of its own, as far as it says."""
-    assert dump(tmp_path, TWO.replace('[0.3, 0.7]', '[0.7, 0.3]')) == 0
-    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [OTHER, NAME]
-    older = "models = [dict(abbr='m', path='p')]\ndatasets = [dict(abbr='d', k=4, n=8), dict(abbr='e')]\n"
-    (tmp_path / 'older').mkdir()
-    assert dump(tmp_path / 'older', older) == 0
-    found = [
-        (entry.model, entry.path, entry.benchmark, entry.k, entry.n, entry.settings)
-        for entry in read_manifest(tmp_path / 'older' / 'configs')
-    ]
-    assert found == [('m', 'p', 'd', (4,), 8, {}), ('m', 'p', 'e', (), None, {})]
-
-
-def test_a_folder_without_manifest_has_no_entries(tmp_path: Path) -> None:
-    """Nor has one that is not there."""
-    assert read_manifest(tmp_path) == read_manifest(tmp_path / 'none') == ()
 
 
 @pytest.mark.parametrize(
@@ -223,14 +184,6 @@ def test_prune_leaves_the_configs_of_other_templates(tmp_path: Path) -> None:
     }
 
 
-def test_a_stale_config_that_someone_removed_is_forgotten(tmp_path: Path) -> None:
-    """There is nothing left to name."""
-    dump(tmp_path, TWO)
-    (tmp_path / 'configs' / OTHER).unlink()
-    dump(tmp_path, BASE)
-    assert [entry.file for entry in read_manifest(tmp_path / 'configs')] == [NAME]
-
-
 def test_an_edited_config_is_not_overwritten_without_saying(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,16 +196,6 @@ def test_an_edited_config_is_not_overwritten_without_saying(
     dump(tmp_path, TWO)
     note = f'1 config overwriting a file that was not as an expansion had left it:\n  {NAME}\n'
     assert capsys.readouterr().out.count(note) == 2
-
-
-def test_many_stale_configs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twenty are named, the rest is a number."""
-    dump(tmp_path, BASE + 'random_seeds = range(30)\n')
-    capsys.readouterr()
-    dump(tmp_path, BASE)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith('30 configs of an earlier expansion')
-    assert (len(lines), lines[-1]) == (23, '  … and 10 more')
 
 
 CONFIG: dict[str, Any] = {

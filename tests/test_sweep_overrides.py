@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sweeping import BASE, NAME, dump, expanded, load
+from sweeping import BASE, NAME, dump, load
 
-from gpassk_opencompass.cli.expand import dump_configs as main
 from gpassk_opencompass.sweep.template import read_overrides
 
 ENTRIES: dict[str, Any] = {
@@ -106,12 +105,6 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
         assert part in err
 
 
-def test_one_variable_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither wins silently."""
-    assert dump(tmp_path, BASE, '--override', 'top_ps=1', '--override', 'top_ps=0.9') == 2
-    assert 'top_ps twice' in capsys.readouterr().err
-
-
 def test_n_takes_the_place_of_replications(tmp_path: Path) -> None:
     """They say the same thing, so the one that is given rules."""
     assert dump(tmp_path, BASE, '--override', 'n=64') == 0
@@ -138,12 +131,3 @@ def test_a_template_that_computes_its_models_has_no_axes_to_override(
     assert '--override temperatures' in capsys.readouterr().err
     assert dump(tmp_path, older, '--override', "infer=dict(runner=dict(type='R'))") == 0
     assert load(tmp_path / 'configs' / 'm@d.py')['infer'] == {'runner': {'type': 'R'}}
-
-
-def test_an_override_leaves_the_template_alone(tmp_path: Path) -> None:
-    """It holds for one expansion."""
-    template = tmp_path / 'template.py'
-    template.write_text(BASE)
-    assert main(['-tc', str(template), '--output_dir', str(tmp_path / 'a'), '--override', 'top_ps=1']) == 0
-    assert template.read_text() == BASE
-    assert list(expanded(tmp_path, BASE)) == [NAME]

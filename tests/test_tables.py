@@ -65,36 +65,6 @@ def test_csv_has_all_digits_and_the_ends_of_intervals() -> None:
     ]
 
 
-def test_a_refused_interval_has_one_mark_in_every_output() -> None:
-    """The letter of the note that says why."""
-    table = Table('t', ['x'], [[Cell(1.0, refused='reason')]])
-    for text in (table.to_terminal(), table.to_markdown(), table.to_latex()):
-        assert '1.00 [a]' in text
-        assert '[a] no interval: reason' in text
-
-
-def test_tables_with_one_list_of_notes_share_their_letters() -> None:
-    """The second one refers to the note of the first, or adds one."""
-    notes: list[str] = []
-    first = Table('t', ['x'], [[Cell(1.0, refused='one')]], notes)
-    second = Table('t', ['x'], [[Cell(2.0, refused='two')], [Cell(3.0, refused='one')]], notes)
-    assert [row for [row] in first.texts() + second.texts()] == ['1.00 [a]', '2.00 [b]', '3.00 [a]']
-    assert first.noted() == second.noted() == ['[a] no interval: one', '[b] no interval: two']
-
-
-def test_sides_follow_from_the_cells_unless_they_are_said() -> None:
-    """Texts left, numbers right."""
-    header = Table('t', ['text', 'number', Column('said', 'right')], [['a', 1, 'b']]).to_latex()
-    assert r'\begin{tabular}{lrr}' in header
-
-
-def test_columns_can_be_left_out_and_rows_read() -> None:
-    """By name."""
-    table = made().without('points', 'n')
-    assert table.headers == ['model', 'score']
-    assert table.records()[0] == {'model': 'a|<b>', 'score': 41.234}
-
-
 @pytest.mark.parametrize('empty', [Table('t', ['a', 'b']), Table('t', [Column('a', 'left'), 'b'])])
 def test_a_table_without_rows_has_its_head(empty: Table) -> None:
     """In every output."""

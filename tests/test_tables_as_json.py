@@ -17,8 +17,6 @@ from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.tables import Cell, Column, Table
 from gpassk_opencompass.uncertainty import Population, compare, mean_interval, plan, value_table
 
-PAIRS = [{'reference': '2', 'answer': str(number % 3), 'label': number % 3 == 2} for number in range(60)]
-
 
 def tables_of(capsys: pytest.CaptureFixture[str], *line: object, code: int = 0) -> list[dict[str, Any]]:
     """What a command prints as JSON, which is all of its standard output."""
@@ -122,37 +120,6 @@ def test_scores_of_files_have_intervals_and_rerun_errors(
     assert accuracy['score'] == 50.0
     assert accuracy['95 % interval low'] < 50 < accuracy['95 % interval high']
     assert accuracy['rerun ±'] > 0
-
-
-def test_the_agreement_of_a_judge_is_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In percent."""
-    pairs = tmp_path / 'pairs.jsonl'
-    pairs.write_text(''.join(json.dumps(pair) + '\n' for pair in PAIRS))
-    [table] = tables_of(capsys, 'judge-agreement', pairs)
-    assert (table['rows'][-1]['pairs'], table['rows'][-1]['agreement']) == (60, 100.0)
-
-
-def test_states_have_what_the_table_has_no_room_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Files and logs."""
-    path = write_result(tmp_path / 'out', ABBR.format(1), THIRDS)
-    [table] = tables_of(capsys, 'check', tmp_path / 'out', code=1)
-    assert {'run', 'state', 'detail', 'work_dir', 'results', 'logs'} <= set(table['columns'])
-    assert table['rows'][0]['work_dir'] == str(path.parents[3])
-
-
-def test_an_audit_has_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of its kinds and metrics."""
-    rows = [{'question': 'q', 'answer': '2', 'responses': ['\\boxed{2}', '\\boxed{3}'] * 2}] * 3
-    file, result = tmp_path / 'r.jsonl', tmp_path / 'r.gpassk.json'
-    file.write_text(''.join(json.dumps({**row, 'uid': str(n)}) + '\n' for n, row in enumerate(rows)))
-    assert main(['score', str(file), '--k', '2', '-o', str(result)]) == 0
-    capsys.readouterr()
-    kinds, metrics = tables_of(capsys, 'audit', result)
-    assert [row['samples'] for row in kinds['rows']] == [6, 6]
-    assert all(isinstance(row['wrong at most'], int) for row in kinds['rows'])
-    assert metrics['rows'][0]['reported'] == 50.0
 
 
 def test_what_was_made_before_an_error_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

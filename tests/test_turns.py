@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpassk_opencompass.runs.gpus import Gpu, free_gpus, why_never
 from gpassk_opencompass.runs.plan import Planned, planned_runs
 from gpassk_opencompass.runs.state import Finding, State
-from gpassk_opencompass.runs.turns import Task, Turn, Turns, gpus_needed
+from gpassk_opencompass.runs.turns import Task, Turn, Turns
 
 ONE, TWO, FOUR = (tuple(Gpu(str(number), str(number)) for number in range(count)) for count in (1, 2, 4))
 
@@ -92,14 +92,6 @@ def test_neighbours_are_taken_together() -> None:
     assert free_gpus(FOUR, {'0'}, 2) == ('2', '3')
     assert free_gpus(FOUR, {'0', '2'}, 2) == ('1', '3')
     assert free_gpus(FOUR, {'0', '1', '2'}, 2) is None
-
-
-def test_the_largest_model_tells_what_a_config_needs() -> None:
-    """One that computes its values does not tell."""
-    models = [{'run_cfg': {'num_gpus': 2}}, {'run_cfg': {'num_gpus': 4}}, {'run_cfg': 'x'}, {}]
-    assert gpus_needed({'models': models}) == 4
-    assert gpus_needed({}) == 0
-    assert gpus_needed(None) is None
 
 
 class Made(Planned):

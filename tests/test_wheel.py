@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from result_files import write_result
 
 from gpassk_opencompass import __version__
 
@@ -137,23 +136,6 @@ def test_the_wheel_starts_a_sweep_in_an_empty_folder(installed: Path, tmp_path: 
     assert str(installed / 'gpassk_opencompass' / 'demo' / 'model') in config.read_text()
 
 
-@pytest.mark.slow
-def test_the_wheel_has_the_published_leaderboards(installed: Path, tmp_path: Path) -> None:
-    """By their names."""
-    problems = [f'p{number // 2}' for number in range(238)]
-    write_result(
-        tmp_path,
-        'Qwen2.5-Math-7B-Instruct_t1.0_l8192',
-        [48] * 119 + [0] * 119,
-        n=48,
-        k=[16],
-        dataset='LiveMathBench-v202412',
-        problems=problems,
-    )
-    for name in ('published', 'published-readme'):
-        assert '4 published scores:' in gpassk(installed, tmp_path, 'compare', str(tmp_path), name)
-
-
 @pytest.fixture(scope='module')
 def metadata(installed: Path) -> Message:
     [folder] = installed.glob('*.dist-info')
@@ -183,14 +165,6 @@ def setup_py() -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setuptools, 'setup', lambda **arguments: told.update(arguments))
         return {**runpy.run_path(str(ROOT / 'setup.py')), 'told': told}
-
-
-def test_without_a_repository_links_are_text_and_pictures_are_left_out(setup_py: dict[str, Any]) -> None:
-    """Links to elsewhere, and to headings, stay."""
-    assert setup_py['index_page'](README, '', '1.0') == (
-        'See how, [the paper](https://arxiv.org/abs/2412.13147), [below](#limits).\n\nThe end.\n'
-    )
-    assert list(setup_py['project_urls']('', '1.0')) == ['Paper']
 
 
 def test_with_a_repository_links_and_pictures_are_of_this_version(setup_py: dict[str, Any]) -> None:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import fmean
-from threading import Thread
 from typing import Any
 
 import pytest
-from browser import Page, browser
+from browser import Page
+from question_pages import static_host
 from result_files import write_result
 
 from gpassk_opencompass.cli import main
@@ -130,39 +126,11 @@ def test_facts_are_texts_and_what_is_not_known_is_null(content: dict[str, dict[s
     assert 'parameters' not in content['mine']
 
 
-def test_other_k_leave_the_columns_of_the_page_empty(tmp_path: Path) -> None:
-    """They stand beside them, under their own names; the page shows no row."""
-    write_result(tmp_path / 'o', 'm_t1.0_l100', [4, 2] * 67, n=8, k=[8], dataset='MATH500-L5')
-    assert main(['report', str(tmp_path / 'o'), '-o', str(tmp_path / 'r'), '--only', 'tables']) == 0
-    [facts] = json.loads((tmp_path / 'r' / 'results.json').read_text()).values()
-    assert all(facts[metric] == {'MATH500-L5': None} for metric in FIVE)
-    assert facts['mG-Pass@8']['MATH500-L5'] is not None
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The files of a folder on this machine's own address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(('127.0.0.1', 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f'http://localhost:{server.server_port}'
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def shown(page: Page, results: Path, folder: Path) -> dict[str, list[list[str]]]:
     """The cells of both tables, link first, of the page with this file beside it."""
     (folder / 'index.html').write_text(PAGE, encoding='utf-8')
     (folder / 'results.json').write_bytes(results.read_bytes())
-    with served(folder) as address:
+    with static_host(folder) as address:
         page.driver.get(f'{address}/index.html')
         page.wait_for('#shown')
         code = """return [...document.querySelectorAll(arguments[0] + ' tr')].map((row) => [
@@ -172,12 +140,6 @@ def shown(page: Page, results: Path, folder: Path) -> dict[str, list[list[str]]]
         found = {table: page.script(code, table) for table in ('#all', '#means')}
         assert page.complaints() == []
     return found
-
-
-@pytest.fixture(scope='module')
-def page() -> Iterator[Page]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.mark.e2e

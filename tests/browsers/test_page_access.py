@@ -275,15 +275,6 @@ def test_the_policy_stops_what_the_page_would_not_do(page: Page, views: Views) -
     page.complaints()
 
 
-def test_a_request_would_be_seen(page: Page, tmp_path: Path) -> None:
-    """That the other tests see none means something."""
-    leaky = tmp_path / 'leaky.html'
-    leaky.write_text('<!doctype html><img src="http://localhost:9/leak.png">', encoding='utf-8')
-    page.open(leaky)
-    assert 'http://localhost:9/leak.png' in page.requests()
-    assert page.complaints() != []
-
-
 @pytest.mark.parametrize(
     ('field', 'value'), [('#k', '0'), ('#k', '17'), ('#k', '1.5'), ('#taus', '1.5'), ('#taus', 'x')]
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,12 +20,10 @@ from page_tables import (
     viewing,
 )
 
-from gpassk_opencompass.metrics import ACCURACY, Metric
+from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import Board, Entry
-from gpassk_opencompass.report.page import write_page
 
 pytestmark = pytest.mark.e2e
-MG = Metric.mg_pass_at(16)
 
 
 @pytest.fixture(scope='module')
@@ -70,20 +66,6 @@ def test_the_table_of_a_benchmark_has_every_score_of_the_library(view: View, tit
             assert interval in lines or (interval is None and re.search(r'\[.\]', ' '.join(row[name])))
     notes = [note.text for note in view.page.all('.footnote')]
     assert len(notes) == len(set(notes))
-
-
-def test_short_names_leave_the_room_to_the_numbers(page: Page, board: Board, tmp_path: Path) -> None:
-    """The column of models is no wider than the longest name, so that the last column is in sight."""
-    [path] = write_page([board], tmp_path)
-    page.open(path)
-    widths = page.script(
-        """const head = document.querySelector('#board thead th.heads'), table = head.closest('table');
-        const room = (name) => Math.max(...[...table.querySelectorAll(name)].map((one) => one.scrollWidth));
-        return [head.offsetWidth, table.offsetWidth, table.parentElement.clientWidth, room('tbody th a')];"""
-    )
-    column, table, seen, name = widths
-    assert table <= seen
-    assert name <= column < 200
 
 
 def test_another_k_changes_numbers_and_closes_nothing(view: View) -> None:
@@ -136,52 +118,6 @@ def test_the_table_of_a_benchmark_is_filtered_and_sorted(view: View) -> None:
     assert best == sorted(best)
 
 
-def test_a_note_on_the_greedy_run_is_a_letter_beside_it(view: View) -> None:
-    """And stands below the table."""
-    view.at(board=STANDARD)
-    noted = {entry.name: entry.greedy_note for entry in view.board().entries}
-    assert any(noted.values())
-    footnotes = dict(re.match(r'(\[\w\]) (.*)\.$', note.text).groups() for note in view.page.all('.footnote'))  # type: ignore[union-attr]
-    for row in view.rows('board'):
-        letters = re.findall(r'\[\w\]', ' '.join(row['Greedy']))
-        assert [footnotes[letter] for letter in letters] == list(filter(None, [noted[row['run'][0]]]))
-
-
-def test_the_numbers_of_the_table_are_downloaded_in_full(view: View, tmp_path: Path) -> None:
-    """As CSV and JSON, with intervals, to the last digits that floating point has."""
-    view.at(board=STANDARD)
-    board = view.board()
-    rows = list(
-        csv.DictReader(downloaded(view.page, tmp_path, 'CSV', '#board-downloads details').splitlines())
-    )
-    told = json.loads(downloaded(view.page, tmp_path, 'JSON', '#board-downloads details'))
-    assert [row['run'] for row in rows] == [entry.name for entry in board.entries]
-    metrics = {
-        'Accuracy': ACCURACY,
-        'pass@16': Metric.pass_at(16),
-        **{str(metric): metric for metric in board.metrics},
-    }
-    compared = 0
-    for row, values, entry in zip(rows, told['rows'], board.entries, strict=True):
-        as_json = dict(zip(told['columns'], values, strict=True))
-        greedy = entry.greedy_accuracy()
-        intervals = {name: entry.interval(metric) for name, metric in metrics.items()}
-        for name, interval in {**intervals, **({'Greedy': greedy} if greedy else {})}.items():
-            assert row[f'{name} no interval'] == interval.refused
-            known = {
-                '': interval.estimate,
-                **({} if interval.refused else {' low': interval.low, ' high': interval.high}),
-            }
-            for end, value in known.items():
-                assert float(row[name + end]) == as_json[name + end] == pytest.approx(100 * value, rel=1e-9)
-                compared += 1
-        assert row['model'] == entry.result.model
-        assert [int(row['best rank']), int(row['worst rank'])] == board.ranks[
-            board.entries.index(entry)
-        ].tolist()
-    assert compared > 500
-
-
 def test_any_number_of_curves_six_of_them_in_colour(view: View, tmp_path: Path) -> None:
     """The others are grey with their names at the ends, and a sentence says so."""
     board = view.board()
@@ -222,16 +158,6 @@ def test_any_number_of_curves_six_of_them_in_colour(view: View, tmp_path: Path) 
     assert 'class=' not in svg
     view.at(board=STANDARD, curve='')
     assert 'Tick runs in the table' in page.find('#curves').text
-
-
-def test_the_numbers_of_curves_stand_in_a_table(view: View) -> None:
-    """A picture alone would be closed to some readers."""
-    board = view.board()
-    view.at(board=STANDARD)
-    view.page.find('#curve-values summary').click()
-    view.page.wait_for('#curve-values table')
-    cells = [cell.text.split(' ')[0] for cell in view.page.all('#curve-values tbody tr:nth-child(12) td')]
-    assert cells == [percent(e.result.values(Metric.g_pass_at(16, 0.75)).mean()) for e in board.entries[:3]]
 
 
 def test_two_ticked_runs_are_compared_by_a_link(view: View) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from browser import Page, many_results, one_board
+from browser import Page, one_board
 from made_counts import N, counted, uid_of
 
 from gpassk_opencompass.metrics import ACCURACY, Metric
@@ -110,47 +110,6 @@ def test_scores_have_both_intervals_of_the_library_and_the_bound(model: Page, ma
         assert re.fullmatch(r'.*?\s'.join(map(re.escape, expected)), row), row
 
 
-def test_another_k_has_no_interval_for_the_same_questions_and_says_why(
-    page: Page, marked: Board, tmp_path: Path
-) -> None:
-    """Python knows it for the k of the table only."""
-    show(page, marked, tmp_path, '&k=5')
-    rows = [row.text for row in page.all('section table:not([id]) tbody tr')]
-    assert [row.split()[-2] for row in rows if row.startswith(('pass', 'G-', 'mG'))] == ['–'] * 5
-    assert 'all questions, k = 8' in page.find('section').text
-
-
-def test_what_is_known_of_the_run_is_told(model: Page, marked: Board) -> None:
-    """Also what was unjudged, and where its responses are, or why they are not here."""
-    facts = model.find('section dl').text
-    assert f'Samples a question\n{N}' in facts
-    assert f'judge:rule|model:{NAME}' in facts
-    assert f'Unjudged samples\n{sum(UNJUDGED)}' in facts
-    [line] = [one.result.health.line for one in marked.entries if one.name == NAME]
-    assert line in facts
-    assert 'without --responses' in facts
-    assert model.driver.switch_to.active_element.get_attribute('id') == 'model-title'
-
-
-def test_every_question_has_a_cell_below_the_name_of_its_group(model: Page) -> None:
-    """In words: how many of its samples are right."""
-    labels = model.script("return [...document.querySelectorAll('.cell[id]')].map((e) => e.ariaLabel)")
-    assert sorted(labels) == sorted(f'{uid_of(i)}, {c} of {N}' for i, c in enumerate(C))
-    groups = {group.get_attribute('aria-label'): group for group in model.all('.map [role=group]')}
-    assert list(groups) == ['AMC_cn (30)', 'AMC_en (30)']
-    cells = groups['AMC_en (30)'].find_elements('css selector', '[role=option]')
-    assert [cell.get_attribute('aria-label').split('/')[0] for cell in cells] == ['AMC_en'] * 30
-
-
-def test_the_map_can_be_ordered_by_how_often_they_are_right(model: Page) -> None:
-    """And the choice is part of the address."""
-    model.choose('#map-order', 'how often right')
-    labels = model.script("return [...document.querySelectorAll('.cell[id]')].map((e) => e.ariaLabel)")
-    counts = [int(label.split(', ')[1].split()[0]) for label in labels]
-    assert counts == sorted(C, reverse=True)
-    assert 'order=share' in hash_of(model)
-
-
 @pytest.mark.parametrize(
     ('button', 'right'),
     [
@@ -175,20 +134,6 @@ def test_marking_dims_all_others_and_says_how_many_and_which_share(
     assert model.find('#questions-caption').text.startswith(f'{sum(right)} questions')
     model.button('mark none').click()
     assert len(bright(model)) == QUESTIONS
-
-
-def test_two_marks_ask_for_both_and_survive_a_reload(model: Page) -> None:
-    """They are part of the address; Back is not needed to take them off."""
-    model.button('unstable').click()
-    model.button('with samples cut off').click()
-    both = those([2 <= c <= 8 and cut > 0 for c, cut in zip(C, CUT, strict=True)])
-    assert both
-    assert bright(model) == both
-    model.driver.refresh()
-    model.wait_for('.cell')
-    assert bright(model) == both
-    pressed = [e.text for e in model.all('.brushes [aria-pressed=true]')]
-    assert [text.split()[0] for text in pressed] == ['unstable', 'with']
 
 
 def test_a_bar_tells_how_many_and_marks_them(model: Page) -> None:
@@ -237,19 +182,6 @@ def test_the_map_is_one_stop_with_arrow_keys_and_enter_opens(model: Page) -> Non
     model.driver.back()
     model.wait_for('.cell')
     assert 'question=' not in hash_of(model)
-
-
-def test_a_click_on_a_cell_opens_its_question_and_the_mouse_reads_it(model: Page) -> None:
-    """The line says cut off and unjudged, too."""
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    place = next(i for i in range(QUESTIONS) if CUT[i] and UNJUDGED[i])
-    cell = model.find(f'#cell-{place}')
-    model.script('arguments[0].scrollIntoView({block: "center"})', cell)
-    ActionChains(model.driver).move_to_element(cell).perform()
-    assert f'{uid_of(place)}: {C[place]} of {N} right, 4 cut off, 1 unjudged' in model.find('.line').text
-    cell.click()
-    assert f'question={quote(uid_of(place), safe="")}' in hash_of(model)
 
 
 def test_cells_are_told_apart_by_shapes_and_in_grey(model: Page) -> None:
@@ -325,20 +257,3 @@ def test_downloads_hold_what_is_shown(model: Page, marked: Board) -> None:
     drawing = saved(model, 'SVG', 1)
     assert drawing.count('role="option"') == QUESTIONS
     assert 'class=' not in drawing
-
-
-def test_three_thousand_questions_are_drawn_and_brushed_at_once(page: Page, tmp_path: Path) -> None:
-    """Bounds that only a freeze exceeds."""
-    board = one_board(many_results(2, 3_000, 16))
-    show(page, board, tmp_path, name=board.entries[0].name)
-    assert len(page.all('.cell[id]')) == 3_000
-    took = page.script("""const start = performance.now();
-        [...document.querySelectorAll('.brushes button')]
-            .find((one) => one.textContent.startsWith('unstable')).click();
-        return new Promise((done) => setTimeout(() => requestAnimationFrame(() => {
-            document.body.offsetHeight;
-            done([performance.now() - start, document.querySelectorAll('.cell.dim').length]); })))""")
-    assert took[0] < 3_000
-    assert 0 < took[1] < 3_000
-    assert len(page.all('#questions tbody tr')) < 100
-    assert page.complaints() == []

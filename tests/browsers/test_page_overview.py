@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import re
 import time
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from page_tables import (
     STANDARD,
     TITLES,
     View,
-    downloaded,
     entries_by_run,
     made_boards,
     mean_metric,
@@ -28,8 +25,6 @@ from page_tables import (
 )
 
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.report.leaderboard import Board
-from gpassk_opencompass.report.tables import why_no_average
 
 pytestmark = pytest.mark.e2e
 
@@ -143,54 +138,6 @@ def test_what_limited_a_run_stands_in_its_cells_and_at_its_average(page: Page, t
     assert page.complaints() == []
 
 
-def test_settings_that_differ_are_columns_and_the_others_are_said_once(view: View) -> None:
-    """Model and temperature stand apart."""
-    view.at()
-    assert view.heads('overview')[:3] == ['model', 'temperature', 'average']
-    assert 'All runs have top_p 0.95, random_seed 42, max_out_len 8192.' in view.page.find('main').text
-    entries = {name: entry for board in view.boards for name, entry in entries_by_run(board).items()}
-    for row in view.rows('overview'):
-        result = entries[row['run'][0]].result
-        assert result.settings
-        assert row['model'] == [result.model]
-        assert row['temperature'] == [str(result.settings.temperature)]
-
-
-def test_the_average_is_of_runs_that_have_all_benchmarks(view: View) -> None:
-    """Each counts the same; others have none, and stand last."""
-    view.at()
-    shown = [(row['run'][0], row['average'][0]) for row in view.rows('overview')]
-    for name, text in shown:
-        entries = [(board, entries_by_run(board).get(name)) for board in view.boards]
-        values = [entry.interval(mean_metric(board)).estimate for board, entry in entries if entry]
-        assert text == (percent(math.fsum(values) / 3) if len(values) == 3 else '–')
-    figures = [float(text) for _, text in shown if text != '–']
-    assert figures == sorted(figures, reverse=True)
-    assert [text for _, text in shown[len(figures) :]] == ['–'] * (30 - len(figures))
-
-
-def test_why_there_is_no_average_is_said(page: Page, tmp_path: Path) -> None:
-    """In the words of the tables."""
-    boards, path = made_boards(tmp_path, 6, shared_problems=True)
-    view = View(page, path, boards).at()
-    assert why_no_average(boards)
-    assert f'No average over the benchmarks: {why_no_average(boards)}.' in page.find('main').text
-    assert 'average' not in view.heads('overview')
-    assert page.find('#overview [aria-sort]').get_attribute('data-column') == f'on {STANDARD}'
-
-
-def test_refused_intervals_are_a_letter_with_a_footnote(view: View) -> None:
-    """Below the table, without what is one run's alone."""
-    view.at()
-    texts = [' '.join(row['on AIME2024']) for row in view.rows('overview')]
-    letters = {match[1] for text in texts if (match := re.search(r'\[(.)\]', text))}
-    notes = [note.text for note in view.page.all('.footnote')]
-    reasons = {entry.interval(Metric.mg_pass_at(16)).refused for entry in view.board('AIME2024').entries}
-    assert letters == {'a'}
-    assert reasons == {'15 problems, fewer than 20'}
-    assert notes[0] == '[a] no interval: 15 problems, fewer than 20.'
-
-
 def test_badges_and_tokens_stand_beside_the_scores(view: View) -> None:
     """What a reader must not miss; tokens of all benchmarks where all were counted."""
     view.at()
@@ -264,18 +211,6 @@ def test_filters_leave_the_runs_that_have_it_all(view: View) -> None:
     assert 'No run is left' in page.find('.tall').text
 
 
-def test_a_score_opens_its_run_and_back_returns(view: View) -> None:
-    """On its benchmark; the head of a benchmark opens its table."""
-    view.at()
-    row = view.rows('overview')[0]
-    view.page.find('#overview tbody tr:not(.gap) td .figure a').click()
-    assert f'board={STANDARD}&run={row["run"][0]}' in view.address()
-    view.page.driver.back()
-    view.page.wait_for('#overview')
-    view.page.find('#overview thead .heading').click()
-    assert view.page.wait_for('#board-title').text == STANDARD
-
-
 def test_a_table_is_one_stop_for_tab_and_arrows_go_on(view: View) -> None:
     """From row to row and to the heads, which sort; Tab leaves it."""
     from selenium.webdriver.common.keys import Keys
@@ -327,61 +262,3 @@ def test_arrows_reach_rows_that_were_not_in_the_document(page: Page, tmp_path: P
     page.script('dispatchEvent(new Event("afterprint"))')
     time.sleep(0.2)
     assert len(view.rows('overview')) < 60
-
-
-def test_two_hundred_runs_are_there_at_once_sort_at_once_and_scroll(page: Page, tmp_path: Path) -> None:
-    """Not how fast, a machine may be busy (`-s` prints it): that only what is in sight is ever drawn."""
-    boards, path = made_boards(tmp_path, 200)
-    view = View(page, path, boards)
-    page.open(path)
-    assert len(view.rows('overview')) > 10
-    first = page.script("return performance.getEntriesByType('navigation')[0].loadEventEnd")
-    sort = page.script("""const start = performance.now();
-        document.querySelector('th[data-column="on AIME2024"] button').click();
-        return new Promise((done) => setTimeout(() => { document.body.offsetHeight;
-          requestAnimationFrame(() => done(performance.now() - start)); }))""")
-    frames = page.driver.execute_async_script("""const done = arguments[0], times = [];
-        const area = document.querySelector('.tall');
-        const step = (now) => { times.push(now); area.scrollTop += 60;
-          window.most = Math.max(window.most ?? 0, document.querySelectorAll('#overview tbody tr').length);
-          if (times.length < 90) requestAnimationFrame(step);
-          else done(times.slice(1).map((time, i) => time - times[i])); };
-        requestAnimationFrame(step)""")
-    frames.sort()
-    scrolled = f'frames median {frames[44]:.1f}, worst {frames[-1]:.1f} ms'
-    print(f'first view {first:.0f} ms, sort {sort:.0f} ms, {scrolled}')
-    assert page.script('return window.most') < 60
-    assert page.script('return document.querySelector(".tall").scrollTop') > 5_000
-
-
-def test_one_benchmark_has_its_sentence_above_its_table(shown: Page, board: Board) -> None:
-    """There is nothing to choose from."""
-    assert shown.all('#overview') == []
-    assert board.title in shown.find('.lead').text
-    assert [row.get_attribute('title') for row in shown.all('#board tbody th a')] == [
-        e.name for e in board.entries
-    ]
-
-
-def test_the_first_view_is_downloaded_too(view: View, tmp_path: Path) -> None:
-    """A row a run, with what is missing empty; LaTeX as well."""
-    view.at(words='deepseek')
-    rows = list(
-        csv.DictReader(downloaded(view.page, tmp_path, 'CSV', '#overview-downloads details').splitlines())
-    )
-    assert len(rows) == 5
-    for row in rows:
-        assert row['model'] == 'DeepSeek-R1-Distill-Qwen-32B'
-        for board in view.boards:
-            [entry] = [
-                e for e in board.entries if e.result.model == row['model'] and e.result.settings
-                and str(e.result.settings.temperature) == row['temperature']
-            ] or [None]  # fmt: skip
-            cell = row[f'{board.title}: mG-Pass@16']
-            assert (cell == '') == (entry is None)
-            if entry:
-                assert float(cell) == pytest.approx(
-                    100 * entry.interval(mean_metric(board)).estimate, rel=1e-9
-                )
-    latex = downloaded(view.page, tmp_path, 'LaTeX', '#overview-downloads details')
-    assert latex.count('DeepSeek-R1') == 5

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +11,6 @@ import numpy as np
 import pytest
 from browser import Page
 from made_counts import N, counted, uid_of
-from test_page_model import saved
 
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import Board, boards
@@ -142,13 +138,6 @@ def test_where_table_and_pair_disagree_it_says_why_both_can_be_true(page: Page, 
     assert ' better' not in page.find('section').text
 
 
-def test_another_k_or_group_has_no_statement_of_the_table(page: Page, tmp_path: Path) -> None:
-    """The table is of all questions and its own k."""
-    for more in ('&k=5', '&group=AMC_cn'):
-        show(page, results(), tmp_path, 'able_t0.7_l99', 'far_t0.7_l99', more=more)
-        assert page.find('#told').text.startswith('The table of all runs says nothing here')
-
-
 def two_judges(change: Sequence[int]) -> list[Result]:
     """One run under two judges; the second has its questions backwards and gives `change` more."""
     lenient = [min(N, c + more) if more > 0 else max(0, c + more) for c, more in zip(A, change, strict=True)]
@@ -245,14 +234,6 @@ def test_a_dot_lists_its_questions_which_open_for_both(page: Page, tmp_path: Pat
     assert page.complaints() == []
 
 
-def test_the_questions_that_differ_most_come_first(page: Page, tmp_path: Path) -> None:
-    """Whichever of the two did better."""
-    show(page, results(), tmp_path, 'able_t0.7_l99', 'near_t0.7_l99')
-    cells = [float(cell.text.replace('−', '-')) for cell in page.all('#twins tbody td:nth-child(5)')]
-    expected = sorted((abs(a - b) / N * 100 for a, b in zip(A, NEAR, strict=True)), reverse=True)
-    assert [abs(cell) for cell in cells] == pytest.approx(expected[: len(cells)], abs=0.06)
-
-
 def test_both_runs_can_be_chosen_and_swapped(page: Page, tmp_path: Path) -> None:
     """Choosing for the first what stands second swaps them; without a second one there is the model."""
     show(page, results(), tmp_path, 'able_t0.7_l99', 'near_t0.7_l99')
@@ -271,21 +252,3 @@ def test_both_runs_can_be_chosen_and_swapped(page: Page, tmp_path: Path) -> None
     page.choose('#beside', 'near_t0.7_l99')
     assert page.wait_for('#pair-title').text == 'able_t0.7_l99 beside near_t0.7_l99'
     assert page.complaints() == []
-
-
-def test_downloads_hold_every_question_and_what_is_said(page: Page, tmp_path: Path) -> None:
-    """CSV and JSON are equal; the drawing stands by itself."""
-    show(page, results(), tmp_path, 'able_t0.7_l99', 'near_t0.7_l99')
-    told = json.loads(saved(page, 'JSON'))
-    rows = list(csv.reader(io.StringIO(saved(page, 'CSV'))))
-    assert rows[1:] == [[str(cell) for cell in row] for row in told['rows']]
-    place = {uid_of(i): i for i in range(QUESTIONS)}
-    assert {row[0] for row in told['rows']} == place.keys()
-    for row in told['rows']:
-        i = place[row[0]]
-        assert row[2:] == [A[i], N, NEAR[i], N, pytest.approx(100 * (A[i] - NEAR[i]) / N)]
-    assert page.find('#told').text in told['notes']
-    drawing = saved(page, 'SVG')
-    assert drawing.count('<circle') == len(set(zip(A, NEAR, strict=True)))
-    assert '<circle fill="rgb' in drawing or 'fill="rgb' in drawing
-    assert '\\begin{tabular}' in saved(page, 'LaTeX')

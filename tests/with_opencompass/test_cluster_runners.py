@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hosts import import_plugin
-from sweeping import BASE, expanded
 
 from gpassk_opencompass.errors import TemplateError
 from gpassk_opencompass.sweep.runners import UNTESTED, _runners, check_runner
@@ -79,22 +75,3 @@ def test_what_would_end_in_an_error_there_is_refused_here(runner: dict[str, Any]
     """With the name of what is wrong."""
     with pytest.raises(TemplateError, match='(?i)' + message.replace('.', r'\.')):
         check_runner('infer', {'runner': runner})
-
-
-def test_the_lines_of_a_template_stand_in_each_config(tmp_path: Path) -> None:
-    """Untouched."""
-    configs = expanded(tmp_path, f'{BASE}\ninfer = dict(runner={DLC!r})\neval = dict(runner={RJOB!r})\n')
-    assert configs
-    for config in configs.values():
-        assert config['infer'] == {'runner': DLC}
-        assert config['eval'] == {'runner': RJOB}
-
-
-def test_checking_imports_no_opencompass() -> None:
-    """It takes eight seconds."""
-    code = (
-        'import sys; from gpassk_opencompass.sweep.runners import check_runner\n'
-        f'assert check_runner("infer", {{"runner": {DLC!r}}})\n'
-        'assert "opencompass" not in sys.modules'
-    )
-    subprocess.run([sys.executable, '-c', code], check=True, timeout=120)

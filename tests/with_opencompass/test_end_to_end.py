@@ -98,33 +98,6 @@ def test_an_llm_judge_is_asked_for_every_different_answer(forks: Forks, tmp_path
         assert prompt.startswith(template.split('{', 1)[0])
 
 
-def test_a_run_in_shards_has_every_sample_once(forks: Forks, tmp_path: Path) -> None:
-    """Three workers: three shards, each row asked once, the same result as in one piece."""
-    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
-    trace = tmp_path / 'trace'
-    settings = {'k': [2, 8], 'n': 8}
-    config = write_config(tmp_path / 'run.py', scripted(trace=str(trace)), dataset_config(root, **settings))
-    forks.opencompass(config, tmp_path / 'sharded', '--max-num-workers', '3')
-    assert len(list((tmp_path / 'sharded').glob('*/predictions/*/bench_*.json'))) == 3
-    asked = [line.split()[1:] for line in trace.read_text().splitlines()]
-    assert len(asked) == 64 == len({tuple(sample) for sample in asked})
-    [result] = results_of(tmp_path / 'sharded')
-    assert result['gpassk']['counts']['c'] == [4] * 8
-
-
-def test_a_missing_shard_leaves_no_result(forks: Forks, tmp_path: Path) -> None:
-    """The last shard gone before evaluation: an error that says so, no result file."""
-    root = write_bench(tmp_path / 'data', {'AMC_en': QUESTIONS})
-    config = write_config(tmp_path / 'run.py', scripted(), dataset_config(root, k=8, n=8))
-    forks.opencompass(config, tmp_path / 'out', '-m', 'infer', '--max-num-workers', '2')
-    shards = sorted((tmp_path / 'out').glob('*/predictions/*/bench_*.json'))
-    shards[-1].unlink()
-    copy = forks.start('opencompass', config, '-w', tmp_path / 'out', '-m', 'eval', '-r', folder=tmp_path)
-    copy.wait()
-    assert results_of(tmp_path / 'out') == []
-    assert '32 predictions for 64 rows' in copy.said
-
-
 def test_kill_and_resume_gives_the_same_samples(forks: Forks, tmp_path: Path) -> None:
     """kill -9 in the inference of two shards, then -r: real sampling, the result as without the kill."""
     root = write_bench(tmp_path / 'data', {'AMC_en': [(f'{i}+{i + 30}=?', '$7$') for i in range(8)]})

@@ -7,7 +7,6 @@ import inspect
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from engine_fakes import ENGINES, LMDEPLOY, SERVERS
@@ -15,8 +14,7 @@ from engine_requests import QUESTIONS, REPLICAS, SAMPLING, Outcome, config_of, i
 from hosts import import_plugin
 
 from gpassk_opencompass.demo import MODEL
-from gpassk_opencompass.sweep import engines, local_engines, server_engines
-from gpassk_opencompass.sweep.grid import expand
+from gpassk_opencompass.sweep import local_engines, server_engines
 
 plugin = import_plugin()
 seeds = import_plugin('.handover')
@@ -45,8 +43,10 @@ def pairs(outcome: Outcome) -> list[tuple[int, int | None]]:
 
 
 @pytest.mark.parametrize('engine', ENGINES)
-def test_each_sample_is_drawn_with_its_own_seed(engine: str, tmp_path: Path) -> None:
-    """12 requests, 12 seeds, each with the question of its row, and each answer in its row."""
+def test_each_sample_is_drawn_with_its_own_seed_and_the_settings_of_the_name(
+    engine: str, tmp_path: Path
+) -> None:
+    """12 requests, 12 seeds, each with the question of its row, each answer in its row, settings as named."""
     need(engine)
     outcome = infer(engine, tmp_path)
     expected = seeds_of_rows(engine)
@@ -54,6 +54,14 @@ def test_each_sample_is_drawn_with_its_own_seed(engine: str, tmp_path: Path) -> 
     assert pairs(outcome) == sorted((row % 3, seed) for row, seed in enumerate(expected))
     if engine != 'huggingface':  # which runs, and says what the model says
         assert outcome.predictions == [f'seed {seed}' for seed in expected]
+    for sent in outcome.sent:
+        settings = sent.settings
+        assert settings['temperature'] == 0.8
+        assert settings['top_p'] == 0.95
+        assert settings['top_k'] == 40
+        assert settings['repetition_penalty'] == 1.05
+        assert settings.get('max_new_tokens', settings.get('max_tokens')) == 16
+        assert settings.get('do_sample', True) is True
 
 
 @pytest.mark.parametrize('engine', ENGINES)
@@ -74,28 +82,6 @@ def test_shards_change_no_seed(engine: str, tmp_path: Path) -> None:
     assert pairs(sharded) == sorted((row % 3, seed) for row, seed in enumerate(expected))
     if engine != 'huggingface':
         assert sharded.predictions == [f'seed {seed}' for seed in expected]
-
-
-@pytest.mark.parametrize('engine', ENGINES)
-def test_another_random_seed_gives_other_samples(engine: str, tmp_path: Path) -> None:
-    """The axis `random_seeds` reaches the requests."""
-    need(engine)
-    other = infer(engine, tmp_path, random_seeds=[43])
-    assert not {sent.seed for sent in other.sent} & set(seeds_of_rows(engine))
-
-
-@pytest.mark.parametrize('engine', ENGINES)
-def test_every_setting_of_the_name_arrives_in_every_request(engine: str, tmp_path: Path) -> None:
-    """Temperature, top_p, top_k, repetition penalty and length, under whatever name the engine has."""
-    need(engine)
-    for sent in infer(engine, tmp_path).sent:
-        settings = sent.settings
-        assert settings['temperature'] == 0.8
-        assert settings['top_p'] == 0.95
-        assert settings['top_k'] == 40
-        assert settings['repetition_penalty'] == 1.05
-        assert settings.get('max_new_tokens', settings.get('max_tokens')) == 16
-        assert settings.get('do_sample', True) is True
 
 
 @pytest.mark.parametrize('engine', ENGINES)
@@ -136,38 +122,6 @@ def test_a_greedy_run_takes_the_likeliest_token(engine: str, tmp_path: Path) -> 
         )
         assert greedy, settings
         assert engine not in SERVERS or sent.seed is None
-
-
-@pytest.mark.parametrize('engine', ENGINES)
-def test_engines_without_seeds_are_only_those_of_servers(engine: str) -> None:
-    """`random_seeds = None` turns seeds off where a server may refuse them, and is refused elsewhere."""
-    from gpassk_opencompass import TemplateError
-
-    needed: dict[str, dict[str, Any]] = {
-        'lmdeploy_server': {'api_addr': 'http://n1:1'},
-    }
-    lines: dict[str, Any] = {
-        'engine': engine,
-        'llm_infos': ['org/m'],
-        'temperatures': [1.0],
-        'greedy': False,
-        'max_out_lens': [8],
-        'random_seeds': None,
-        **needed.get(engine, {}),
-    }
-    if engine not in SERVERS:
-        with pytest.raises(TemplateError, match='random_seeds is None'):
-            expand(lines)
-        return
-    (name,), (config,) = zip(*expand(lines).items(), strict=True)
-    assert name.startswith('m_t1-0_l8@')
-    assert 'random_seed' not in config['models'][0]
-
-
-def test_seeds_are_on_unless_said_otherwise_but_for_hosted_apis() -> None:
-    """OpenAI, Google and DeepSeek differ in what they make of a seed, so it is asked for there."""
-    defaults = {name: engine.default_seed for name, engine in engines.ENGINES.items()}
-    assert defaults == {**dict.fromkeys(engines.ENGINES, 42), 'openai': None}
 
 
 def test_recorded_fields_are_those_of_lmdeploy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,9 @@ import pytest
 from forks import Forks
 from hosts import import_plugin
 from mmengine.config import Config
-from opencompass.registry import TASKS, TEXT_POSTPROCESSORS
+from opencompass.registry import TEXT_POSTPROCESSORS
 from opencompass.tasks import OpenICLEvalTask
 
-from gpassk_opencompass import IncompleteError
 from gpassk_opencompass.results.samples import sample_file_of
 
 plugin = import_plugin()
@@ -111,11 +110,6 @@ def evaluate(folder: Path, task: Any, model_abbr: str = MODEL) -> tuple[bytes, b
     result.unlink(missing_ok=True)
     task(config).run()
     return result.read_bytes(), sample_file_of(result).read_bytes()
-
-
-def test_it_is_registered() -> None:
-    """A config names it by the package or by the registry."""
-    assert TASKS.get('GPassKEvalTask') is plugin.GPassKEvalTask
 
 
 @pytest.mark.parametrize('shards', [1, 3])
@@ -214,22 +208,6 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path, rows: Sequence[Any], to
     with pytest.raises(Exception, match=told):
         evaluate(tmp_path, plugin.GPassKEvalTask)
     assert not list(tmp_path.rglob('results/*/*.json'))
-
-
-def test_without_predictions_the_error_is_the_one_of_opencompass(tmp_path: Path) -> None:
-    """Which programs know."""
-    prepare(tmp_path)
-    with pytest.raises(FileNotFoundError, match='Prediction files not found'):
-        evaluate(tmp_path, plugin.GPassKEvalTask)
-
-
-def test_a_file_that_is_cut_is_named(tmp_path: Path) -> None:
-    """With what to do."""
-    path = prepare(tmp_path) / f'{DATA}.json'
-    write(path, rows_of(RESPONSES))
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(IncompleteError, match=f'{DATA}.json cannot be read as predictions'):
-        evaluate(tmp_path, plugin.GPassKEvalTask)
 
 
 def test_a_config_names_it_for_the_command_of_opencompass(forks: Forks, tmp_path: Path) -> None:

@@ -91,27 +91,3 @@ def test_shards_are_put_together_sample_by_sample(forks: Forks, tmp_path: Path) 
     assert block['truncated'] == sum(one['finish_reason'] == 'length' for one in told)
     assert 'seconds' not in block
     check('bench', result)
-
-    # a shard of an earlier release: its rows say nothing
-    [first, second] = sorted(out.glob('*/predictions/*/bench*.json'))
-    older = {
-        number: {name: value for name, value in row.items() if name != 'generation'}
-        for number, row in json.loads(second.read_text()).items()
-    }
-    second.write_text(json.dumps(older))
-    second.with_suffix('.seal').unlink()
-    [old] = out.glob('*/results/*/bench.json')
-    old.unlink()
-    forks.opencompass(config, out, '-m', 'eval', '-r')
-    [mixed] = results_of(out)
-    known = len(json.loads(first.read_text()))
-    [found] = collect([out]).results
-    assert found.samples is not None
-    expected = by_question(tokens[:known] + [None] * (len(tokens) - known))
-    assert found.samples.by_question('output_tokens') == expected
-    assert mixed['gpassk']['finish_reasons']['unknown'] == len(tokens) - known
-    assert mixed['gpassk']['truncated_by'] == 'both'
-    assert mixed['gpassk']['truncated_known'] == {'engine': known, 'text': len(tokens) - known}
-    assert not {'output_tokens', 'prompt_tokens'} & set(mixed['gpassk'])
-    assert mixed['gpassk']['counts'] == block['counts']
-    check('bench', mixed)

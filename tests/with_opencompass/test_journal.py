@@ -11,8 +11,7 @@ import pytest
 from hosts import import_plugin
 
 from gpassk_opencompass import IncompleteError
-from gpassk_opencompass.files import digest, put_aside
-from gpassk_opencompass.naming.file_names import AROUND_DATASET, MAX_FILE_NAME
+from gpassk_opencompass.files import digest
 
 import_plugin()
 journal = import_plugin('.journal')
@@ -108,54 +107,6 @@ def test_of_two_tasks_with_one_shard_the_later_one_goes_on(tmp_path: Path) -> No
         first.check()
 
 
-def test_the_resume_file_keeps_the_name_that_opencompass_gives_it(tmp_path: Path) -> None:
-    """Made of the draft's name by OpenCompass's own rule, for names with dots too."""
-    for name in ('bench_0', 'a.b_0'):
-        draft = task(tmp_path / f'{name}.json', SAMPLES).draft
-        assert Path('tmp_' + draft.name).with_suffix('.jsonl').name == f'tmp_{name}.jsonl'
-
-
-def test_the_longest_data_set_name_leaves_room_for_every_file(tmp_path: Path) -> None:
-    """Those of a shard at work, its seal, and what is put aside of it."""
-    abbr = 'x' * (MAX_FILE_NAME - AROUND_DATASET)
-    predictions = tmp_path / f'{abbr}_99999.json'
-    for _ in range(2):
-        owner = task(predictions, SAMPLES)
-        assert not owner.claim()
-        (tmp_path / f'tmp_{abbr}_99999.jsonl').write_text(lines(range(3)))
-        owner.check()
-        owner.draft.write_text('{}')
-        owner.publish(seal)
-        put_aside(predictions, '20260101_000000')
-        (tmp_path / f'tmp_{abbr}_99999.jsonl').unlink()
-
-
-def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_path: Path) -> None:
-    """OpenCompass removes its resume file before the draft has become the predictions."""
-    predictions = tmp_path / 'bench_0.json'
-    killed = task(predictions, SAMPLES)
-    assert not killed.claim()
-    (tmp_path / 'tmp_bench_0.jsonl').write_text(lines(range(8)))
-    killed.check()
-    (tmp_path / 'tmp_bench_0.jsonl').unlink()
-    killed.draft.write_text(json.dumps({str(row): {} for row in range(len(SAMPLES))}))
-    killed_too, last = (task(predictions, SAMPLES) for _ in range(2))
-    assert killed_too.claim()
-    assert last.claim()
-    last.publish(seal)
-    assert len(json.loads(predictions.read_text())) == len(SAMPLES)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
-
-
-def test_a_draft_that_cannot_be_read_is_written_again(tmp_path: Path) -> None:
-    """However it is damaged."""
-    predictions = tmp_path / 'bench_0.json'
-    killed = task(predictions, SAMPLES)
-    killed.claim()
-    killed.draft.write_text('[' * 100_000)
-    assert not task(predictions, SAMPLES).claim()
-
-
 def test_a_seal_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """Nobody knows then whether what lies there is as it was written; without a seal it is taken as it is."""
     predictions = tmp_path / 'bench.json'
@@ -175,26 +126,6 @@ def test_a_seal_that_a_kill_left_is_no_draft(tmp_path: Path) -> None:
     killed.claim()
     killed.draft.with_name(killed.draft.name + '.seal').write_text('["samples", 3, "content"]')
     assert not task(predictions, SAMPLES[:3]).claim()
-
-
-def test_a_disk_that_is_full_does_not_lock_the_samples_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The mark that says whose they are is replaced in one step."""
-    predictions = tmp_path / 'bench.json'
-    task(predictions, SAMPLES).claim()
-    (tmp_path / 'tmp_bench.jsonl').write_text(lines(range(3)))
-    with monkeypatch.context() as full:
-        full.setattr(Path, 'write_bytes', _no_room)
-        with pytest.raises(OSError, match='no room'):
-            task(predictions, SAMPLES).claim()
-    assert not task(predictions, SAMPLES).claim()
-    assert (tmp_path / 'tmp_bench.jsonl').read_text() == lines(range(3))
-
-
-def _no_room(path: Path, content: bytes) -> int:
-    path.open('w').close()
-    raise OSError(28, 'no room')
 
 
 def test_a_response_that_changed_on_disk_is_drawn_again(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -44,13 +43,6 @@ def test_the_questions_of_a_limit_are_those_of_the_whole_set(tmp_path: Path) -> 
     groups = zip(part['split'][:6], part['language'][:6], strict=True)
     assert Counter(groups) == {('AMC', 'cn'): 2, ('AMC', 'en'): 2, ('CNMO', 'cn'): 1, ('CNMO', 'en'): 1}
     assert 'gpassk_limits' not in whole.column_names
-
-
-def test_a_limit_above_the_number_of_questions_is_all(tmp_path: Path) -> None:
-    """And the rows still say that there was one."""
-    rows = build(tmp_path, limit=100)
-    assert rows['uid'] == build(tmp_path)['uid']
-    assert json.loads(rows['gpassk_limits'][0]) == {'limit': 100, 'of': 14}
 
 
 def test_n_and_what_samples_says_are_the_same(tmp_path: Path) -> None:
@@ -123,11 +115,6 @@ def test_a_foreign_data_set_is_as_opencompass_makes_it_but_shorter() -> None:
     expected = whole.test.select(first).to_list()
     assert part.test.remove_columns('gpassk_limits').to_list() == expected
     assert part.train.to_list() == whole.train.to_list()
-
-
-def test_groups_of_a_foreign_data_set_count() -> None:
-    """Of languages in turn."""
-    assert foreign('ForeignGroups', limit=2).test['question'] == ['q0', 'q3']
 
 
 def test_a_foreign_record_is_marked() -> None:

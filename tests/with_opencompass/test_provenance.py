@@ -116,25 +116,6 @@ def test_a_run_goes_on_only_with_the_values_that_its_server_was_started_with(
     assert 'step' not in (tmp_path / PROVENANCE).read_text()
 
 
-def test_the_engines_of_a_process_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that draws for two models says of each what a process of its own would have said."""
-    engines = {'torch': '1', 'lmdeploy': '2'}
-    monkeypatch.setattr(provenance, 'version', engines.__getitem__)
-    monkeypatch.setattr(provenance, 'packages_distributions', dict)
-    monkeypatch.setattr(provenance, 'ENGINES', ('torch', 'lmdeploy'))
-    monkeypatch.delitem(sys.modules, 'lmdeploy', raising=False)
-    provenance._version_of.cache_clear()
-    kinds = [
-        type('Model', (), {'__module__': f'opencompass.models.{module}'})
-        for module in ('huggingface_above_v4_33', 'turbomind_with_tf_above_v4_33')
-    ]
-    assert provenance.provenance_of(None, kinds[0]()).versions == {'torch': '1'}
-    monkeypatch.setitem(sys.modules, 'lmdeploy', sys)
-    told = [provenance.provenance_of(None, kind()).versions for kind in kinds]
-    provenance._version_of.cache_clear()
-    assert told == [{'torch': '1'}, engines]
-
-
 def test_weights_that_a_run_downloads_itself_do_not_refuse_its_next_task(tmp_path: Path) -> None:
     """A server, or a model that is loaded late, brings them after the first task has begun."""
     begun = provenance.claim(tmp_path, replace(BEGUN, created='first'))
@@ -295,15 +276,6 @@ def test_the_version_of_peft_counts_where_it_applies_an_adapter(monkeypatch: pyt
         provenance._version_of.cache_clear()
 
 
-def test_a_run_from_before_peft_was_noted_goes_on(tmp_path: Path) -> None:
-    """What it noted then must be the same."""
-    provenance.claim(tmp_path, BEGUN)
-    now = replace(BEGUN, versions={'torch': '2.13.0', 'peft': '0.19.0'})
-    assert provenance.claim(tmp_path, now) == BEGUN
-    with pytest.raises(IncompleteError, match=r'versions\.torch'):
-        provenance.claim(tmp_path, replace(now, versions={'torch': '2.14.0', 'peft': '0.19.0'}))
-
-
 @pytest.mark.parametrize('field', ['tokenizer_path', 'peft_path', 'lora_path'])
 def test_an_adapter_of_the_hub_is_known_by_its_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
@@ -430,14 +402,6 @@ def test_a_prompt_that_holds_its_question_is_right_in_any_layout(write: Any) -> 
     assert check([write(question) for question in QUESTIONS]) == []
     with pytest.raises(IncompleteError, match="row 0: its prompt does not hold 'What is 1"):
         check([write(question) for question in QUESTIONS[::-1]], REFERENCES)
-
-
-def test_of_a_long_prompt_the_end_is_shown() -> None:
-    """Where the question is: instructions before it are the same in all rows."""
-    texts = [f'{"Think about it. " * 9}What is {row}?' for row in range(3)]
-    compared = asked.Asked([texts], None, None)
-    with pytest.raises(IncompleteError, match=r"row 0: its prompt does not hold … '.*What is 0\?'; row 2"):
-        asked.check_rows(rows(texts[::-1], REFERENCES), compared, lambda number: f'row {number}')
 
 
 def test_a_reference_that_is_another_one_is_named(tmp_path: Path) -> None:

@@ -97,8 +97,3 @@ def test_counts_and_times_go_with_it() -> None:
 def test_every_word_for_cut_is_told_as_length(word: str) -> None:
     """Of OpenAI's protocol, of Anthropic's, Gemini's and Mistral's."""
     assert responses.response_of(completion(word, content='x'))[1].finish_reason == 'length'
-
-
-def test_another_tag_may_close_a_thought() -> None:
-    """`think_tag` of OpenAISDK."""
-    assert responses.response_of(completion(content='x', reasoning='y'), None, '\n\n')[0] == 'y\n\nx'

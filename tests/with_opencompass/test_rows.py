@@ -38,15 +38,6 @@ def test_rows_are_what_a_data_set_gives_one_by_one() -> None:
     assert [int(row['idx']) for row in islice(rows.with_format('numpy'), 2)] == [0, 1]
 
 
-def test_every_replica_knows_its_place() -> None:
-    """Row = replica × Q + question, and the columns of the questions stay as they were."""
-    rows = data.ReplicatedRows.of(questions(), 2, 'made')
-    assert rows['replica'] == [0, 0, 0, 1, 1, 1]
-    assert rows['idx'] == [0, 1, 2, 0, 1, 2]
-    assert rows['subdivision'] == ['made'] * 6
-    assert {name: rows.features[name] for name in questions().features} == dict(questions().features)
-
-
 def test_a_row_that_somebody_changes_changes_no_other_one() -> None:
     """OpenCompass adds to the rows that it goes through; lists in them are their own as well."""
     rows = data.ReplicatedRows.of(questions(1), 2, 'made')

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -141,21 +139,6 @@ def test_kills_of_the_run_lose_nothing_and_leave_no_server(
     assert len(script.replied) <= SAMPLES + kills * BATCH
 
 
-def test_a_stop_of_a_sweep_leaves_no_server(
-    forks: Forks, script: Script, undisturbed: dict[int, str], tmp_path: Path
-) -> None:
-    """Ctrl-C in the middle; the same command goes on."""
-    [config] = configs_of(tmp_path / 'template', template(script))
-    line = ('gpassk', 'run', config, '-w', tmp_path / 'out')
-    run = forks.start(*line, folder=config.parent)
-    until(lambda: len(script.replied) > BATCH or run.poll() is not None)
-    os.kill(run.pid, signal.SIGINT)
-    assert run.wait() == 130, run.said
-    assert not script.processes
-    assert forks.start(*line, folder=config.parent).wait() == 0
-    assert predictions(tmp_path / 'out' / config.stem) == undisturbed
-
-
 def test_one_server_judges_the_runs_of_a_sweep(forks: Forks, script: Script, tmp_path: Path) -> None:
     """It is started for the first evaluation, lives as long as `gpassk run`, and its GPUs are those named."""
     judge = Script(tmp_path / 'judge')
@@ -196,8 +179,7 @@ def test_a_run_that_changes_how_the_server_computes_does_not_go_on(
     assert len(predictions(tmp_path / 'out')) == SAMPLES
 
 
-@pytest.mark.parametrize('finished', ['results', 'predictions'])
-@pytest.mark.parametrize('told', ['path', 'variable'])
+@pytest.mark.parametrize(('told', 'finished'), [('path', 'results'), ('variable', 'predictions')])
 def test_another_checkpoint_under_the_same_names_takes_nothing(
     forks: Forks, script: Script, tmp_path: Path, told: str, finished: str
 ) -> None:

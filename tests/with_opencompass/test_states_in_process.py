@@ -75,13 +75,6 @@ def test_the_limit_is_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
         assert told.state == state
 
 
-def test_who_wants_the_middle_dropped_gets_it() -> None:
-    """`mode='mid'` asks for a shorter prompt."""
-    texts, [told] = drawn(model(mode='mid'), [LONG], SAMPLES[:1])
-    assert told.state is None
-    assert texts[0]
-
-
 def test_an_empty_text_is_named() -> None:
     """A stop word at once."""
     one = model(stop_words=[*'0123456789', *'abcdefghijklmnopqrstuvwxyzT', '$', '\\', ' '])

@@ -59,14 +59,6 @@ def test_the_table_is_printed_and_written(tmp_path: Path, capsys: pytest.Capture
     assert 'AMC_en' in (folder / 'summary_now.breakdown.csv').read_text()
 
 
-def test_a_score_that_no_interval_holds_for_has_none(tmp_path: Path) -> None:
-    """One problem is too few, and the note says so."""
-    folder = summarize(tmp_path, make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False}))
-    text = (folder / 'summary_now.md').read_text()
-    assert '|         |        [a] |' in text
-    assert '[a] no interval: 1 problems, fewer than 20' in text
-
-
 def test_what_a_reader_should_know_is_said(tmp_path: Path) -> None:
     """Cut-off responses and unjudged samples stand below the table."""
     record = make_record(
@@ -94,22 +86,6 @@ def test_a_model_that_changed_since_the_result_is_shown_only_where_that_is_accep
     text = (tmp_path / 'summary' / 'summary_now.md').read_text()
     assert f'WARNING model@bench: {told}' in text
     assert 'MISSING' not in text
-
-
-def test_answers_that_the_judge_gave_up_on_stand_below_the_table(tmp_path: Path) -> None:
-    """They count as incorrect there, and a reader is told."""
-    record = make_record([r'\boxed{1}', r'\boxed{2}'], {'1': True, '2': False})
-    record['gpassk'] |= {'undecided': 1, 'undecided_reasons': {'timeout': 1}}
-    record['gpassk']['counts']['undecided'] = [1]
-    text = (summarize(tmp_path, record) / 'summary_now.md').read_text()
-    assert 'WARNING model@bench: 1 of 2 samples count as incorrect because the judge gave up' in text
-
-
-def test_hedged_responses_are_told(tmp_path: Path) -> None:
-    """A reader sees that a model would not decide."""
-    record = make_record([r'\boxed{1}', r'\boxed{1} or \boxed{2}'], {'1': True})
-    text = (summarize(tmp_path, record) / 'summary_now.md').read_text()
-    assert '1 of 2 responses state more answers than are asked for and count as incorrect' in text
 
 
 def test_a_missing_result_is_named(tmp_path: Path) -> None:
@@ -165,11 +141,3 @@ def test_a_line_fits_a_terminal() -> None:
     assert max(map(len, text.splitlines())) <= 120
     assert '| deepseek-math-7b-rl ' in text
     assert '| _t0.3_p0.8_k50_rp1.0_rs42_l8192 ' in text
-
-
-def test_each_data_set_has_a_table() -> None:
-    """Its n and what stayed unjudged in the title."""
-    text = summary_table([sampled('a_l1'), sampled('b_l1', 'AIME2024-k16-r3'), sampled('c_l1')])
-    assert text.count('| model') == 2
-    assert 'AIME2024-k16-r3: n = 48, 0 samples unjudged' in text
-    assert text.index('AIME2024') < text.index('LiveMathBench')

@@ -19,7 +19,6 @@ plugin = import_plugin()
 seeds = import_plugin('.handover')
 
 WHEEL = Path(sys.prefix) / 'lmdeploy-wheel'
-SAMPLES = [seeds.Sample('202412/AMC_en/0', 0), seeds.Sample('202412/AMC_en/0', 1)]
 
 
 @pytest.fixture
@@ -60,23 +59,6 @@ def build_model(backend: str = 'turbomind', engine_config: Any = None, **gen_con
         random_seed=42,
         gen_config=gen_config,
     )
-
-
-@pytest.mark.filterwarnings('ignore')
-@pytest.mark.parametrize('backend', ['turbomind', 'pytorch'])
-def test_each_prompt_gets_its_own_seed_and_the_same_settings(
-    pipe: RecordingPipe, lmdeploy: ModuleType, backend: str
-) -> None:
-    """Two replicas of one question: two GenerationConfigs that differ in the seed alone."""
-    model = build_model(backend, do_sample=True, temperature=0.3, top_p=0.8, top_k=50, repetition_penalty=1.0)
-    model.seeds.announce(SAMPLES)
-    texts = model.generate(['1+1?', '1+1?'], max_out_len=8)
-    first, second = pipe.calls[0]
-    assert isinstance(first, lmdeploy.GenerationConfig)
-    assert [first.random_seed, second.random_seed] == [seeds.sample_seed(42, sample) for sample in SAMPLES]
-    assert (first.temperature, first.top_p, first.top_k, first.do_sample) == (0.3, 0.8, 50, True)
-    assert first.max_new_tokens == 8
-    assert texts == [f'seed {config.random_seed}' for config in (first, second)]
 
 
 @pytest.mark.filterwarnings('ignore')

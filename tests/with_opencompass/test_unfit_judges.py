@@ -46,11 +46,7 @@ def judged(
     ('reply', 'reason'),
     [
         (lambda asked: Say(YES, 'content_filter'), 'filtered'),
-        (lambda asked: Say(YES, 'abort'), 'aborted'),
-        (lambda asked: Say(YES, None), 'no finish reason'),
-        (lambda asked: Say(YES, 'MAX_TOKENS'), 'cut'),
         (lambda asked: f'<think>{YES}', 'unfinished thought'),
-        (lambda asked: f'{asked.prompt}{YES}', 'echo'),
     ],
 )
 def test_replies_that_are_no_verdict_leave_no_result(

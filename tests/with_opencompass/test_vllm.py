@@ -36,18 +36,6 @@ def build(generation_kwargs: dict[str, Any], **options: Any) -> Any:
     )
 
 
-def test_each_prompt_gets_its_own_seed_and_the_same_settings(sent: Sent) -> None:
-    """Two replicas of one question, and the texts in order."""
-    model = build({'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'repetition_penalty': 1.0})
-    model.seeds.announce(SAMPLES)
-    texts = model.generate(['1+1?', '1+1?'], max_out_len=8)
-    expected = [seeds.sample_seed(42, sample) for sample in SAMPLES]
-    assert [seed for _, seed, _ in sent] == expected
-    assert texts == [f'seed {seed}' for seed in expected]
-    settings = {'temperature': 0.3, 'top_p': 0.8, 'top_k': 50, 'repetition_penalty': 1.0, 'max_tokens': 8}
-    assert [other for _, _, other in sent] == [settings, settings]
-
-
 def test_the_models_own_stop_words_stay(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of its tokenizer and its generation config, and the ones of the config beside them."""
     model = build({'temperature': 0.3}, stop_words=['###'])
@@ -135,12 +123,3 @@ def test_the_wrapper_needs_no_ray(sent: Sent) -> None:
     """And nothing that stands in for it is left for vLLM to find."""
     build({'temperature': 1.0})
     assert type(sys.modules.get('ray')).__name__ != '_NoRay'
-
-
-def test_the_record_says_where_it_is_from() -> None:
-    """Version, wheel and source, and the fields that are passed here."""
-    for entry in VLLM:
-        assert entry['version'] in entry['wheel']
-        assert entry['version'] in entry['SamplingParams']['source']
-        passed = {'temperature', 'top_p', 'top_k', 'repetition_penalty', 'seed', 'max_tokens', 'stop'}
-        assert passed <= set(entry['SamplingParams']['fields'])

@@ -203,21 +203,6 @@ def test_an_evaluator_that_cannot_judge_is_refused_at_once(settings: Any, messag
         plugin.GPassKEvaluator(**settings)
 
 
-def test_questions_and_references_of_any_type_are_kept() -> None:
-    """A data set without a question column and with lists as references still has a data hash."""
-    rows = rows_of(2, 2)
-
-    def run(references: Any, rows: Any) -> Any:
-        make = {'type': Labelled, 'make': lambda texts: {'details': [{'correct': True}] * len(texts)}}
-        evaluator = plugin.GPassKEvaluator(evaluator=make)
-        return evaluate(evaluator, rows, list('AAAA'), n=2, references=references)['gpassk']['data']['sha256']
-
-    lists = [['A', 'a'], ['B', 'b']] * 2
-    other = rows.map(lambda row: {'text': row['text'] + '!'}, load_from_cache_file=False)
-    hashes = [run(lists, rows), run(None, rows), run(lists, other)]
-    assert len(set(hashes)) == 3
-
-
 def test_no_key_reaches_the_record() -> None:
     """The config of an evaluator may hold keys; two configs that differ in nothing else are one judge."""
     wrapped = import_plugin('.wrapped').WrappedEvaluator
@@ -228,13 +213,6 @@ def test_no_key_reaches_the_record() -> None:
         assert 'sk-' not in json.dumps(first)
     words = [{'type': Labelled, 'make': {'keywords': [word]}} for word in ('yes', 'no')]
     assert wrapped(words[0]).identity() != wrapped(words[1]).identity()
-
-
-def test_a_class_and_its_path_are_one_evaluator() -> None:
-    """Both ways of writing a type give one identity, so one signature."""
-    wrapped = import_plugin('.wrapped').WrappedEvaluator
-    by_class = wrapped({'type': EVALUATORS.AccwithDetailsEvaluator})
-    assert by_class.identity() == wrapped(EXACT).identity()
 
 
 @pytest.mark.e2e
