@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -338,14 +339,16 @@ def _shown(work_dir: Path, logs: Sequence[Path], code: int) -> Failure:
         text = f'{last_said(lines) or "nothing"} (end of {log.name}, which has no traceback)'
     errors = [line for line in said if ' ERROR ' in line or ' failed with code ' in line]
     more = (_end_of(own, errors[-2:]),) if errors and log != own else ()
-    return Failure(text or _ended_with(code, said), (_end_of(log, lines), *more))
+    return Failure(text or _ended_with(code, said, work_dir), (_end_of(log, lines), *more))
 
 
-def _ended_with(code: int, said: Sequence[str]) -> str:
+def _ended_with(code: int, said: Sequence[str], work_dir: Path) -> str:
     if code == 0:
         return 'no task left a result'
     how = f'was killed by {described(code)}' if code < 0 else f'ended with code {code}'
-    return f'opencompass {how}' + (f': {last}' if (last := last_said(said)) else '')
+    full = '' if shutil.disk_usage(work_dir).free else f'No space left on the disk of {work_dir}'
+    why = '; '.join(filter(None, [last_said(said), full]))  # what it had to say may not be in its log
+    return f'opencompass {how}' + (f': {why}' if why else '')
 
 
 def _end_of(log: Path, lines: Sequence[str]) -> Excerpt:
