@@ -220,18 +220,6 @@ def test_work_is_done_to_its_end_whoever_reads_of_it(tmp_path: Path, buffered: b
     assert (tmp_path / 'report' / 'signatures.txt').is_file()
 
 
-def test_a_folder_that_is_gone_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The one that the shell is in."""
-    gone = tmp_path / 'gone'
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert main(['run', 'configs']) == 2
-    assert capsys.readouterr().err.startswith('gpassk run: the folder that you are in is gone')
-
-
 def test_ctrl_c_ends_it_with_one_line() -> None:
     """While it waits for a server that hangs."""
     process: list[subprocess.Popen[str]] = []

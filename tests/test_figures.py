@@ -26,7 +26,6 @@ from matplotlib.text import Text
 from gpassk_opencompass.report.figures import drawings, labels, write_figures
 from gpassk_opencompass.report.figures.curves import sensitivity, series, thresholds
 from gpassk_opencompass.report.figures.drawing import Drawing, LeftOut
-from gpassk_opencompass.report.figures.labels import labelled
 from gpassk_opencompass.report.figures.questions import questions, shares_of
 from gpassk_opencompass.report.figures.samples import (
     question_error,
@@ -239,14 +238,3 @@ def test_the_pictures_of_the_docs_are_small_and_complete() -> None:
     assert sorted(shown) == sorted((DOCS / 'images' / 'figures').glob('*.png'))
     assert all(path.stat().st_size < 60_000 for path in shown)
     assert all(f'`{path.stem}`' in page for path in shown)
-
-
-def test_labels_tell_runs_apart() -> None:
-    """Only settings that differ are shown; names alike after cutting get their place in the table."""
-    board = board_of(made_sweep(['a', 'b'], questions=40))
-    assert {run.label for run in labelled(board)} == {
-        f'{model} t={t:g} p={p:g}' for model in 'ab' for t in (0.3, 0.5, 0.7, 1.0) for p in (0.8, 1.0)
-    }
-    long = [f'{"x" * 40}{number}{"y" * 40}' for number in range(4)]
-    labels = [run.label for run in labelled(board_of([made_result(name, COUNTS, 8, [4]) for name in long]))]
-    assert len(set(labels)) == len(long)

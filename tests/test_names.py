@@ -86,18 +86,6 @@ def test_numbers_in_names(settings: Settings, text: str) -> None:
     assert ModelName.parse(text.replace('.', '-')) == ModelName('m', settings)
 
 
-def test_a_file_name_has_no_points_and_an_abbreviation_has_the_models_name() -> None:
-    """As the published expander does it: a config is called `abbr.replace('.', '-')`."""
-    run = RunName(
-        ModelName('Qwen2.5-72B-Instruct', Settings(8192, 1.0, 0.8, 50, 1.0, 42)),
-        DatasetName('LiveMathBench-v202412', (4, 8, 16), 48),
-    )
-    assert str(run.model) == 'Qwen2.5-72B-Instruct_t1.0_p0.8_k50_rp1.0_rs42_l8192'
-    assert str(run) == (
-        'Qwen2-5-72B-Instruct_t1-0_p0-8_k50_rp1-0_rs42_l8192@LiveMathBench-v202412-k4_8_16-r3.py'
-    )
-
-
 @pytest.mark.parametrize(
     ('name', 'text'),
     [

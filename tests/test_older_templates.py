@@ -158,15 +158,6 @@ def test_other_data_sets_and_their_models_stay_as_they_are(tmp_path: Path) -> No
     assert any('one fixed seed' in text for text in messages)
 
 
-def test_configs_with_our_classes_stay_as_they_are(tmp_path: Path) -> None:
-    """Nothing to replace, nothing to say."""
-    (first,) = expanded(tmp_path, template_of([MODEL], [DATASET])).values()
-    (tmp_path / 'again').mkdir()
-    with logged() as messages:
-        (second,) = expanded(tmp_path / 'again', template_of(first['models'], first['datasets'])).values()
-    assert (second, messages) == (first, [])
-
-
 @pytest.mark.parametrize(
     ('models', 'datasets', 'said'),
     [

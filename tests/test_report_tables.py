@@ -178,18 +178,6 @@ def test_markup_in_a_name_is_shown_and_not_obeyed(tmp_path: Path) -> None:
     assert len(re.findall(r'(?<!\\)\|', row)) == 10
 
 
-def test_tables_of_boards_with_like_names_are_two_files(tmp_path: Path) -> None:
-    """Also where they differ only in what a file name cannot hold, and where they are long."""
-    for number, dataset in enumerate(('a b', 'a:b', 'A-B', 'overview', 300 * 'x', 301 * 'x', '..')):
-        names = {'run': {'model': 'm', 'dataset': dataset}}
-        told = block(THIRDS, 4, data=str(number))
-        file = tmp_path / f'{number}.gpassk.json'
-        file.write_text(json.dumps({'gpassk': {**told, **names}}))
-    folder = written(tmp_path, tmp_path / 'r')
-    assert len(list((folder / 'tables').glob('*.groups.tex'))) == 7
-    assert (folder / 'tables' / 'overview-2.tex').is_file()
-
-
 def two_benchmarks(outputs: Path, **second: Any) -> None:
     write_result(outputs, ABBR.format(1), THIRDS, problems=[f'm{i}' for i in range(24)])
     write_result(outputs, ABBR.format(2), HALVES, problems=[f'm{i}' for i in range(24)])

@@ -29,7 +29,6 @@ from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
 from gpassk_opencompass.results.read import collect
 from gpassk_opencompass.runs.command import read_options
 from gpassk_opencompass.runs.plan import planned_runs
-from gpassk_opencompass.times import own_folder, utc_folder
 
 pytestmark = pytest.mark.slow
 
@@ -345,10 +344,3 @@ def test_the_page_on_running_shows_what_is_understood(line: str) -> None:
     parser_for(name).parse_args([name, *arguments])
     if name == 'run':
         read_options(shlex.split(rest, comments=True))
-
-
-def test_a_start_has_a_second_of_its_own() -> None:
-    """Two starts of one work directory within a second would share what OpenCompass names by the second."""
-    taken = {utc_folder()}
-    assert own_folder(taken) > max(taken)
-    assert own_folder(()) >= max(taken)

@@ -16,9 +16,6 @@ from gpassk_opencompass.cli.expand import dump_configs
 from gpassk_opencompass.demo import LANGUAGES, MODEL, QUESTIONS, VERSION
 from gpassk_opencompass.sweep.engines import ENGINES
 
-ROOT = Path(__file__).resolve().parents[1]
-TEMPLATES = {path.stem: path for path in (ROOT / 'config_templates').glob('*.py')}
-
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -89,13 +86,6 @@ def test_a_file_that_is_there_stays(
     assert (empty / 'template.py').read_text() == 'mine'
     assert main(['init', *arguments, '--force']) == 0
     assert 'llm_infos' in (empty / 'template.py').read_text()
-
-
-@pytest.mark.parametrize('name', sorted(TEMPLATES))
-def test_a_shipped_template_is_copied_as_it_is(empty: Path, name: str) -> None:
-    """Byte for byte."""
-    assert main(['init', '--template', name]) == 0
-    assert (empty / f'{name}.py').read_bytes() == TEMPLATES[name].read_bytes()
 
 
 @pytest.mark.parametrize(

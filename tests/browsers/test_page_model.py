@@ -217,22 +217,6 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_the_list_is_sorted_by_its_heads_and_filtered_by_name(model: Page) -> None:
-    """Both are part of the address, and a name opens its question."""
-    model.button('Right', 'section').click()
-    cells = [cell.text for cell in model.all('#questions tbody td:nth-child(3)')]
-    assert [int(cell.split()[0]) for cell in cells] == sorted(C)[: len(cells)]
-    model.button('Right', 'section').click()
-    assert 'sorted=-c' in hash_of(model)
-    assert model.find('[data-column=c]').get_attribute('aria-sort') == 'descending'
-    model.find('#question-filter').send_keys('EN/1')
-    names = [f'AMC_en/{i}' for i in (1, *range(10, 20))]
-    assert sorted(listed(model)) == sorted(names)
-    assert 'named=EN%2F1' in hash_of(model)
-    model.find('#questions tbody th a').click()
-    assert 'question=AMC_en' in hash_of(model)
-
-
 def test_downloads_hold_what_is_shown(model: Page, marked: Board) -> None:
     """Every metric of every question that is marked; CSV and JSON are equal."""
     model.button('unstable').click()

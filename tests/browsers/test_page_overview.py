@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import pytest
 from browser import Page
-from made_pages import MODELS, made_results, write_made_page
 from page_tables import (
     STANDARD,
     TITLES,
@@ -107,35 +106,6 @@ def test_a_sentence_a_benchmark_says_no_more_than_the_ranks(view: View) -> None:
         assert len(told) == 1 + tied if tied <= 3 else f'{tied} of ' in text
         assert len(first) <= 1 + tied
     assert 'fewer than 20 problems' in view.page.all('.lead li')[-1].text
-
-
-def test_what_limited_a_run_stands_in_its_cells_and_at_its_average(page: Page, tmp_path: Path) -> None:
-    """It is one run with one row; in the table of a benchmark the mark is in full."""
-    results = [one for one in made_results(3, samples=False) if one.n > 1]
-    standard, other = TITLES[:2]
-    for result in results:
-        result.block['counts']['problem'] = [f'{result.benchmark} {uid}' for uid in result.uids]
-    [limited] = [one for one in results if one.benchmark == other and one.model == MODELS[1]]
-    limited.__dict__['limits'] = {'samples': 16}
-    boards, path = write_made_page(tmp_path, results, with_limited=True)
-    view = View(page, path, boards).at()
-    rows = {row['run'][0]: row for row in view.rows('overview')}
-    assert sorted(rows) == sorted({one.model_abbr for one in results})
-    cells = {name: (row[f'on {standard}'], row[f'on {other}'], row['average']) for name, row in rows.items()}
-    marks = [('', ''), ('', 'limited'), ('', '')]
-    for model, expected in zip(MODELS, marks, strict=False):
-        [name] = [one for one in cells if one.startswith(model)]
-        on_standard, on_other, average = (' '.join(cell) for cell in cells[name])
-        for cell, mark in zip((on_standard, on_other), expected, strict=True):
-            assert ('limited' in cell) == (mark == 'limited')
-        assert ('[' in average) == any(expected)
-    notes = [note.text for note in page.all('.footnote')]
-    smaller = f'average of runs that were made smaller on {other} (n = 16 by --samples).'
-    assert any(note.endswith(smaller) for note in notes)
-    view.at(board=other)
-    marked = {row['run'][0]: ' '.join(row['marks']) for row in view.rows('board')}
-    assert marked[limited.model_abbr] == 'n = 16 by --samples'
-    assert page.complaints() == []
 
 
 def test_badges_and_tokens_stand_beside_the_scores(view: View) -> None:

@@ -234,20 +234,6 @@ def test_two_runs_stand_beside_each_other(page: Page, written: Made) -> None:
         assert f'seed {sample["seed"]}' in side.text
 
 
-def test_every_run_on_this_question_is_listed(page: Page, written: Made) -> None:
-    """With c of n, most first, and a way to it."""
-    written.show(page, 0, 4)
-    page.wait_for('#runs-of-question')
-    rows = [row.text.split('\n')[0] for row in page.all('#runs-of-question tbody tr')]
-    counts = {entry.name: int(entry.result.counts[4]) for entry in written.board.entries}
-    listed = [row.split(' ')[0] for row in rows]
-    assert sorted(listed) == sorted(counts)
-    assert [counts[name] for name in listed] == sorted(counts.values(), reverse=True)
-    assert all(f'{counts[name]} of {N}' in row for name, row in zip(listed, rows, strict=True))
-    page.driver.find_element('link text', listed[-1]).click()
-    assert text(page, '.run h3') == f'{counts[listed[-1]]} of {N} right'
-
-
 @pytest.mark.parametrize(
     ('damage', 'said'),
     [
@@ -350,20 +336,6 @@ def test_labels_survive_a_reload_and_judge_agreement_reads_the_file(
     assert main(['judge-agreement', str(saved[0]), '--disagreements', str(tmp_path / 'differ.jsonl')]) == 0
     assert f'{len(rows)}' in capsys.readouterr().out
     assert all(row['reference'] == '42' and row['question'].startswith('Find') for row in rows)
-
-
-def test_where_the_browser_keeps_nothing_the_page_says_so(page: Page, written: Made) -> None:
-    """Labels can be set and exported all the same."""
-    code = 'Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no") }})'
-    script = page.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': code})
-    try:
-        written.show(page, 0, 0)
-        page.wait_for('.cluster')
-        assert 'keeps nothing' in text(page, '.labels .warning')
-        page.find('.cluster .labelling button').click()
-        assert text(page, '.labels p').startswith('1 label on')
-    finally:
-        page.driver.execute_cdp_cmd('Page.removeScriptToEvaluateOnNewDocument', script)
 
 
 def test_it_works_in_firefox(written: Made, tmp_path: Path) -> None:

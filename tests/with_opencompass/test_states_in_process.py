@@ -75,14 +75,6 @@ def test_the_limit_is_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
         assert told.state == state
 
 
-def test_an_empty_text_is_named() -> None:
-    """A stop word at once."""
-    one = model(stop_words=[*'0123456789', *'abcdefghijklmnopqrstuvwxyzT', '$', '\\', ' '])
-    texts, told = drawn(one, SHORT, SAMPLES[:2])
-    assert [each.state for each in told] == [None if text.strip() else 'empty' for text in texts]
-    assert 'empty' in {each.state for each in told}
-
-
 REPLIES: list[tuple[dict[str, Any], str | None]] = [
     ({'finish_reason': 'stop', 'text': '4'}, None),
     ({'finish_reason': 'length', 'text': '4'}, None),
