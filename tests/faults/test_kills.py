@@ -141,7 +141,7 @@ def test_a_killed_expansion_leaves_whole_configs_and_can_be_typed_again(
 def test_a_killed_report_is_whole_when_it_is_typed_again(
     forks: Forks, tmp_path: Path, times: int, chance: random.Random, tried: Counter[str], part: str
 ) -> None:
-    """Over the report of other results, of which nothing stays."""
+    """Over the report of other results, of which only the files stay that this one has not."""
 
     def report(outputs: str, folder: str, fault: Fault | None = None) -> Copy:
         line = ('report', tmp_path / outputs, '-o', tmp_path / folder, '--only', part)
@@ -158,7 +158,8 @@ def test_a_killed_report_is_whole_when_it_is_typed_again(
     for number in range(times if part != 'figures' else times // 10):
         folder = f'killed{number}'
         assert report('before', folder).wait() == 0
+        earlier = contents(tmp_path / folder)
         fault = random_death(chance, 'gpassk', tmp_path / folder, changes_in(whole.said), BYTES)
         tried['died' if report('after', folder, fault).wait() else 'lived'] += 1
         assert report('after', folder).wait() == 0
-        assert contents(tmp_path / folder) == expected
+        assert contents(tmp_path / folder) == {**earlier, **expected}
