@@ -21,9 +21,12 @@ from result_files import ABBR, THIRDS, block, write_result
 from sweeping import dump
 
 from gpassk_opencompass import GPassKError, InputError
+from gpassk_opencompass.chat.trouble import Kind, Trouble
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.demo import MODEL
 from gpassk_opencompass.judges.llm import LLMJudge
+from gpassk_opencompass.judges.protocol import Verdict
+from gpassk_opencompass.judges.store import VerdictStore
 from gpassk_opencompass.naming.names import ModelName, Settings, clean
 
 pytestmark = pytest.mark.slow
@@ -258,6 +261,13 @@ def test_a_key_is_in_no_file_of_a_command_that_judges(
         assert 'Your key Bearer *** expires' in said
 
 
+def test_a_key_is_hidden_before_a_message_is_cut() -> None:
+    """Else its first half would stay."""
+    trouble = Trouble(Kind.SETTING, 'HTTP 401', f'{490 * "x"} {JUDGE_KEY}')
+    trouble.hide(JUDGE_KEY)
+    assert 'sk' not in str(trouble)
+
+
 ESCAPES = [
     '../../x', '/etc/x', '..', 'C:\\x', '~/x', 'a/../../../x', '文' * 200, 'a\x00b', 'a\nb', '%2e%2e%2fx', '',
 ]  # fmt: skip
@@ -291,7 +301,7 @@ def report_within(tmp_path: Path) -> None:
     assert len(new) >= 7
 
 
-@pytest.mark.parametrize('name', ESCAPES[:3])
+@pytest.mark.parametrize('name', ESCAPES)
 def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str) -> None:
     """And nowhere else, whatever the rows or the record call things."""
     (tmp_path / 'rows.jsonl').write_text(
@@ -307,7 +317,7 @@ def test_a_rescored_record_goes_where_it_was_asked_to(tmp_path: Path, name: str)
     assert tree(tmp_path) - before == {'o', 'o/r.json', 'o/s.json'}
 
 
-@pytest.mark.parametrize('name', ESCAPES[:3])
+@pytest.mark.parametrize('name', ESCAPES)
 def test_no_name_of_a_run_leads_elsewhere(tmp_path: Path, name: str) -> None:
     """A model's name is refused or made one part of a path, and a template's configs lie in their folder."""
     safe = clean(name)
@@ -374,3 +384,28 @@ def test_links_in_an_old_run_lead_no_result_out_of_its_folder(
     assert not [path for path in out.rglob('*') if path.is_symlink()]
     said = ''.join(capsys.readouterr())
     assert b'root:' not in said.encode() + b''.join(path.read_bytes() for path in files_below(out))
+
+
+@pytest.mark.parametrize('host', ESCAPES)
+def test_the_file_of_a_verdict_store_lies_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Its name holds that of the machine."""
+    monkeypatch.setattr('socket.gethostname', lambda: host)
+    store = VerdictStore(tmp_path / 'store')
+    store.put('0' * 32, Verdict.CORRECT, {'question': '../../x'})
+    store.close()
+    [folder, file] = sorted(tree(tmp_path))
+    assert (folder, Path(file).parent) == ('store', Path('store'))
+
+
+@pytest.mark.parametrize('model', ['C:\\x', '..x', '...', '~', 'a/b', '-rf'])
+def test_an_old_run_stays_in_the_folder_of_the_new_results(tmp_path: Path, model: str) -> None:
+    """Names of folders, abbreviations and splits are those of an old work directory, perhaps another's."""
+    data = old.dataset(dataset_splits=['../../x', 'CNMO'], version='../../../v')
+    work = old.write(tmp_path / 'old', old.rows(), data, {'abbr': model})
+    before = tree(tmp_path)
+    code, out = old.score(work)
+    assert code in (0, 1, 2)
+    assert all(path == 'new' or path.startswith('new/') for path in tree(tmp_path) - before)
+    assert all(path.resolve().is_relative_to(out) for path in files_below(out))
