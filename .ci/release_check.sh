@@ -25,7 +25,7 @@ templates() { # NAME: a template for each engine, expanded; the shipped ones too
         "$gpassk" expand "$engine.py" --dry_run >/dev/null
         "$gpassk" expand "$engine.py" --output_dir "configs-$engine"
     done
-    for template in nono1 o1 close demo; do
+    for template in nono1 o1 close close_o1 demo; do
         "$gpassk" init --template "$template" >/dev/null
         "$gpassk" expand "$template.py" --output_dir "configs-$template"
     done

@@ -329,7 +329,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase of mathematics by its meaning (`phrases.meaning_of`): true, increasing, "no solution"."""
+    """A phrase of mathematics by its meaning (`words.meaning_of`): true, increasing, "no solution"."""
 
     meaning: str
 

@@ -74,7 +74,7 @@ class Entry:
     questions: int | None
     """How many the benchmark has; None where that is not known before it is loaded."""
     signature: str
-    """Hash of what determines the numbers, see `signatures.signature`."""
+    """Hash of what determines the numbers, see `sweep.configs.signature`."""
     sha256: str
     """`files.digest` of the file as it was written."""
     stale: bool = field(default=False)
@@ -92,10 +92,7 @@ class Entry:
         return self.limit is not None or self.samples is not None
 
     def written(self) -> dict[str, Any]:
-        """Return the fields of a line; marks of a smaller run only where there are some.
-
-        Earlier versions, which do not know them, read the manifests of other runs.
-        """
+        """Return the fields of a line; marks of a smaller run only where there are some."""
         marks = {name for name in ('limit', 'samples') if getattr(self, name) is None}
         fields = {name: value for name, value in vars(self).items() if name not in marks}
         return {**fields, 'facts': self.facts.known()}

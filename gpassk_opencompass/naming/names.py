@@ -6,7 +6,7 @@
 Left of the `@` is the model abbreviation of OpenCompass, right of it the data set abbreviation. A part is
 there only for what was passed. The abbreviation has the model as it is called and numbers as they are
 written, `Qwen2.5-7B_t0.3_l8192`; in a file name every `.` of it is a `-`, `Qwen2-5-7B_t0-3_l8192@….py`.
-Earlier versions wrote the abbreviation so, too, and both are read. Lists are joined by `_`. A benchmark is
+Both are read. Lists are joined by `_`. A benchmark is
 `AIME2024` or another label of `question_sets`, or `LiveMathBench-v202412`; there the standard splits and
 languages are not written, others are: `LiveMathBench-v202412-AMC_CCEE-en-k4-r3` (OpenCompass remembers the
 size of a data set by its abbreviation alone, so other rows need another name).

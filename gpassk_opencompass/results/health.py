@@ -262,7 +262,7 @@ def undecided_notes(block: Mapping[str, Any]) -> list[str]:
     """Return a sentence on the samples that count as incorrect because the judge gave up, if there are any.
 
     Args:
-        block: the entry `gpassk` of a record; of an older one, which does not tell, there is no sentence.
+        block: the entry `gpassk` of a record; of one that does not tell, there is no sentence.
 
     >>> undecided_notes({'undecided': 3, 'samples': 96, 'undecided_reasons': {'timeout': 2, 'too large': 1}})
     ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 2, too large: 1)']
@@ -281,7 +281,7 @@ def answer_warnings(block: Mapping[str, Any]) -> list[str]:
 
     Args:
         block: `gpassk` of a record, or `samples` and the counts of `scoring.answer_counts`. Counts that it
-            lacks (nobody looked for final answers, or an older release wrote it) warn of nothing.
+            lacks (nobody looked for final answers) warn of nothing.
     """
     samples = block.get('samples')
     if not isinstance(samples, int):
