@@ -10,23 +10,14 @@ from ..keys import hidden, hides, without_long
 from .trouble import Kind, Trouble, server_message
 
 
-def completion_request(model: str, prompt: str, sampling: Mapping[str, Any]) -> bytes:
-    """Return the body of a request for one chat completion.
-
-    >>> completion_request('judge', 'Is it?', {'temperature': 0.0})
-    b'{"model": "judge", "messages": [{"role": "user", "content": "Is it?"}], "temperature": 0.0}'
-    """
-    messages = [{'role': 'user', 'content': prompt}]
-    return json.dumps({'model': model, 'messages': messages, **sampling}).encode()
-
-
 def around_prompt(model: str, sampling: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what stands in such a body before the prompt, a string of JSON, and behind it.
+    """Return what stands before the prompt, a string of JSON, in a body that asks for one, and behind it.
 
     >>> around_prompt('judge', {'temperature': 0.0})
     ('{"model": "judge", "messages": [{"role": "user", "content": ', '}], "temperature": 0.0}')
     """
-    head, content, tail = completion_request(model, '', sampling).decode().partition(_EMPTY)
+    messages = [{'role': 'user', 'content': ''}]
+    head, content, tail = json.dumps({'model': model, 'messages': messages, **sampling}).partition(_EMPTY)
     return head + content.removesuffix('""'), tail
 
 

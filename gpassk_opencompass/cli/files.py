@@ -69,7 +69,7 @@ def opened(path: Path, *, make_folder: bool = False) -> Iterator[TextIO]:
 
 
 @contextmanager
-def opened_bytes(path: Path, *, make_folder: bool = False) -> Iterator[IO[bytes]]:
+def opened_bytes(path: Path, *, make_folder: bool) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` when all is written; until then what was there stays.
 
     A device, a pipe and a link, such as /dev/stdout, are written to as they are.

@@ -95,12 +95,11 @@ def usable_gpus(asked: str | None, environment: Mapping[str, str]) -> tuple[Gpu,
     return tuple(whole)
 
 
-def also_named(value: str, where: str, gpus: Sequence[Gpu]) -> list[str]:
-    """Return the ids of those of some GPUs that a list for CUDA_VISIBLE_DEVICES names, too.
+def also_named(value: str, gpus: Sequence[Gpu]) -> list[str]:
+    """Return the ids of those of some GPUs that are also GPUs of a judge.
 
     Args:
-        value: the list.
-        where: who names them, for messages.
+        value: `judge_serve.gpus`, a list for CUDA_VISIBLE_DEVICES.
         gpus: as `usable_gpus` returns them.
 
     Raises:
@@ -108,7 +107,7 @@ def also_named(value: str, where: str, gpus: Sequence[Gpu]) -> list[str]:
     """
     if not (words := _visible(value)):
         return []
-    named = _named(','.join(words), where, _listed()[0])
+    named = _named(','.join(words), 'judge_serve.gpus', _listed()[0])
     return [gpu.id for gpu in gpus if any(_is_same(gpu, other) for other in named)]
 
 

@@ -115,7 +115,7 @@ def _looked_at(
             _check_path(server)
             server.check_here()
             if server.gpus and server.count and gpus:
-                own |= {*also_named(server.gpus, 'judge_serve.gpus', gpus)}
+                own |= {*also_named(server.gpus, gpus)}
         except InputError as error:
             wrong[key] = str(error)
     return frozenset(own), wrong

@@ -146,7 +146,7 @@ def limited_data(dataset: Mapping[str, Any], limits: Limits, questions: int | No
     return data._replace(config=_config(dataset, data))
 
 
-def notes_on(found: Sequence[LimitedData], limits: Limits, same: int = 0) -> list[str]:
+def notes_on(found: Sequence[LimitedData], limits: Limits, same: int) -> list[str]:
     """Return what is to be said of data sets that were limited, a line each with its number of configs.
 
     Args:
