@@ -118,7 +118,7 @@ def test_expand_does_what_dump_configs_does(
     [
         ([], 'no template is given: expected one, such as template.py of gpassk init'),
         (['a.py', '-tc', 'b.py'], 'two templates are given'),
-        (['a.py'], 'a.py: cannot read the template: '),
+        (['a.py'], 'a.py: cannot read the template: No such file or directory\n'),
         (['bad.py'], "bad.py: unknown variable 'x'"),
     ],
 )

@@ -45,11 +45,12 @@ def test_an_output_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_a_wrong_command_line(capsys: pytest.CaptureFixture[str], options: list[str], part: str) -> None:
-    """The usage, what is wrong, exit code 2."""
+    """What is wrong in one line, exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main(options)
     assert stopped.value.code == 2
-    assert part in capsys.readouterr().err.splitlines()[-1]
+    [line] = capsys.readouterr().err.splitlines()
+    assert part in line
 
 
 @pytest.mark.parametrize('stopped_in', ['import', 'template'])

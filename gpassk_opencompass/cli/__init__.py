@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from ..errors import GPassKError, IncompleteError
 from ..version import __version__
@@ -46,6 +47,14 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 BARRED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ESTALE})
 """The error numbers of a path that may not be used; `Path.is_dir` and the like raise them too."""
+
+
+class Parser(ArgumentParser):
+    """Tells a slip in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the line."""
+        self.exit(REFUSED, f'{self.prog}: error: {message} (see {self.prog} --help)\n')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -142,9 +151,9 @@ def _hint(name: str, unknown: Sequence[str]) -> str:
     return f'; options of opencompass go behind --, last of all: gpassk {name} … -- {" ".join(unknown)}'
 
 
-def parser_for(name: str) -> ArgumentParser:
+def parser_for(name: str) -> Parser:
     """Return the parser of all subcommands, with the arguments of `name` alone: no other module is loaded."""
-    parser = ArgumentParser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
+    parser = Parser(prog='gpassk', description='G-Pass@k: how stably does a language model reason?')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     parser.set_defaults(refuse=parser.error)
     commands = parser.add_subparsers(metavar='command', required=True)
@@ -152,5 +161,5 @@ def parser_for(name: str) -> ArgumentParser:
         subparser = commands.add_parser(command, help=line, description=line[0].upper() + line[1:] + '.')
         if command == name:
             import_module(f'.{module}', __name__).add_arguments(subparser)
-            subparser.set_defaults(refuse=subparser.error)  # with its own usage, not that of `gpassk`
+            subparser.set_defaults(refuse=subparser.error)  # in its own name, not that of `gpassk`
     return parser

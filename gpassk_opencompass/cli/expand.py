@@ -14,6 +14,7 @@ from ..sweep.data_check import DataCheck, check_data
 from ..sweep.expansion import Changes, Expansion, apply, changes, estimate_table, expand_template
 from ..sweep.limits import NO_LIMITS, Limits
 from ..unseen import printable
+from . import Parser
 from .limits import add_limits, limits_of
 from .options import path
 from .output import drop_output, prepare_output
@@ -103,7 +104,7 @@ def dump_configs(argv: Sequence[str] | None = None) -> int:
 def dump_configs_parser() -> ArgumentParser:
     """Return the parser of dump_configs.py."""
     description = 'Write one OpenCompass config for each combination of a template.'
-    parser = ArgumentParser(prog='dump_configs.py', description=description)
+    parser = Parser(prog='dump_configs.py', description=description)
     _add_options(parser, required=True)
     return parser
 

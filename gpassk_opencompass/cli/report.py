@@ -251,7 +251,7 @@ def _nothing(folders: Sequence[Path], results: int, passed_over: int) -> str:
     if results:
         return f'no result of {where} can stand in a table: {results} found, see above'
     return (
-        f'no result of G-Pass@k below {where} ({passed_over} files passed over): expected '
+        f'no result of G-Pass@k below {where} (files passed over: {passed_over}): expected '
         '<work_dir>/<time>/results/<model>/<dataset>.json; see `gpassk check` for runs that are not complete'
     )
 

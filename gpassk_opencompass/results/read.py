@@ -174,7 +174,8 @@ def _read_json(path: Path) -> Any:
     try:
         return read_json(path)
     except (OSError, ValueError) as error:
-        raise InputError(f'{path} cannot be read: {error}') from error
+        reason = getattr(error, 'strerror', None) or error
+        raise InputError(f'{path} cannot be read: {reason}') from error
 
 
 def _results_above(path: Path) -> Path | None:

@@ -285,7 +285,7 @@ def read_samples(path: Path, n: int) -> SampleTable:
         raise InputError(f'{path} has layout {layout!r:.20}; this version reads {LAYOUT}')
 
     def load(name: str) -> list[Any] | None:
-        if name not in schema.names:  # a release with fewer columns wrote it
+        if name not in schema.names:  # the file is not as it was written
             return None
         try:
             column = parquet.ParquetFile(path).read(columns=[name]).column(name).combine_chunks()

@@ -77,7 +77,7 @@ def read_template(path: Path, lines: Mapping[str, Any] | None = None) -> dict[st
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except OSError as error:
-        raise TemplateError(f'cannot read the template: {error}') from error
+        raise TemplateError(f'cannot read the template: {error.strerror}') from error
     except NO_LITERAL as error:
         raise TemplateError(f'the template is not valid Python: {error}') from error
     with_base = any(isinstance(node, ast.Name) and node.id == 'read_base' for node in ast.walk(tree))
