@@ -36,7 +36,7 @@ def test_every_pin_is_exact_or_says_why_not() -> None:
                 assert name_of(line) in reasons, f'{path.name}: {line}'
 
 
-@pytest.mark.parametrize('harness', ['evalscope', 'inspect', 'lm-eval'])
+@pytest.mark.parametrize('harness', ['evalscope', 'inspect', 'lm-eval', 'nemo-skills', 'verl'])
 def test_a_lock_installed_without_dependencies_has_all_of_ours(told: dict[str, Any], harness: str) -> None:
     """This package runs beside the harness, and pip adds nothing to such a list."""
     lines = (ROOT / 'constraints' / f'harness-{harness}.txt').read_text(encoding='utf-8').splitlines()

@@ -1,19 +1,25 @@
-"""Answers with one token changed, so that they say something else: the rule judge refuses each."""
+"""Mutants of answers: each says something else, and the rule judge tells it from the answer."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from mutants import mutants_of
 
 from gpassk_opencompass import RuleJudge, Verdict
 from gpassk_opencompass.judges import Pair
 
-FILE = Path(__file__).parent / 'mutants.json'
-MUTANTS: dict[str, list[str]] = json.loads(FILE.read_text(encoding='utf-8'))
-"""Reference → what no judge should accept for it: another digit, sign, end, letter, unit, word, …"""
+REFERENCES = [
+    '4049', r'\frac{3}{4}', '-5', '0.39', r'2\sqrt{2}-2', '10^{2^n-n-1}', r'\{2,5\}',
+    r'(-\infty,-1)\cup(6,+\infty)',
+    r'\left[2, \frac{4}{3}\right)', '3, 5, 7', '(6,31,-1)', r'\begin{pmatrix} 1/5 \\ -18/5 \end{pmatrix}',
+    r'\{x \mid -1 < x \le 2\}', '[[1, 2], [3, 4]]', '5 cm', '12个', r'115^\circ', r'y = 2x + 3', 'a > b > c',
+    '充分不必要条件', '单调递增', 'sufficient but not necessary condition', 'B', 'A, B, D', '4:30 p.m.',
+    '3R^2',
+    '2024年5月3日', '52_8', '1:2', r'2k\pi + \frac{\pi}{6}', r'\cot x', r'1 \pm \sqrt{19}', '三分之二',
+    r'\$36',
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -24,19 +30,20 @@ def judge() -> Iterator[RuleJudge]:
 
 def test_the_rule_judge_tells_the_references_of_benchmarks_from_their_mutants(judge: RuleJudge) -> None:
     """Of each kind of reference: no answer with one token changed is accepted, or left to a proof."""
-    pairs = [(reference, text) for reference, texts in MUTANTS.items() for text in texts]
-    said = {pair: judge.at_once(Pair('?', *pair)) for pair in pairs}
+    said = {
+        (reference, mutant.text): judge.at_once(Pair('?', reference, mutant.text))
+        for reference in REFERENCES
+        for mutant in mutants_of(reference)
+    }
     assert len(said) > 200
     assert [pair for pair, one in said.items() if one is None or one.verdict is not Verdict.INCORRECT] == []
 
 
-@pytest.mark.parametrize(('reference', 'others'), [('A', 'BCDE'), ('C', 'ABDE'), ('3', ('4', '-3', 'not 3'))])
-def test_letters_are_told_apart_where_two_options_say_the_same(
-    reference: str, others: str, judge: RuleJudge
-) -> None:
+def test_letters_are_told_apart_where_two_options_say_the_same(judge: RuleJudge) -> None:
     """By the options of the question."""
     question = 'Which is it? (A) $1/2$ (B) $0.5$ (C) $3$'
-    for other in others:
-        said = judge.at_once(Pair(question, reference, other))
-        assert said is not None
-        assert said.verdict is Verdict.INCORRECT
+    for reference in ('A', 'C', '3'):
+        for mutant in mutants_of(reference):
+            said = judge.at_once(Pair(question, reference, mutant.text))
+            assert said is not None
+            assert said.verdict is Verdict.INCORRECT

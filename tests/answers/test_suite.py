@@ -1,14 +1,21 @@
-"""The rule judge agrees with every pair of the suite, and with pairs that no rule was written for."""
+"""The rule judge agrees with every pair of the suite, and the suite is what its script makes."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from suite_pairs import SUITE, WRITTEN, pairs_of
+from make_suite import FAMILIES, generated, written
 
 from gpassk_opencompass import Pair, RuleJudge, Verdict
+
+SUITE = [
+    json.loads(line)
+    for line in (Path(__file__).parent / 'suite.jsonl').read_text(encoding='utf-8').splitlines()
+]
 
 
 @pytest.fixture(scope='module')
@@ -37,12 +44,14 @@ def test_the_suite_has_thousands_of_pairs_of_every_type() -> None:
 
 def test_no_adversarial_pair_is_accepted(judge: RuleJudge) -> None:
     """Those written by hand: two symbols that differ in case, a fragment that agrees, half an answer, …"""
-    assert wrong(judge, [row for row in WRITTEN if not row['equal']]) == []
+    rows = [case._asdict() for case in written() if not case.equal]
+    assert wrong(judge, rows) == []
 
 
 def test_no_equal_pair_written_by_hand_is_missed(judge: RuleJudge) -> None:
     """In two notations, two languages, or by a lenient rule."""
-    assert wrong(judge, [row for row in WRITTEN if row['equal']]) == []
+    rows = [case._asdict() for case in written() if case.equal]
+    assert wrong(judge, rows) == []
 
 
 @pytest.mark.slow
@@ -53,8 +62,15 @@ def test_the_whole_suite_is_judged_right(judge: RuleJudge) -> None:
 
 
 @pytest.mark.slow
-def test_pairs_outside_of_the_suite_are_judged_right(judge: RuleJudge) -> None:
-    """Sixty more of each kind that was generated."""
-    rows = pairs_of('unseen.jsonl')
-    assert len(rows) == 60 * 21
+def test_generated_pairs_that_nobody_has_seen_are_judged_right(judge: RuleJudge) -> None:
+    """`make_suite.py --check` is the long form: a million pairs."""
+    rows = [case._asdict() for case in generated(60, seed=7)]
+    assert len(rows) == 60 * len(FAMILIES)
     assert wrong(judge, rows) == []
+
+
+def test_the_file_is_what_the_script_makes() -> None:
+    """The first pairs of each family, and all that were written, stand in it."""
+    listed = {(row['type'], row['equal'], row['reference'], row['answer'], row['question']) for row in SUITE}
+    cases = [*generated(3), *written()]
+    assert {(case.type, case.equal, case.reference, case.answer, case.question) for case in cases} <= listed

@@ -152,11 +152,20 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def answers() -> dict[str, Any]:
-    """Verdict and rule for each pair of the suite."""
+    """Verdict and rule for each pair of the suite, which begins with those of `written.tsv`."""
     rows = read_lines(TESTS / 'answers/suite.jsonl')
+    lines = (TESTS / 'answers/written.tsv').read_text(encoding='utf-8').splitlines()
+    hand = [Pair(*fields_of(line)) for line in lines]
+    suite = [Pair(row['question'], row['reference'], row['answer']) for row in rows]
     with RuleJudge(workers=1) as judge:
-        judged = judge.judge([Pair(row['question'], row['reference'], row['answer']) for row in rows])
-    return {'suite.jsonl': grouped([f'{one.verdict.value}: {one.origin}' for one in judged])}
+        said = [f'{one.verdict.value}: {one.origin}' for one in judge.judge([*suite, *hand])]
+    return {'suite.jsonl': grouped(said[: len(suite)]), 'written.tsv': grouped(said[len(suite) :])}
+
+
+def fields_of(line: str) -> tuple[str, str, str]:
+    """Question, reference and answer of a line of `written.tsv`."""
+    _, _, reference, answer, _, *question = line.split('\t')
+    return ''.join(question).replace('\\n', '\n'), reference, answer
 
 
 def pairs() -> dict[str, str]:

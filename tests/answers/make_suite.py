@@ -1,0 +1,646 @@
+"""Write `suite.jsonl`: the pairs of `written.tsv`, then generated ones.
+
+    python tests/answers/make_suite.py              # writes suite.jsonl beside it
+    python tests/answers/make_suite.py --check --pairs 1000000   # judges as many, writes nothing
+
+A generated pair is equal or not by construction, and an oracle that shares no code with the judge confirms
+it: Fraction for numbers, sympy for expressions, plain tuples for all that is made of them. What the oracle
+does not confirm stops the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import sympy
+
+HERE = Path(__file__).parent
+SEED = 20261122
+PER_FAMILY = 260
+
+
+class Case(NamedTuple):
+    """One pair of the suite."""
+
+    type: str
+    equal: bool
+    reference: str
+    answer: str
+    reason: str
+    question: str = ''
+
+
+Family = Callable[[Random], Case]
+
+
+def written() -> Iterator[Case]:
+    """Yield the pairs written by hand; adversarial ones first."""
+    for line in (HERE / 'written.tsv').read_text(encoding='utf-8').splitlines():
+        kind, sign, reference, answer, reason, *question = line.split('\t')
+        yield Case(kind, sign == '=', reference, answer, reason, ''.join(question).replace('\\n', '\n'))
+
+
+def generated(count: int, seed: int = SEED) -> Iterator[Case]:
+    """Yield `count` pairs of each family."""
+    for family in FAMILIES:
+        chance = Random(f'{seed} {family.__name__}')
+        for _ in range(count):
+            yield family(chance)
+
+
+# Numbers
+
+_CHINESE = '零一二三四五六七八九'
+
+
+def _fraction(chance: Random) -> Fraction:
+    return Fraction(
+        chance.randint(-60, 60) or 7, chance.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25])
+    )
+
+
+def _terminates(value: Fraction) -> bool:
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+def _decimal(value: Fraction) -> str:
+    text = f'{Decimal(value.numerator) / value.denominator:f}'
+    return text.rstrip('0').rstrip('.') if '.' in text else text
+
+
+def _spellings(value: Fraction) -> list[str]:
+    """Ways to write `value`, each checked by reading it back."""
+    sign, above, below = '-' if value < 0 else '', abs(value.numerator), value.denominator
+    forms = [f'{sign}{above}', f'${sign}{above}$', f'{sign}{above}.0'] if below == 1 else []
+    if below > 1:
+        forms += [
+            f'{sign}{above}/{below}',
+            rf'{sign}\frac{{{above}}}{{{below}}}',
+            rf'\dfrac{{{sign}{above}}}{{{below}}}',
+            rf'$-\frac{{{-value.numerator}}}{{{below}}}$' if value < 0 else rf'\({above}/{below}\)',
+        ]
+        whole, rest = divmod(above, below)
+        if whole:
+            forms += [rf'{sign}{whole}\frac{{{rest}}}{{{below}}}', f'{sign}{whole} {rest}/{below}']
+        elif above < 10 and below < 10:
+            forms.append(f'{"负" if value < 0 else ""}{_CHINESE[below]}分之{_CHINESE[above]}')
+    if _terminates(value):
+        decimal = _decimal(value)
+        assert Fraction(decimal) == value
+        forms += [decimal, _decimal(value * 100) + r'\%', _decimal(value * 100) + ' percent']
+    return forms
+
+
+def equal_numbers(chance: Random) -> Case:
+    """One rational number, written in two ways."""
+    while True:
+        forms = _spellings(_fraction(chance))
+        if len(forms) > 1:
+            one, other = chance.sample(forms, 2)
+            return Case('number', True, one, other, 'one rational number in two notations')
+
+
+def different_numbers(chance: Random) -> Case:
+    """Two rational numbers that look alike: a digit, the sign, or above and below."""
+    while True:
+        value = _fraction(chance)
+        other = chance.choice(
+            [-value, 1 / value, value + 1, value - Fraction(1, value.denominator), value * 10]
+        )
+        if other != value and abs(other) * 100 != abs(value) and abs(value) * 100 != abs(other):
+            one, two = chance.choice(_spellings(value)), chance.choice(_spellings(other))
+            return Case('number', False, one, two, f'{value} is not {other}')
+
+
+def large_integers(chance: Random) -> Case:
+    """Integers of up to forty digits, with one digit changed or not, grouped or not."""
+    digits = [str(chance.randint(1, 9)), *(str(chance.randint(0, 9)) for _ in range(chance.randint(3, 39)))]
+    other, place = list(digits), chance.randrange(len(digits))
+    equal = chance.random() < 0.3
+    if not equal:
+        other[place] = str((int(digits[place]) + chance.randint(1, 9)) % 10)
+    one, two = int(''.join(digits)), int(''.join(other))
+    grouped = chance.choice(
+        [f'{two:,}', f'{two:,}'.replace(',', '{,}'), f'{two:,}'.replace(',', r'\,'), str(two)]
+    )
+    return Case(
+        'number', one == two, str(one), grouped, 'all digits agree' if equal else f'digit {place + 1} differs'
+    )
+
+
+def roots(chance: Random) -> Case:
+    """a + b√c, simplified or not; mutated in one number."""
+    a, b, c, k = (
+        chance.randint(-9, 9),
+        chance.randint(2, 9),
+        chance.choice([2, 3, 5, 6, 7, 10]),
+        chance.randint(1, 4),
+    )
+    reference = rf'{a or ""}{"+" if a else ""}{b}\sqrt{{{c}}}'
+    equal = chance.random() < 0.5
+    inner = b * b * c if equal else b * b * c + k
+    tail = f'{a:+d}' if a else ''
+    answer = chance.choice(
+        [
+            rf'\sqrt{{{inner}}}{tail}',
+            rf'√{inner}{tail}',
+            rf'sqrt({inner}){tail}',
+            rf'\sqrt {{{inner}}} {tail}',
+        ]
+    )
+    same = sympy.simplify(a + b * sympy.sqrt(c) - sympy.sqrt(inner) - a) == 0
+    assert same is equal
+    return Case('number', equal, reference, answer, f'√{inner} is {"" if equal else "not "}{b}√{c}')
+
+
+# Expressions
+
+_NAMES = ('x', 'y', 'a', 'b', 'n', 't', 'R', 'S')
+
+
+def _polynomial(chance: Random, names: list[sympy.Symbol]) -> sympy.Expr:
+    total = sympy.Integer(chance.randint(-9, 9))
+    for _ in range(chance.randint(1, 3)):
+        term = sympy.Integer(chance.randint(1, 9) * chance.choice([-1, 1]))
+        for name in chance.sample(names, chance.randint(1, len(names))):
+            term *= name ** chance.randint(1, 3)
+        total += term
+    return total
+
+
+def expressions(chance: Random) -> Case:
+    """A product of polynomials, expanded; mutated in a coefficient, sign, power or the case of a symbol."""
+    names = [sympy.Symbol(name) for name in chance.sample(_NAMES, chance.randint(1, 2))]
+    while True:
+        one, two = _polynomial(chance, names), _polynomial(chance, names)
+        whole = sympy.expand(one * two)
+        if whole.free_symbols:
+            break
+    shown, mutated, reason = one * two, whole, 'multiplied out'
+    if chance.random() < 0.5:
+        name = sorted(whole.free_symbols, key=str)[0]
+        swapped = sympy.Symbol(str(name).swapcase())
+        mutated, reason = chance.choice(
+            [
+                (whole + name, 'one term more'),
+                (whole - 1, 'another constant'),
+                (-whole, 'the sign'),
+                (whole.subs(name, swapped), 'the case of a symbol'),
+                (whole * name, 'one power more'),
+            ]
+        )
+    equal = sympy.expand(whole - mutated) == 0
+    answer = chance.choice([sympy.latex, str])(sympy.expand(mutated))
+    return Case('expression', equal, sympy.latex(shown), answer, reason)
+
+
+def quotients(chance: Random) -> Case:
+    """A quotient, cancelled or brought together; mutated in a number."""
+    x = sympy.Symbol(chance.choice(_NAMES))
+    a, b, c = (chance.randint(1, 9) for _ in range(3))
+    value = sympy.Integer(a) / (x + b) + sympy.Integer(c)
+    other = sympy.together(value)
+    equal = chance.random() < 0.5
+    if not equal:
+        other = sympy.together(sympy.Integer(a + 1) / (x + b) + sympy.Integer(c))
+    assert (sympy.simplify(value - other) == 0) is equal
+    return Case(
+        'expression',
+        equal,
+        sympy.latex(value),
+        sympy.latex(other),
+        'brought together' if equal else 'a + 1 for a',
+    )
+
+
+# Intervals, sets, points
+
+
+def _ends(chance: Random) -> tuple[int, int]:
+    low = chance.randint(-20, 19)
+    return low, chance.randint(low + 1, 21)
+
+
+def _interval_forms(low: int, high: int, left: bool, right: bool, name: str = 'x') -> list[str]:
+    below, above = (r'\le' if left else '<'), (r'\le' if right else '<')
+    interval = f'{"[" if left else "("}{low},{high}{"]" if right else ")"}'
+    turned_above, turned_below = (r'\ge' if right else '>'), (r'\ge' if left else '>')
+    return [
+        interval, rf'${name} \in {interval}$', f'{low} {below} {name} {above} {high}',
+        rf'\{{{name} \mid {low} {below} {name} {above} {high}\}}',
+        f'{high} {turned_above} {name} {turned_below} {low}',
+        rf'\left{interval[0]} {low}, {high} \right{interval[-1]}',
+    ]  # fmt: skip
+
+
+def intervals(chance: Random) -> Case:
+    """An interval as such, as inequality, membership or set; mutated in an end or a bracket."""
+    low, high = _ends(chance)
+    left, right = chance.random() < 0.5, chance.random() < 0.5
+    one = low, high, left, right
+    other = one
+    if chance.random() < 0.5:
+        other = chance.choice(
+            [
+                (low - 1, high, left, right),
+                (low, high + 1, left, right),
+                (low, high, not left, right),
+                (low, high, left, not right),
+                (-high, -low, left, right),
+            ]
+        )
+    reference, answer = chance.choice(_interval_forms(*one)), chance.choice(_interval_forms(*other))
+    return Case(
+        'interval',
+        one == other,
+        reference,
+        answer,
+        'the same ends' if one == other else f'{one} is not {other}',
+    )
+
+
+def half_lines(chance: Random) -> Case:
+    """Two half lines, in words or as a union; mutated in a sign or an end."""
+    low, high = _ends(chance)
+    strict = chance.random() < 0.5
+    sign, turned = ('<', '>') if strict else (r'\le', r'\ge')
+    brackets = '()' if strict else '[]'
+    equal = chance.random() < 0.5
+    shift = 0 if equal else chance.choice([1, -1])
+    union = rf'(-\infty,{low}{brackets[1]}\cup{brackets[0]}{high + shift},+\infty)'
+    words = chance.choice(
+        [rf'x {sign} {low} \text{{ or }} x {turned} {high}', f'x{sign} {low} 或 x{turned} {high}']
+    )
+    pair = (words, union) if chance.random() < 0.5 else (union, words)
+    return Case('interval', equal, *pair, 'the same ends' if equal else 'another end')
+
+
+def sets(chance: Random) -> Case:
+    """A set in another order; mutated by an element more, less or other."""
+    items = chance.sample(range(-20, 40), chance.randint(2, 5))
+    other = chance.sample(items, len(items))
+    if chance.random() < 0.5:
+        other = chance.choice([other[1:], [*other, 41], [*other[1:], 42]])
+    equal = set(items) == set(other)
+    inside = [', '.join(map(str, values)) for values in (items, other)]
+    answer = chance.choice(
+        [rf'\{{{inside[1]}\}}', inside[1], rf'\left\{{{inside[1]}\right\}}', inside[1].replace(', ', ' 或 ')]
+    )
+    return Case(
+        'set', equal, rf'\{{{inside[0]}\}}', answer, 'the same elements' if equal else 'other elements'
+    )
+
+
+def points(chance: Random) -> Case:
+    """A point with two to four coordinates; exchanged or changed."""
+    items = [_fraction(chance) for _ in range(chance.randint(2, 4))]
+    other = list(items)
+    if chance.random() < 0.5:
+        place = chance.randrange(len(items))
+        other = chance.choice(
+            [items[::-1], [*items[:place], -items[place], *items[place + 1 :]], [*items, Fraction(1)]]
+        )
+    equal = items == other
+    forms = ['(' + ', '.join(str(value) for value in values) + ')' for values in (items, other)]
+    return Case(
+        'tuple',
+        equal,
+        forms[0],
+        chance.choice([forms[1], f'${forms[1]}$', rf'\left{forms[1][:-1]}\right)']),
+        'the same coordinates' if equal else 'other coordinates',
+    )
+
+
+def named(chance: Random) -> Case:
+    """Two names with their values: in any order, but each with its own."""
+    one, two = chance.sample(['p', 'q', 'a', 'b', 'x', 'y', 'm'], 2)
+    u, v = chance.sample(range(1, 30), 2)
+    reference = f'{one}={u}, {two}={v}'
+    answer, equal, reason = chance.choice(
+        [
+            (f'{two}={v}, {one}={u}', True, 'named, so in any order'),
+            (f'{u}, {v}', True, 'in the order of the names'),
+            (f'{v}, {u}', False, 'not in the order of the names'),
+            (f'{one}={v}, {two}={u}', False, 'exchanged'),
+            (f'{one}={u}', False, 'one is missing'),
+            (f'({one},{two})=({u},{v})', True, 'two notations'),
+            (f'{one}={u}; {two.upper()}={v}', False, 'another name'),
+        ]
+    )
+    return Case('record', equal, reference, answer, reason)
+
+
+def parts(chance: Random) -> Case:
+    """Numbered answers, of which the last must not be taken for all."""
+    u, v, w = chance.sample(range(1, 50), 3)
+    reference = f'(1) ${u}$; (2) ${v}$'
+    answer, equal, reason = chance.choice(
+        [
+            (f'(1) {u}, (2) {v}', True, 'other punctuation'),
+            (f'(1) ${w}$; (2) ${v}$', False, 'the first differs'),
+            (f'{v}', False, 'only the last'),
+            (f'(1) ${v}$; (2) ${u}$', False, 'exchanged'),
+            (f'(1)${u}$；(2)${v}$', True, 'full width'),
+        ]
+    )
+    return Case('parts', equal, reference, answer, reason)
+
+
+# Quantities, dates
+
+_UNITS = {
+    'length': {
+        'mm': Fraction(1, 1000), 'cm': Fraction(1, 100), '厘米': Fraction(1, 100), 'm': Fraction(1),
+        '米': Fraction(1), 'km': Fraction(1000), '千米': Fraction(1000),
+    },
+    'mass': {
+        'g': Fraction(1),
+        '克': Fraction(1),
+        'kg': Fraction(1000),
+        '千克': Fraction(1000),
+        '吨': Fraction(10**6),
+    },
+    'time': {
+        'seconds': Fraction(1), '秒': Fraction(1), 'minutes': Fraction(60), '分钟': Fraction(60),
+        'hours': Fraction(3600), '小时': Fraction(3600), 'days': Fraction(86400),
+    },
+    'money': {'元': Fraction(1), 'yuan': Fraction(1), '角': Fraction(1, 10)},
+}  # fmt: skip
+
+
+def quantities(chance: Random) -> Case:
+    """A quantity in another unit of its dimension, converted or only renamed."""
+    table = _UNITS[chance.choice(sorted(_UNITS))]
+    one, other = chance.sample(sorted(table), 2)
+    amount = Fraction(chance.randint(1, 99))
+    converted = amount * table[one] / table[other]
+    given = converted if chance.random() < 0.5 and _terminates(converted) else amount
+    equal = given == converted
+    answer = f'{_decimal(given)} {other}' if other.isascii() else f'{_decimal(given)}{other}'
+    spelled = (
+        chance.choice([f'{amount} {one}', rf'{amount}\text{{ {one}}}']) if one.isascii() else f'{amount}{one}'
+    )
+    return Case('quantity', equal, spelled, answer, 'converted' if equal else 'another unit')
+
+
+def durations(chance: Random) -> Case:
+    """Hours and minutes against minutes; mutated by a minute."""
+    hours, minutes = chance.randint(1, 9), chance.randint(1, 59)
+    total = 60 * hours + minutes
+    other = total if chance.random() < 0.5 else total + chance.choice([-1, 1, 60])
+    forms = [f'{other}分钟', f'{other} minutes']
+    if other % 60:
+        forms += (
+            [f'{other // 60}小时{other % 60}分', f'{other // 60} hours {other % 60} minutes']
+            if other > 60
+            else []
+        )
+    return Case(
+        'quantity',
+        total == other,
+        f'{hours}小时{minutes}分',
+        chance.choice(forms),
+        f'{total} and {other} minutes',
+    )
+
+
+_MONTHS = [
+    'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October',
+    'November', 'December',
+]  # fmt: skip
+
+
+def dates(chance: Random) -> Case:
+    """A day in two notations; mutated in year, month or day."""
+    one = chance.randint(1990, 2030), chance.randint(1, 12), chance.randint(1, 28)
+    other = one
+    if chance.random() < 0.5:
+        other = chance.choice(
+            [(one[0] + 1, *one[1:]), (one[0], one[1] % 12 + 1, one[2]), (*one[:2], one[2] % 28 + 1)]
+        )
+    year, month, day = other
+    answer = chance.choice(
+        [
+            f'{year}年{month}月{day}日',
+            f'{_MONTHS[month - 1]} {day}, {year}',
+            f'{year}-{month:02}-{day:02}',
+            f'{day} {_MONTHS[month - 1]} {year}',
+        ]
+    )
+    return Case(
+        'date',
+        one == other,
+        '{}年{}月{}日'.format(*one),
+        answer,
+        'the same day' if one == other else 'another day',
+    )
+
+
+# Words, choices
+
+
+def phrases(chance: Random) -> Case:
+    """Phrases of the written pairs: those that are equal, and the references of two that are not."""
+    known = [case for case in written() if case.type == 'phrase' and case.equal and not case.question]
+    one, other = chance.choice(known), chance.choice(known)
+    if one == other or chance.random() < 0.3:
+        return Case('phrase', True, one.answer, one.reference, one.reason)
+    groups = _meanings(known)
+    equal = groups[one.reference] == groups[other.answer]
+    return Case(
+        'phrase', equal, one.reference, other.answer, 'the same meaning' if equal else 'another meaning'
+    )
+
+
+def _meanings(known: list[Case]) -> dict[str, int]:
+    """A number for each phrase, the same for those that the written pairs tie together."""
+    number = {
+        text: place for place, text in enumerate(sorted({text for case in known for text in case[2:4]}))
+    }
+    for _ in range(len(number)):
+        for case in known:
+            least = min(number[case.reference], number[case.answer])
+            number[case.reference] = number[case.answer] = least
+    return number
+
+
+_OPTION_STYLES = ('({}) {}', '{}. {}', '{}、{}', r'\textbf{{({})}} {}')
+
+
+def choices(chance: Random) -> Case:
+    """A letter against the text of the options that stand in the question."""
+    values = chance.sample(range(1, 60), 4)
+    style = chance.choice(_OPTION_STYLES)
+    options = chance.choice(['  ', '\n', r' \qquad ']).join(
+        style.format(letter, value) for letter, value in zip('ABCD', values, strict=True)
+    )
+    right, given = chance.randrange(4), chance.randrange(4)
+    if chance.random() < 0.4:
+        given = right
+    answer = chance.choice(
+        [
+            str(values[given]), f'{values[given]}.0', f'Option {"ABCD"[given]}',
+            f'({"ABCD"[given]}) {values[given]}', f'【{"ABCD"[given]}】', f'选{"ABCD"[given]}',
+        ]
+    )  # fmt: skip
+    return Case(
+        'choice',
+        right == given,
+        'ABCD'[right],
+        answer,
+        'the same option' if right == given else 'another option',
+        f'How many are there? {options}',
+    )
+
+
+# Equations, matrices, numbers in a base
+
+
+def equations(chance: Random) -> Case:
+    """A line, multiplied or rearranged; mutated in a coefficient."""
+    x, y = sympy.symbols('x y')
+    a, b, c, k = (
+        chance.randint(1, 9),
+        chance.randint(1, 9),
+        chance.randint(-9, 9),
+        chance.choice([-3, -2, 2, 3]),
+    )
+    other = [k * a, k * b, k * c]
+    if chance.random() < 0.5:
+        other[chance.randrange(3)] += 1
+    equal = [other[0] * b == other[1] * a, other[0] * c == other[2] * a] == [True, True]
+    forms = [
+        sympy.latex(left) + '=' + sympy.latex(right)
+        for left, right in (
+            (a * x + b * y + c, 0),
+            (other[0] * x + other[1] * y, -other[2]),
+        )
+    ]
+    if equal and chance.random() < 0.4:
+        forms[1] = 'y=' + sympy.latex(sympy.Rational(-a, b) * x + sympy.Rational(-c, b))
+    return Case('equation', equal, forms[0], forms[1], 'a multiple' if equal else 'another line')
+
+
+def matrices(chance: Random) -> Case:
+    """A matrix in another notation; transposed or changed in one entry."""
+    rows = [[chance.randint(-9, 9) for _ in range(2)] for _ in range(2)]
+    other = [list(row) for row in rows]
+    if chance.random() < 0.5:
+        other = (
+            [list(row) for row in zip(*rows, strict=True)]
+            if chance.random() < 0.5
+            else [[rows[0][0] + 1, rows[0][1]], rows[1]]
+        )
+    latex = r'\begin{pmatrix}' + r' \\ '.join(' & '.join(map(str, row)) for row in other) + r'\end{pmatrix}'
+    plain = '[' + ', '.join('[' + ', '.join(map(str, row)) + ']' for row in rows) + ']'
+    return Case(
+        'matrix', rows == other, plain, latex, 'the same entries' if rows == other else 'other entries'
+    )
+
+
+def bases(chance: Random) -> Case:
+    """A number in the base that it names; without it, or in another one."""
+    base = chance.choice([2, 3, 4, 5, 6, 7, 8, 9])
+    digits = str(chance.randint(1, base - 1)) + ''.join(
+        str(chance.randrange(base)) for _ in range(chance.randint(1, 6))
+    )
+    reference = f'{digits}_{base}'
+    answer, equal = chance.choice(
+        [
+            (f'{digits}_{{{base}}}', True), (f'({digits})_{base}', True), (digits, False),
+            (f'{digits}_{base + 1}', False), (f'{digits}0_{base}', False),
+            (rf'${digits}_{{({base})}}$', True),
+        ]
+    )  # fmt: skip
+    return Case(
+        'base', equal, reference, answer, 'the same digits and base' if equal else 'another number or none'
+    )
+
+
+def logarithms(chance: Random) -> Case:
+    """Logarithms, powers of e and trigonometric values, rewritten; mutated in a number."""
+    a, b, k = chance.randint(2, 9), chance.randint(2, 9), chance.randint(2, 5)
+    equal = chance.random() < 0.5
+    shift = 0 if equal else 1
+    reference, answer, value = chance.choice(
+        [
+            (rf'\ln {a * b}', rf'\ln {a}+\ln {b + shift}', sympy.log(sympy.Rational(b, b + shift))),
+            (rf'\log_{{{a}}} {a**k}', str(k + shift), sympy.Integer(-shift)),
+            (rf'e^{{{k}}}\cdot e', f'e^{{{k + 1 + shift}}}', sympy.E ** (k + 1) - sympy.E ** (k + 1 + shift)),
+            (rf'{a}\ln {b}', rf'\ln {b**a + shift}', sympy.log(sympy.Rational(b**a, b**a + shift))),
+            (
+                rf'\frac{{{a}\pi}}{{{b}}}',
+                rf'\frac{{{a + shift}}}{{{b}}}\pi',
+                sympy.Rational(-shift, b) * sympy.pi,
+            ),
+        ]
+    )
+    assert (sympy.simplify(value) == 0) is equal
+    return Case('number', equal, reference, answer, 'rewritten' if equal else 'another number')
+
+
+FAMILIES: tuple[Family, ...] = (
+    equal_numbers, different_numbers, large_integers, roots, expressions, quotients, intervals,
+    half_lines, sets, points, named, parts, quantities, durations, dates, phrases, choices, equations,
+    matrices, bases, logarithms,
+)  # fmt: skip
+
+
+def suite() -> list[Case]:
+    """Return all pairs of the suite, each once."""
+    cases: dict[tuple[str, str, str], Case] = {}
+    for case in [*written(), *generated(PER_FAMILY)]:
+        cases.setdefault((case.question, case.reference, case.answer), case)
+    return list(cases.values())
+
+
+def as_lines(cases: list[Case]) -> str:
+    """Return the cases as JSON lines."""
+    return ''.join(json.dumps(case._asdict(), ensure_ascii=False) + '\n' for case in cases)
+
+
+def _check(pairs: int) -> int:
+    """Judge generated pairs; the number of wrong verdicts, each printed."""
+    from gpassk_opencompass import Pair, RuleJudge, Verdict
+
+    wrong = done = 0
+    with RuleJudge() as judge:
+        while done < pairs:
+            cases = list(generated(100, seed=SEED + 1 + done))
+            judged = judge.judge([Pair(case.question, case.reference, case.answer) for case in cases])
+            for case, said in zip(cases, judged, strict=True):
+                if (said.verdict is Verdict.CORRECT) is not case.equal:
+                    wrong += 1
+                    print(said.verdict.value, said.origin, case)
+            done += len(cases)
+    print(f'{done} pairs, {wrong} wrong verdicts')
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
+    parser.add_argument(
+        '--check', action='store_true', help='judge generated pairs instead of writing the suite'
+    )
+    parser.add_argument('--pairs', type=int, default=10_000, help='how many to judge; default: 10000')
+    options = parser.parse_args()
+    if options.check:
+        return min(_check(options.pairs), 1)
+    (HERE / 'suite.jsonl').write_text(as_lines(suite()), encoding='utf-8')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
