@@ -123,29 +123,6 @@ def test_weights_that_a_run_downloads_itself_do_not_refuse_its_next_task(tmp_pat
     assert provenance.claim(tmp_path, later) == begun
 
 
-def test_samples_under_the_name_of_an_earlier_version_are_not_drawn_anew(tmp_path: Path) -> None:
-    """The line says which folder to rename; then the run goes on."""
-    earlier, now = tmp_path / 'm2-5_t0-3_l9', tmp_path / 'm2.5_t0.3_l9'
-    begin(earlier)
-    begin(now)
-    (now / 'run.provenance').unlink()
-    (earlier / 'tmp_bench.jsonl').write_text('{}\n')
-    with pytest.raises(IncompleteError, match=f'{earlier} has samples.*rename the folder to {now.name}'):
-        begin(now)
-    now.rmdir()
-    earlier.rename(now)
-    assert begin(now) == begin(tmp_path / 'other')
-
-
-def test_another_model_whose_name_has_dashes_is_not_taken_for_it(tmp_path: Path) -> None:
-    """It was sampled with something else, or has no samples."""
-    begin(tmp_path / 'a-b', path='org/other')
-    (tmp_path / 'a-b' / 'bench.json').write_text('{}')
-    begin(tmp_path / 'c-d')
-    for name in ('a.b', 'c.d'):
-        assert begin(tmp_path / name).created == 'now'
-
-
 def test_of_runs_that_begin_at_once_one_writes_and_the_others_compare(tmp_path: Path) -> None:
     """Twenty tasks of two seeds in one folder: those of one seed go on, the others are refused."""
 
@@ -183,11 +160,11 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
         begin(tmp_path)
 
 
-def test_predictions_of_an_earlier_version_are_not_gone_on_with(tmp_path: Path) -> None:
-    """They lie beside a seal or a resume mark, and nothing tells their settings."""
+def test_predictions_whose_settings_nothing_tells_are_not_gone_on_with(tmp_path: Path) -> None:
+    """They lie beside a seal or a resume mark."""
     for name in ('bench_0.seal', 'tmp_bench.samples'):
         (tmp_path / name).mkdir(parents=True)
-        with pytest.raises(IncompleteError, match=r'begun with version 0\.1\.0'):
+        with pytest.raises(IncompleteError, match=r'run\.provenance of this run.* was removed'):
             begin(tmp_path)
         (tmp_path / name).rmdir()
     begin(tmp_path)
