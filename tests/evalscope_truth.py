@@ -1,11 +1,9 @@
-"""What the script of EvalScope's logs knows, and G-Pass@k by its definition."""
+"""What the script of EvalScope's logs knows."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from fractions import Fraction
-from math import ceil, comb
 from pathlib import Path
 
 N = 4
@@ -37,10 +35,3 @@ def symbols_of(known: dict[str, str]) -> str:
     if '.' in known['reference']:
         return '?' * N
     return ''.join(SYMBOLS[letter] for letter in known['replies'])
-
-
-def exact(n: int, c: int, k: int, threshold: Fraction) -> Fraction:
-    """G-Pass@k of a question, by its definition."""
-    least = max(1, ceil(k * threshold))
-    ways = sum(comb(c, hits) * comb(n - c, k - hits) for hits in range(least, k + 1))
-    return Fraction(ways, comb(n, k))

@@ -18,7 +18,7 @@ class Exact(FunctionJudge):
         super().__init__(lambda pair: pair.answer == pair.reference)
 
 
-def g_pass(counts: Iterable[int], n: int, k: int, threshold: float) -> float:
+def g_pass(counts: Iterable[int], n: int, k: int, threshold: float | Fraction) -> float:
     """G-Pass@k at a threshold, in percent, of c correct samples of n a question."""
     least = max(ceil(Fraction(str(threshold)) * k), 1)
     shares = [

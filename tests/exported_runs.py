@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, comb
+from math import ceil
 from pathlib import Path
 from typing import Any
+
+from exact import g_pass
 
 from gpassk_opencompass.cli import main
 
@@ -87,22 +89,13 @@ def _scored(folder: Path, name: str, rows: Sequence[Any], *options: object) -> P
     return result
 
 
-def exact(metric: str, n: int, counts: Sequence[int]) -> Fraction:
-    """The mean of a metric over questions with so many correct samples, in whole numbers."""
-    return sum((_exact(metric, n, c) for c in counts), Fraction(0)) / len(counts)
-
-
-def _exact(metric: str, n: int, c: int) -> Fraction:
+def exact(metric: str, n: int, counts: Sequence[int]) -> float:
+    """The mean of a metric over questions with so many correct samples, by its definition."""
     if metric == 'accuracy':
-        return Fraction(c, n)
+        return sum(counts) / n / len(counts)
     kind, _, rest = metric.partition('@')
-    k = int(rest.partition('_')[0])
+    k, _, tau = rest.partition('_')
     if kind == 'mG-Pass':
-        steps = range(ceil(Fraction(k, 2)) + 1, k + 1)
-        return Fraction(2, k) * sum((_at_least(n, c, k, step) for step in steps), Fraction(0))
-    tau = Fraction(rest.partition('_')[2] or 0)
-    return _at_least(n, c, k, max(1, ceil(k * tau)))
-
-
-def _at_least(n: int, c: int, k: int, least: int) -> Fraction:
-    return Fraction(sum(comb(c, j) * comb(n - c, k - j) for j in range(least, k + 1)), comb(n, k))
+        steps = range(ceil(Fraction(int(k), 2)) + 1, int(k) + 1)
+        return 2 / int(k) * sum(g_pass(counts, n, int(k), Fraction(step, int(k))) for step in steps) / 100
+    return g_pass(counts, n, int(k), Fraction(tau or 0)) / 100

@@ -10,8 +10,9 @@ from typing import Any
 
 from doc_pages import page
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from result_files import entry_of
 
-from gpassk_opencompass.naming.manifest import Entry, ModelFacts, manifest_text
+from gpassk_opencompass.naming.manifest import ModelFacts, manifest_text
 
 Json = dict[str, Any]
 SCHEMAS = {
@@ -72,22 +73,10 @@ def changed(value: Json, path: tuple[Any, ...], new: Any) -> Json:
 def valid_values() -> dict[str, Json]:
     """One of each schema: those of the page, and an entry of a manifest."""
     json_blocks = PAGE.blocks('json')
-    entry = Entry(
-        'a.py',
-        't.py',
-        'm',
-        'org/m',
-        'm_l9',
-        'AIME2024-k4-r1',
-        {'max_out_len': 9},
-        'aime2024',
-        (4,),
-        4,
-        30,
-        'ab' * 8,
-        'ab' * 32,
-        facts=ModelFacts(True, False, False, '7B', 'https://example.org/m'),
-    )
+    facts = ModelFacts(True, False, False, '7B', 'https://example.org/m')
+    sizes = {'settings': {'max_out_len': 9}, 'benchmark': 'aime2024', 'k': (4,), 'questions': 30}
+    sums = {'signature': 'ab' * 8, 'sha256': 'ab' * 32}
+    entry = entry_of('m_l9', dataset_abbr='AIME2024-k4-r1', **sizes, **sums, facts=facts)
     return {
         'result': json.loads(json_blocks[0].text),
         'verdict': json.loads(json_blocks[1].text),

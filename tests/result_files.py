@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gpassk_opencompass.naming.manifest import Entry
+
 ABBR = 'm{}_t1.0_l100'
 """A sampled run of the model m1, m2, …"""
 
@@ -73,3 +75,10 @@ def write_three(outputs: Path) -> None:
     write_result(outputs, ABBR.format(1), THIRDS)
     write_result(outputs, ABBR.format(2), HALVES)
     write_result(outputs, GREEDY.format(2), [1] * 10 + [0] * 14, n=1)
+
+
+def entry_of(model_abbr: str, **more: Any) -> Entry:
+    """A line of a manifest."""
+    known = {'file': 'a.py', 'template': 't.py', 'model': 'm', 'path': 'org/m', 'dataset_abbr': 'd'}
+    sizes = {'benchmark': 'b', 'k': (2,), 'n': 4, 'questions': 24, 'settings': {'temperature': 1.0}}
+    return Entry(**{**known, **sizes, 'model_abbr': model_abbr, 'signature': 's', 'sha256': 'h', **more})

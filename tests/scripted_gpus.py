@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gpassk_opencompass.runs.driver import Job
-from gpassk_opencompass.runs.plan import Planned
-from gpassk_opencompass.runs.state import Finding
-
 
 def uuid(number: int) -> str:
     """Of the GPU of that number."""
@@ -64,13 +60,3 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what the environment says of GPUs."""
     for name in ('CUDA_VISIBLE_DEVICES', 'SLURM_STEP_GPUS', 'SLURM_JOB_GPUS', 'CUDA_DEVICE_ORDER'):
         monkeypatch.delenv(name, raising=False)
-
-
-class Silent:
-    """An observer of a driver, who says nothing."""
-
-    def started(self, run: Planned, what: str) -> None: ...
-
-    def ended(self, finding: Finding, seconds: float | None) -> None: ...
-
-    def working(self, jobs: Sequence[Job]) -> None: ...

@@ -7,20 +7,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from judge_server import PROMPTS, Act, Asked, Fail, Hang, JudgeServer, Say, SkippingClock, fair, right_verdict
-from judging_run import pairs_of
+from judge_server import Act, Asked, Fail, Hang, JudgeServer, Say, SkippingClock, fair, right_verdict
+from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import InputError, Verdict
-from gpassk_opencompass.judges.llm import LLMJudge
 from gpassk_opencompass.judges.llm.canaries import CANARIES, UnfitJudge
 
 RUN = 300
 YES = r'I am sure: \boxed{yes}'
-
-
-def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
-    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
-    return LLMJudge('judge', [server.url for server in servers], **settings)
 
 
 def canary_in(prompt: str) -> int | None:

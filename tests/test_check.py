@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fake_opencompass import config_text, predictions, record, traceback_of, write
+from result_files import entry_of
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.files import digest
@@ -16,7 +17,7 @@ from gpassk_opencompass.runs.config_file import read_config
 from gpassk_opencompass.runs.examine import examine
 from gpassk_opencompass.runs.plan import planned_runs
 from gpassk_opencompass.runs.state import Finding, State
-from gpassk_opencompass.sweep import Entry, signature
+from gpassk_opencompass.sweep import signature
 
 OLD, NEW = '20260101_000000', '20260102_000000'
 PART = 'm-run/d-run'
@@ -295,21 +296,9 @@ def test_the_manifest_tells_questions(tmp_path: Path) -> None:
     made(tmp_path)
     text = config_text()
     config = write(tmp_path / 'configs' / 'run.py', text)
-    entry = Entry(
-        file='run.py',
-        template='t.py',
-        model='m',
-        path='org/m',
-        model_abbr='m-run',
-        dataset_abbr='d-run',
-        settings={},
-        benchmark='d',
-        k=(2, 4),
-        n=4,
-        questions=10,
-        signature=signature(read_config(config) or {}),
-        sha256=digest(text.encode()),
-    )
+    told = {'dataset_abbr': 'd-run', 'benchmark': 'd', 'k': (2, 4), 'questions': 10, 'settings': {}}
+    told |= {'signature': signature(read_config(config) or {}), 'sha256': digest(text.encode())}
+    entry = entry_of('m-run', file='run.py', **told)
     write(tmp_path / 'configs' / 'manifest.jsonl', manifest_text([entry]))
     assert found(tmp_path).expected == 40
     made(tmp_path, results____json=record(questions=8))

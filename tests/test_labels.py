@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_results import made_result, made_sweep
-from result_files import HALVES, THIRDS, block
+from result_files import HALVES, THIRDS, block, entry_of
 
-from gpassk_opencompass.naming.manifest import Entry as ManifestEntry
 from gpassk_opencompass.report.figures.labels import columns, labelled
 from gpassk_opencompass.report.labels import labels_of
 from gpassk_opencompass.report.leaderboard import boards
@@ -61,8 +60,7 @@ def test_the_manifest_tells_model_and_settings() -> None:
     """Of runs whose names were cut, or are nobody's."""
     runs = []
     for name, temperature in (('x1', 0.3), ('x2', 0.7)):
-        told = (LONG, f'org/{LONG}', name, 'd', {'temperature': temperature, 'max_out_len': 64})
-        entry = ManifestEntry('x.py', 't.py', *told, 'b', (4,), 8, 10, 's', 'h')
+        entry = entry_of(name, model=LONG, settings={'temperature': temperature, 'max_out_len': 64})
         runs.append(replace(named(name)[0], manifest=entry))
     assert texts(runs) == [f'{LONG} t=0.3', f'{LONG} t=0.7']
 

@@ -23,12 +23,10 @@ from judge_server import (
     JudgeServer,
     Reset,
     Say,
-    SkippingClock,
     completion,
     fair,
 )
-from judging_run import pairs_of
-from loguru import logger
+from judging_run import judge_at, pairs_of
 
 from gpassk_opencompass import IncompleteError, InputError, Judgement, Pair, Verdict
 from gpassk_opencompass.chat.completion import read_reply
@@ -39,20 +37,6 @@ from gpassk_opencompass.judges.store import STORE_VARIABLE, VerdictStore
 
 YES, NO, UNJUDGED = Verdict.CORRECT, Verdict.INCORRECT, Verdict.UNJUDGED
 FAILURES: list[Act] = [Fail(429), Fail(500), Reset(), Fail(200, b'{'), Fail(200, {'choices': []})]
-
-
-@pytest.fixture
-def said() -> Iterator[list[str]]:
-    """All that was logged."""
-    lines: list[str] = []
-    sink = logger.add(lines.append, format='{message}')
-    yield lines
-    logger.remove(sink)
-
-
-def judge_at(*servers: JudgeServer, **settings: Any) -> LLMJudge:
-    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
-    return LLMJudge('judge', [server.url for server in servers], **settings)
 
 
 def verdicts(judgements: list[Judgement]) -> list[Verdict]:

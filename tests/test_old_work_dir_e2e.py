@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import old_work_dir as old
 import pytest
+from exact import g_pass
 from forks import Forks
 from hosts import TESTS, dataset_config, scripted, write_bench
 from judge_server import Asked, JudgeServer
@@ -43,12 +43,6 @@ def built_in(path: Path, url: str) -> dict[str, Any]:
     return config
 
 
-def g_pass(counts: list[int], least: int) -> float:
-    """G-Pass@4 of 4 samples in percent, by drawing every subset."""
-    drawn = [list(combinations([1] * c + [0] * (4 - c), 4)) for c in counts]
-    return 100 * sum(sum(sum(one) >= least for one in each) / len(each) for each in drawn) / len(counts)
-
-
 @pytest.mark.e2e
 def test_the_built_in_table_is_wrong_and_the_new_one_right(
     forks: Forks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -71,13 +65,13 @@ def test_the_built_in_table_is_wrong_and_the_new_one_right(
     wrong = json.loads(result.read_text())
     first = [4 * ('\\boxed{0}' not in texts[0]) for texts in old.responses()]
     assert asked_by_built_in == 8
-    assert wrong['G-Pass@4_1.0'] == g_pass(first, 4)
-    assert wrong['G-Pass@4_1.0'] != g_pass(COUNTS, 4)
+    assert wrong['G-Pass@4_1.0'] == g_pass(first, 4, 4, 1.0)
+    assert wrong['G-Pass@4_1.0'] != g_pass(COUNTS, 4, 4, 1.0)
 
     [found] = collect([out]).results
     assert found.counts.tolist() == COUNTS
-    for metric, least in (('G-Pass@4_0.5', 2), ('G-Pass@4_0.75', 3), ('G-Pass@4_1.0', 4)):
-        assert found.record[metric] == pytest.approx(g_pass(COUNTS, least))
+    for threshold in (0.5, 0.75, 1.0):
+        assert found.record[f'G-Pass@4_{threshold}'] == pytest.approx(g_pass(COUNTS, 4, 4, threshold))
     # An answer that is the reference needs no call; the wrong one, '0', is the same in all samples.
     assert len(asked_by_us) == len(set(asked_by_us)) == sum(c < 4 for c in COUNTS)
     assert old.contents(work_dir) == before

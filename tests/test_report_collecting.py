@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from result_files import ABBR, HALVES, THIRDS, block, write_result
+from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.naming.manifest import ModelFacts, manifest_text
@@ -131,25 +131,8 @@ def test_of_scored_files_that_do_not_say_it_the_time_of_the_file_counts(tmp_path
 def test_a_manifest_tells_what_a_name_does_not(tmp_path: Path) -> None:
     """The model's whole name, its path and settings, from a manifest anywhere below."""
     write_result(tmp_path, 'short~12345678_l100', THIRDS)
-    configs = tmp_path / 'configs'
-    configs.mkdir()
-    settings = {'temperature': 0.7, 'max_out_len': 100}
-    entry = Entry(
-        'x.py',
-        't.py',
-        'the-long-name',
-        'org/name',
-        'short~12345678_l100',
-        'd',
-        settings,
-        'b',
-        (2,),
-        4,
-        24,
-        's',
-        'h',
-    )
-    (configs / 'manifest.jsonl').write_text(manifest_text([entry]))
+    told = {'model': 'the-long-name', 'settings': {'temperature': 0.7, 'max_out_len': 100}}
+    saved(tmp_path / 'configs', entry_of('short~12345678_l100', path='org/name', **told))
     [result] = collect([tmp_path]).results
     assert result.model == 'the-long-name'
     assert result.settings is not None
@@ -200,7 +183,7 @@ NAME = 'Qwen2.5-7B_t0.3_l100'
 def entry(path: str, **more: Any) -> Entry:
     """A line of a manifest."""
     settings = {'temperature': 0.3, 'max_out_len': 100}
-    return Entry('a.py', 't.py', 'Qwen2.5-7B', path, NAME, 'd', settings, 'b', (2,), 4, 24, 's', 'h', **more)
+    return entry_of(NAME, model='Qwen2.5-7B', path=path, settings=settings, **more)
 
 
 def saved(folder: Path, *entries: Entry) -> None:

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_results import board_of, made_result
-from result_files import ABBR, HALVES, THIRDS, block, write_result, write_three
+from result_files import ABBR, HALVES, THIRDS, block, entry_of, write_result, write_three
 from scipy import stats
 
 from gpassk_opencompass import InputError
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.naming.manifest import Entry, manifest_text
+from gpassk_opencompass.naming.manifest import manifest_text
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.report.scores import ALL, Score, read_scores, scores_csv, scores_of
 from gpassk_opencompass.report.tables import mean_score, overview_table, write_scored
@@ -101,9 +101,7 @@ def test_a_model_with_two_settings_is_two_models_of_the_json(tmp_path: Path) -> 
     """By their abbreviations; the link is that of the manifest's path on the hub."""
     write_result(tmp_path / 'outputs', 'm_t0.3_l100', THIRDS)
     write_result(tmp_path / 'outputs', 'm_t1.0_l100', HALVES)
-    entry = Entry(
-        'x.py', 't.py', 'm', 'org/m', 'm_t1.0_l100', 'd', {'max_out_len': 100}, 'b', (2,), 4, 24, 's', 'h'
-    )
+    entry = entry_of('m_t1.0_l100', settings={'max_out_len': 100})
     (tmp_path / 'outputs' / 'manifest.jsonl').write_text(manifest_text([entry]))
     content = json.loads((written(tmp_path / 'outputs', tmp_path / 'r') / 'results.json').read_text())
     links = {model: facts['link'] for model, facts in content.items()}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exact import EXACT
 from formats import PAGE, SCHEMAS, Json, complaints, on_disk, valid_values
 from hosts import import_plugin
 from judge_server import PROMPTS, Fail, JudgeServer
@@ -38,16 +39,6 @@ EXAMPLE = Samples(
     problem=['demo/ADD/0'] * 4,
 )
 """The record on the page."""
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
-
-
-EXACT = ['--judge', f'{__name__}.Exact']
 
 
 def example() -> Json:

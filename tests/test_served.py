@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judge_server import PROMPTS, Act, Asked, JudgeServer, Say, SkippingClock, fair, right_verdict
-from judging_run import pairs_of
+from judge_server import Act, Asked, JudgeServer, Say, fair, right_verdict
+from judging_run import judge_at, pairs_of
 from loguru import logger
 
 from gpassk_opencompass import Pair, Verdict
@@ -52,8 +52,7 @@ def served(model: Model, card: dict[str, Any] | None = None) -> JudgeServer:
 
 
 def judged(store: Path, *servers: JudgeServer, **settings: Any) -> tuple[list[Verdict], LLMJudge]:
-    settings = {'prompts': PROMPTS, 'progress': False, 'clock': SkippingClock(), **settings}
-    judge = LLMJudge('judge', [server.url for server in servers], store=store, **settings)
+    judge = judge_at(*servers, store=store, **settings)
     try:
         return [said.verdict for said in judge.judge(PAIRS)], judge
     finally:

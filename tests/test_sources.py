@@ -13,11 +13,11 @@ from typing import Any
 
 import old_work_dir as old
 import pytest
+from exact import EXACT, Exact
 from installed import install
 from loguru import logger
 
 from gpassk_opencompass.cli import main
-from gpassk_opencompass.judges.protocol import FunctionJudge
 from gpassk_opencompass.results.health import Generation
 from gpassk_opencompass.results.read import read
 from gpassk_opencompass.results.samples import COLUMNS, write_samples
@@ -26,16 +26,6 @@ from gpassk_opencompass.sources.source import SOURCES
 
 PAGE = Path(__file__).resolve().parents[1] / 'docs' / 'extending.md'
 MODULE = 'theirs.quiz'
-
-
-class Exact(FunctionJudge):
-    """Says correct where the answer is the reference, letter by letter; starts no process."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda pair: pair.answer == pair.reference)
-
-
-EXACT = ['--judge', f'{__name__}.Exact']
 
 
 def put_source(folder: Path, package: str, line: str, **files: str) -> None:

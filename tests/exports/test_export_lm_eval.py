@@ -58,14 +58,14 @@ def test_a_run_scored_once_more_has_the_same_counts_and_scores(
     again = json.loads(out.read_text(encoding='utf-8'))
     assert again['gpassk']['counts']['c'] == COUNTS
     for name in ('accuracy', 'G-Pass@2_0.5', 'G-Pass@3_1.0', 'mG-Pass@3'):
-        assert again[name] == pytest.approx(100 * float(exact(name, 4, COUNTS)), rel=1e-12), name
+        assert again[name] == pytest.approx(100 * exact(name, 4, COUNTS), rel=1e-12), name
 
 
 def test_the_summary_has_the_scores_as_fractions(theirs: Path, tmp_path: Path) -> None:
     """Under the harness's names: metric and filter."""
     _, summary = exported(theirs, tmp_path / 'out')
     [scores] = summary['results'].values()
-    assert scores['G-Pass@2_0.5,gpassk'] == pytest.approx(float(exact('G-Pass@2_0.5', 4, COUNTS)), rel=1e-12)
+    assert scores['G-Pass@2_0.5,gpassk'] == pytest.approx(exact('G-Pass@2_0.5', 4, COUNTS), rel=1e-12)
     assert scores['correct,gpassk'] == sum(COUNTS)
     assert scores['sample_len'] == len(TRUTH)
 

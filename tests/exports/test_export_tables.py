@@ -77,7 +77,7 @@ def test_a_table_gives_counts_and_scores_again(tmp_path: Path, form: str, theirs
     ]
     for metric in ('accuracy', 'pass@2', 'G-Pass@2_1.0', 'G-Pass@3_0.5', 'mG-Pass@3'):
         told = read(theirs).interval(Metric.parse(metric)).estimate
-        assert told == pytest.approx(float(exact(metric, N, list(counts_of(rows).values()))), abs=1e-12)
+        assert told == pytest.approx(exact(metric, N, list(counts_of(rows).values())), abs=1e-12)
 
 
 def test_a_table_says_all_that_is_known_of_a_sample(tmp_path: Path, form: str, theirs: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_table_can_be_scored_again(tmp_path: Path, theirs: Path, form: str, ju
     if judged == 'responses':
         assert (again.questions, again.references) == (first.questions, first.references)
     for metric in ('accuracy', 'G-Pass@2_1.0', 'mG-Pass@3'):
-        assert again.record[metric] == pytest.approx(100 * float(exact(metric, N, COUNTS)), abs=1e-9)
+        assert again.record[metric] == pytest.approx(100 * exact(metric, N, COUNTS), abs=1e-9)
 
 
 def test_negative_references_come_back_from_csv(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import old_work_dir as old
 import pytest
 from fuzzing import within
 from judge_server import read_verdict
-from result_files import ABBR, THIRDS, write_result
+from result_files import ABBR, THIRDS, entry_of, write_result
 
 from gpassk_opencompass.answers import final_answer
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.judges.protocol import Verdict
-from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
+from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
 from gpassk_opencompass.naming.names import DatasetName, ModelName
 from gpassk_opencompass.tables import Table
 
@@ -39,12 +39,7 @@ def test_a_number_of_thousands_of_digits_is_no_name(text: str) -> None:
         DatasetName.parse(f'MATH500-L5-k{4000 * "9"}-r{4000 * "9"}')
 
 
-SETTINGS = {'temperature': 1.0}
-ENTRY = json.loads(
-    manifest_text(
-        [Entry('a.py', 't.py', 'm', 'p', ABBR.format(1), 'd', SETTINGS, 'b', (2,), 4, 24, 's', 'x')]
-    )
-)
+ENTRY = json.loads(manifest_text([entry_of(ABBR.format(1))]))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from damaged_records import damaged_records, good_record
 from drawn import any_text, deep, mutated, values
 from fuzzing import fuzz, gpassk
 from hypothesis import strategies as st
-from result_files import ABBR, THIRDS, write_result
+from result_files import ABBR, THIRDS, entry_of, write_result
 
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.json_lines import JsonRows
-from gpassk_opencompass.naming.manifest import Entry, manifest_text, read_manifest
+from gpassk_opencompass.naming.manifest import manifest_text, read_manifest
 from gpassk_opencompass.report.leaderboard import boards
 from gpassk_opencompass.results.read import collect
 
@@ -133,21 +133,7 @@ def test_a_damaged_markdown_table_is_refused_or_shown(folder: Path, content: byt
     gpassk('compare', folder / 'work', path)
 
 
-ENTRY = Entry(
-    'a.py',
-    't.py',
-    'm',
-    'org/m',
-    ABBR.format(1),
-    'MATH500-L5-k2-r2',
-    {'temperature': 1.0},
-    'b',
-    (2,),
-    4,
-    24,
-    's',
-    'x',
-)
+ENTRY = entry_of(ABBR.format(1), dataset_abbr='MATH500-L5-k2-r2')
 entries = st.builds(
     lambda fields: (
         manifest_text([ENTRY]).encode()

@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip('inspect_ai', reason='inspect_ai is not installed: constraints/harness-inspect.txt')
 
+from exact import g_pass
 from inspect_ai import Epochs, Task
 from inspect_ai import eval as run_inspect
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -59,15 +60,12 @@ class Scripted(ModelAPI):
 '''
 
 
-def exact(n: int, c: int, k: int, needed: int) -> Fraction:
-    """The share of the subsets of k of n samples, c of them correct, that hold at least `needed` of those."""
-    ways = sum(math.comb(c, right) * math.comb(n - c, k - right) for right in range(needed, k + 1))
-    return Fraction(ways, math.comb(n, k))
+def exact(n: int, c: int, k: int, needed: int) -> float:
+    return g_pass([c], n, k, Fraction(needed, k)) / 100
 
 
 def mean_of(counts: Sequence[tuple[int, int]], k: int, needed: int) -> float:
-    values = [exact(n, c, k, needed) for n, c in counts]
-    return float(sum(values) / len(values))
+    return sum(exact(n, c, k, needed) for n, c in counts) / len(counts)
 
 
 def scripted_task(values: Sequence[Sequence[Any]], metrics: Any, reducers: Any = None) -> Task:
@@ -204,9 +202,7 @@ def test_reducers_give_each_question_its_value(tmp_path: Path) -> None:
         assert results(log, name)['mean'] == pytest.approx(value, rel=1e-12)
     reduced = (log.reductions or [])[0].samples
     values = {one.sample_id: one.value for one in reduced}
-    assert values == {
-        place: pytest.approx(float(exact(n, c, 4, 2))) for place, (n, c) in enumerate(COUNTS, 1)
-    }
+    assert values == {place: pytest.approx(exact(n, c, 4, 2)) for place, (n, c) in enumerate(COUNTS, 1)}
     assert {one.explanation for one in reduced if one.sample_id == 5} == {'3 of 5 scored epochs are correct'}
 
 

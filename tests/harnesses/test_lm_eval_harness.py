@@ -10,8 +10,6 @@ import os
 import re
 import subprocess
 import sys
-from fractions import Fraction
-from math import ceil, comb
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import pytest
 pytest.importorskip('lm_eval', reason='lm-evaluation-harness is not installed in this environment')
 
 import make_lm_eval_logs as made
+from exported_runs import exact
 
 from gpassk_opencompass.cli import main
 from gpassk_opencompass.exports.lm_eval import write_lm_eval
@@ -30,25 +29,7 @@ from gpassk_opencompass.sources.source import Reading, Run
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings('default')]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def exact(name: str) -> float:
-    """A metric of the scripted model over all questions, by its definition in whole numbers."""
-    if name.startswith('mG-Pass@'):
-        k = int(name.removeprefix('mG-Pass@'))
-        steps = [Fraction(step, k) for step in range(ceil(Fraction(k, 2)) + 1, k + 1)]
-        return float(Fraction(2, k) * sum((_g_pass(k, tau) for tau in steps), Fraction(0)))
-    k, _, tau = name.removeprefix('G-Pass@').partition('_')
-    return float(_g_pass(int(k), Fraction(tau)))
-
-
-def _g_pass(k: int, tau: Fraction) -> Fraction:
-    total = Fraction(0)
-    for row in made.RIGHT:
-        n, c = len(row), row.count('1')
-        least = max(1, ceil(k * tau))
-        total += Fraction(sum(comb(c, j) * comb(n - c, k - j) for j in range(least, k + 1)), comb(n, k))
-    return total / len(made.RIGHT)
+COUNTS = [row.count('1') for row in made.RIGHT]
 
 
 @pytest.fixture(scope='module')
@@ -100,8 +81,8 @@ def test_scores_of_fresh_logs_are_exact(logs: Path, tmp_path: Path) -> None:
     names = [name for name in scored if name.lstrip('m').startswith('G-Pass@')]
     assert len(names) >= 6
     for name in names:
-        assert scored[name] == pytest.approx(100 * exact(name), abs=1e-10), name
-    assert scored['gpassk']['counts']['c'] == [row.count('1') for row in made.RIGHT]
+        assert scored[name] == pytest.approx(100 * exact(name, 4, COUNTS), abs=1e-10), name
+    assert scored['gpassk']['counts']['c'] == COUNTS
 
 
 def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
@@ -117,7 +98,7 @@ def test_the_harness_takes_what_is_exported(logs: Path, tmp_path: Path) -> None:
     assert get_file_task_name(written.name) == 'sums_all'
     assert get_file_datetime(written.name) == get_file_datetime(summary.name).removesuffix('.json')
     table = make_table(json.loads(summary.read_text()))
-    assert f'{exact("G-Pass@4_0.5"):.4f}' in table
+    assert f'{exact("G-Pass@4_0.5", 4, COUNTS):.4f}' in table
     rows = load_dataset('json', data_files=str(written), split='train', cache_dir=str(tmp_path / 'cache'))
     told = [json.loads(line) for line in samples.read_text().splitlines()]
     assert [row['resps'] for row in rows] == [row['resps'] for row in told]

@@ -9,12 +9,12 @@ import json
 import runpy
 import shutil
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from math import ceil, comb
+from math import comb
 from pathlib import Path
 from typing import Any
 
 import pytest
+from exact import g_pass
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,26 +53,13 @@ def verdicts(run: Run) -> list[str]:
     return [question.verdicts for question in questions]  # type: ignore[union-attr]
 
 
-def exact(k: int, tau: Fraction, rows: Sequence[str] = RIGHT) -> Fraction:
-    """G-Pass@k_τ of a whole run by its definition, in whole numbers."""
-    values = []
-    for row in rows:
-        n, c = len(row), row.count('1')
-        least = max(ceil(tau * k), 1)
-        drawn = sum(comb(c, j) * comb(n - c, k - j) for j in range(least, k + 1))
-        values.append(Fraction(drawn, comb(n, k)))
-    return sum(values, Fraction(0)) / len(values)
-
-
-EXPECTED = {
-    'G-Pass@4_0.5': exact(4, Fraction(1, 2)),
-    'G-Pass@4_0.75': exact(4, Fraction(3, 4)),
-    'G-Pass@4_1.0': exact(4, Fraction(1)),
-    'G-Pass@2_0.5': exact(2, Fraction(1, 2)),
-    'G-Pass@2_1.0': exact(2, Fraction(1)),
-    'mG-Pass@4': sum((exact(4, Fraction(i, 4)) for i in (3, 4)), Fraction(0)) * Fraction(2, 4),
-    'accuracy': Fraction(sum(row.count('1') for row in RIGHT), 24),
+COUNTS = [row.count('1') for row in RIGHT]
+EXPECTED = {f'G-Pass@{k}_{tau}': g_pass(COUNTS, 4, k, tau) for k in (2, 4) for tau in (0.5, 0.75, 1.0)}
+EXPECTED |= {
+    'mG-Pass@4': (g_pass(COUNTS, 4, 4, 0.75) + g_pass(COUNTS, 4, 4, 1.0)) / 2,
+    'accuracy': 100 * sum(COUNTS) / 24,
 }
+"""In percent."""
 
 
 def scores(path: Path, out: Path, *options: str) -> dict[str, Any]:
@@ -114,8 +101,8 @@ def test_scores_equal_an_exact_computation(task: str, options: list[str], tmp_pa
     """By the task's own verdicts, and by the rule judge of every response."""
     record = scores(log(task), tmp_path / 'scored.json', *options)
     for name, value in EXPECTED.items():
-        assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
-    assert record['gpassk']['counts']['c'] == [row.count('1') for row in RIGHT]
+        assert record[name] == pytest.approx(value, rel=1e-12), name
+    assert record['gpassk']['counts']['c'] == COUNTS
 
 
 def test_the_first_filter_counts_and_the_rows_of_others_are_said() -> None:
@@ -334,12 +321,12 @@ def test_the_share_of_correct_samples_is_their_count(
     run = read(path)
     assert run.kinds == ('counts',)
     counted = [question for question in run.questions if isinstance(question, Counted)]
-    assert [(question.n, question.c) for question in counted] == [(4, row.count('1')) for row in RIGHT]
+    assert [(question.n, question.c) for question in counted] == [(4, c) for c in COUNTS]
     record = scores(path, tmp_path / 'scored.json', '--as', 'counts')
     for name, value in EXPECTED.items():
-        assert record[name] == pytest.approx(100 * float(value), rel=1e-12), name
+        assert record[name] == pytest.approx(value, rel=1e-12), name
     judged = scores(path, tmp_path / 'judged.json', '--as', 'responses', '--judge', 'rule')
-    assert judged['G-Pass@4_1.0'] == pytest.approx(100 * float(EXPECTED['G-Pass@4_1.0']), rel=1e-12)
+    assert judged['G-Pass@4_1.0'] == pytest.approx(EXPECTED['G-Pass@4_1.0'], rel=1e-12)
     assert main(['score', str(path), '--judge', 'rule']) == 2
     assert '--judge goes with responses; ' in capsys.readouterr().err
     odd = edited(tmp_path, lambda row: {**coded(row), 'pass@1': 0.3})
@@ -366,7 +353,7 @@ def test_pass_at_1_of_the_one_response_that_a_filter_left_is_not_taken(tmp_path:
     assert [len(one.responses) for one in run.questions if isinstance(one, Responded)] == [4] * 6
     assert any('of 6 questions the harness scored only' in remark for remark in run.remarks)
     record = scores(path, tmp_path / 'scored.json')
-    assert record['accuracy'] == pytest.approx(100 * float(EXPECTED['accuracy']), rel=1e-12)
+    assert record['accuracy'] == pytest.approx(EXPECTED['accuracy'], rel=1e-12)
     path = edited(
         tmp_path, lambda row: _metric('pass@1', lambda row: 1.0, left=1 if row['doc_id'] else 4)(row)
     )
