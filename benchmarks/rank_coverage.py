@@ -21,7 +21,7 @@ from scipy import optimize, stats
 from tabulate import tabulate
 
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.uncertainty import rank_intervals, value_table
+from gpassk_opencompass.uncertainty import all_pairs, value_table
 
 from .interval_coverage import POPULATIONS, better, draw_chances, names_of, value_of, versions_of
 
@@ -101,7 +101,7 @@ def row(case: Case, runs: int) -> dict[str, Any]:
     false, apart, generator = 0, 0, np.random.default_rng(SEED)
     lowest, highest = true_ranks(case)
     for _ in range(runs):
-        ranks = rank_intervals(draw_values(generator, case), names_of(versions(case)))
+        ranks = all_pairs(draw_values(generator, case), names_of(versions(case))).ranks
         false += bool((ranks[:, 0] > lowest).any() or (ranks[:, 1] < highest).any())
         apart += int((np.minimum(ranks[:, 0], lowest) - 1).sum())
     share, pairs = false / runs, int((lowest - 1).sum())

@@ -16,7 +16,7 @@ from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.compare import compared
 from gpassk_opencompass.report.leaderboard import Board, Entry, boards
 from gpassk_opencompass.results.read import collect
-from gpassk_opencompass.uncertainty import compare, told_apart
+from gpassk_opencompass.uncertainty import all_pairs, compare
 
 RUNS = 12
 
@@ -92,7 +92,7 @@ def test_the_best_by_another_metric(outputs: Path, board: Board, capsys: pytest.
     assert [(row['first'], row['second']) for row in rows] == list(combinations(best, 2))
     metric = Metric.parse('accuracy')
     values = [entry.result.values(metric) for entry in board.entries]
-    better = told_apart(values, board.entries[0].result.problems)
+    better = all_pairs(values, board.entries[0].result.problems).better
     place = {name: number for number, name in enumerate(found)}
     for row in rows:
         one, other = place[row['first']], place[row['second']]

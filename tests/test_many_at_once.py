@@ -105,6 +105,7 @@ def test_intervals_of_many_runs_are_those_of_each(most: int, monkeypatch: pytest
         alone = [result.interval(metric, 0.9) for metric in metrics]
         assert list(map(repr, found.whole)) == list(map(repr, alone))
         by_group = {
-            group: [result.group_interval(group, one, 0.9) for one in metrics] for group in result.groups
+            group: [result.intervals_by_group([one], 0.9)[group][0] for one in metrics]
+            for group in result.groups
         }
         assert repr(found.by_group) == repr(by_group)

@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.rank_coverage import Case, row
 from gpassk_opencompass.errors import InputError
 from gpassk_opencompass.metrics import Metric
-from gpassk_opencompass.uncertainty import all_pairs, compare, rank_intervals, told_apart, value_table
+from gpassk_opencompass.uncertainty import all_pairs, compare, value_table
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ def test_equal_models_are_rarely_told_apart(questions: int, models: int, k: int,
         values = value_table(Metric.parse(f'mG-Pass@{k}'), n)[
             generator.binomial(n, chances, (models, questions))
         ]
-        wrong += bool((rank_intervals(values, draws=1000) != [1, models]).any())
+        wrong += bool((all_pairs(values, draws=1000).ranks != [1, models]).any())
     assert wrong <= stats.binom.ppf(0.999, tables, 0.05)
 
 
@@ -56,7 +56,7 @@ def test_two_runs_are_told_apart_where_a_randomisation_test_says_so() -> None:
         least = max(found.pvalue, compare(first, second).p_value)
         for level in (1 - least - 0.03, 1 - least + 0.03):
             if 0 < level < 1:
-                apart = rank_intervals([first, second], level=level)[0].tolist() == [2, 2]
+                apart = all_pairs([first, second], level=level).ranks[0].tolist() == [2, 2]
                 assert apart == (least < 1 - level)
 
 
@@ -88,7 +88,7 @@ def test_the_largest_statistic_of_all_pairs_decides(sizes: tuple[int, ...]) -> N
         exceeded = max(np.mean(np.array(largest) >= observed), min(one.p_value for one in alone))
         for level in (1 - exceeded - 0.1, 1 - exceeded + 0.1):
             if 0 < level < 1:
-                told = (rank_intervals(runs, problems, level=level) != [1, 3]).any()
+                told = (all_pairs(runs, problems, level=level).ranks != [1, 3]).any()
                 assert told == (exceeded < 1 - level)
 
 
@@ -118,7 +118,7 @@ def test_a_table_is_never_contradicted_by_a_comparison_of_two_alone() -> None:
         values[4] = values[3]
         if generator.random() < 0.5:
             values = np.round(values * generator.random(names.size), 1)
-        better = told_apart(values, names.tolist(), level, 200)
+        better = all_pairs(values, names.tolist(), level, 200).better
         assert not (better & better.T).any()
         assert not better[3, 4]
         assert not better[4, 3]
@@ -140,15 +140,15 @@ def test_a_rare_collapse_is_no_rank() -> None:
 def test_six_problems_that_differ_have_a_smallest_p_value(step: float) -> None:
     """2 of the 64 ways to swap them are as far apart as they are: 3.1 %; alone they have 2.6 %."""
     first, second = np.r_[np.full(6, step), np.zeros(24)], np.zeros(30)
-    assert rank_intervals([first, second], level=0.96).tolist() == [[1, 1], [2, 2]]
-    assert rank_intervals([first, second], level=0.98).tolist() == [[1, 2], [1, 2]]
+    assert all_pairs([first, second], level=0.96).ranks.tolist() == [[1, 1], [2, 2]]
+    assert all_pairs([first, second], level=0.98).ranks.tolist() == [[1, 2], [1, 2]]
 
 
 def test_ranks_need_as_many_draws_as_their_level_takes() -> None:
     """Of 18 draws none can be rare enough for 95 %; of 19 the largest one is."""
     good, bad = np.ones(40), np.r_[np.ones(10), np.zeros(30)]
-    assert rank_intervals([good, bad], draws=18).tolist() == [[1, 2], [1, 2]]
-    assert rank_intervals([good, bad], draws=19).tolist() == [[1, 1], [2, 2]]
+    assert all_pairs([good, bad], draws=18).ranks.tolist() == [[1, 2], [1, 2]]
+    assert all_pairs([good, bad], draws=19).ranks.tolist() == [[1, 1], [2, 2]]
     assert all_pairs([good, bad], draws=19).p_value[0, 1] == 1 / 20
 
 

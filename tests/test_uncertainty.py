@@ -18,11 +18,11 @@ from gpassk_opencompass import InputError
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.uncertainty import (
     Population,
+    all_pairs,
     compare,
     fit_population,
     mean_interval,
     plan,
-    rank_intervals,
     rerun_interval,
     value_table,
 )
@@ -284,9 +284,9 @@ def test_a_comparison_holds_where_one_run_collapses(problems: int) -> None:
 def test_clear_ranks_are_found_and_unclear_ones_left_open() -> None:
     """A run that is better everywhere is first; copies share their ranks; few questions leave all open."""
     good, fair = np.ones(60), np.r_[np.ones(30), np.zeros(30)]
-    assert rank_intervals([fair, good, fair]).tolist() == [[2, 3], [1, 1], [2, 3]]
-    assert rank_intervals([fair[:10], good[:10]]).tolist() == [[1, 2], [1, 2]]
-    assert rank_intervals([good]).tolist() == [[1, 1]]
+    assert all_pairs([fair, good, fair]).ranks.tolist() == [[2, 3], [1, 1], [2, 3]]
+    assert all_pairs([fair[:10], good[:10]]).ranks.tolist() == [[1, 2], [1, 2]]
+    assert all_pairs([good]).ranks.tolist() == [[1, 1]]
 
 
 def test_a_population_is_found_again_from_its_counts() -> None:
@@ -348,7 +348,7 @@ def test_a_problem_with_most_questions_makes_the_others_too_few() -> None:
     reason = '240 questions of 41 problems, in effect 1.4, fewer than 20'
     assert mean_interval(values, problems).refused == reason
     assert compare(values, 1 - values, problems).refused == reason
-    assert rank_intervals([values, values / 2], problems).tolist() == [[1, 2], [1, 2]]
+    assert all_pairs([values, values / 2], problems).ranks.tolist() == [[1, 2], [1, 2]]
     for size in (1, 2, 7):
         assert not mean_interval([0, 1] * 10 * size, list(range(20)) * size).refused
         assert mean_interval([0, 1] * 19 * size, list(range(19)) * 2 * size).refused.startswith('19 problems')
@@ -363,7 +363,7 @@ def test_problems_that_are_all_alike_have_no_error() -> None:
     spread = np.linspace(0.2, 1, 30)
     few = math.sqrt(2) / 30 * stats.t.ppf(0.975, 29)
     for step, ranks in ((0.9 * few, [[1, 2], [1, 2]]), (1.1 * few, [[1, 1], [2, 2]])):
-        assert rank_intervals([spread, spread - step]).tolist() == ranks
+        assert all_pairs([spread, spread - step]).ranks.tolist() == ranks
 
 
 def test_intervals_of_many_rows_are_those_of_each_row_to_the_last_digit() -> None:

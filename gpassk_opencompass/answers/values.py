@@ -104,7 +104,6 @@ _UNITS = dict(_rows())
 NONE = Unit(frozenset())
 DEGREES = _UNITS['degrees']
 RADIANS = _UNITS['rad']
-SECONDS = _UNITS['s']
 
 
 def read_unit(tokens: Tokens) -> Unit:

@@ -227,7 +227,7 @@ def _comparable(name: str, new: Result, old: Result, metrics: Sequence[Metric]) 
     if len(found) == 1 and len(found[0].entries) == 2:
         entries = {id(entry.result): entry for entry in found[0].entries}
         return found[0], entries[id(new)], entries[id(old)]
-    raise InputError(f'{name}: the two cannot be compared: {_why_not(new, old, found, left_out)}')
+    raise InputError(f'{name}: the two cannot be compared: {_why_not(new, old, left_out)}')
 
 
 def _check_metric(metric: Metric, new: Result, old: Result) -> None:
@@ -241,7 +241,7 @@ def _check_metric(metric: Metric, new: Result, old: Result) -> None:
             )
 
 
-def _why_not(new: Result, old: Result, found: Sequence[Board], left_out: Sequence[str]) -> str:
+def _why_not(new: Result, old: Result, left_out: Sequence[str]) -> str:
     reasons = []
     if new.data != old.data:
         shared = len(set(new.uids) & set(old.uids))

@@ -342,13 +342,8 @@ class Result:
         check_level(level)
         return mean_intervals(self.table(metrics), self.asked.design, [level] * len(metrics))
 
-    def group_interval(self, group: str, metric: Metric, level: float = 0.95) -> Interval | None:
-        """Return the mean and interval for the questions of one group; None where it has none."""
-        found = self.intervals_by_group([metric], level).get(group)
-        return found[0] if found else None
-
     def intervals_by_group(self, metrics: Sequence[Metric], level: float = 0.95) -> dict[str, list[Interval]]:
-        """Return `group_interval` of each metric, for each group."""
+        """Return the mean and interval of each metric for the questions of each group that has some."""
         from ..uncertainty.intervals import check_level, mean_intervals
 
         check_level(level)

@@ -343,12 +343,12 @@ def _generation(told: Fields, response: str | None, model: str) -> Generation:
         {
             'finish_reason': ending or None,
             **_tokens(told, output, model),
-            'state': _state(told, response, reason),
+            'state': _state(response, reason),
         }
     )
 
 
-def _state(told: Fields, response: str | None, reason: str) -> str | None:
+def _state(response: str | None, reason: str) -> str | None:
     if reason == 'content_filter' and not response:
         return 'filtered'
     return 'failed' if response is None else None

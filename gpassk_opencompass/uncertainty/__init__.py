@@ -6,7 +6,7 @@ from .decisions import Decision, Decisions, Outcome, PairedRuns, decide, decide_
 from .intervals import Interval, mean_interval
 from .planning import Population, fit_population, plan
 from .rerun import rerun_interval
-from .simultaneous import AllPairs, all_pairs, rank_intervals, told_apart
+from .simultaneous import AllPairs, all_pairs
 
 __all__ = [
     'AllPairs',
@@ -24,8 +24,6 @@ __all__ = [
     'fit_population',
     'mean_interval',
     'plan',
-    'rank_intervals',
     'rerun_interval',
-    'told_apart',
     'value_table',
 ]

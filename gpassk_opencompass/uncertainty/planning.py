@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arguments import as_counts, as_sizes
 from ..distributions import beta_binomial
@@ -16,8 +16,6 @@ from ..metrics import Metric, value_table
 from .beta_fit import fitted_beta
 from .intervals import FEWEST_PROBLEMS, check_level, problems_refusal, quantile, solved_refusal
 from .rerun import beta_moments
-
-Floats = NDArray[np.float64]
 
 _LEAST_SHARE = 1e-9  # below this no number of questions that anybody asks has an interval
 

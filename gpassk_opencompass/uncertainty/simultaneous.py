@@ -72,7 +72,11 @@ class AllPairs:
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """Return best and worst rank of each run, from 1, shape (M, 2)."""
+        """Return best and worst rank of each run, from 1, shape (M, 2).
+
+        A run's best rank is one behind all runs that are better beyond doubt, its worst one before all that
+        are worse beyond doubt.
+        """
         return np.stack([1 + self.better.sum(0), len(self.better) - self.better.sum(1)], axis=1)
 
     def pair(self, i: int, j: int) -> Comparison:
@@ -136,41 +140,6 @@ def all_pairs(
     sums = np.stack([cluster_sums(as_scores(run, problems)[0], cluster) for run in runs])
     table = _Table(sums, np.bincount(cluster))
     return _compared(table, level, _draws_for(level) if draws is None else draws, seed)
-
-
-def told_apart(
-    values: ArrayLike,
-    problems: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    draws: int | None = None,
-    seed: int = 0,
-) -> Bools:
-    """Return at [i, j] whether run i is better than run j beyond doubt: `better` of `all_pairs`.
-
-    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
-    >>> told_apart([shaky, steady]).tolist()
-    [[False, False], [True, False]]
-    """
-    return all_pairs(values, problems, level, draws, seed).better
-
-
-def rank_intervals(
-    values: ArrayLike,
-    problems: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    draws: int | None = None,
-    seed: int = 0,
-) -> NDArray[np.int64]:
-    """Return the best and the worst rank that each of M runs may have: `ranks` of `all_pairs`.
-
-    A run's best rank is one behind all runs that are better beyond doubt, its worst one before all that are
-    worse beyond doubt. All are right at once at `level`.
-
-    >>> steady, shaky = [1, 1, 1, 0] * 10, [1, 0, 0, 0] * 10
-    >>> rank_intervals([shaky, steady, steady]).tolist()
-    [[3, 3], [1, 2], [1, 2]]
-    """
-    return all_pairs(values, problems, level, draws, seed).ranks
 
 
 def _draws_for(level: float) -> int:

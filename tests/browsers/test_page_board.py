@@ -95,8 +95,7 @@ def test_a_group_of_questions_is_scored_by_itself(view: View) -> None:
     view.at(board=STANDARD, group='AMC_cn')
     metric = mean_metric(board)
     for row in view.rows('board'):
-        interval = entries_by_run(board)[row['run'][0]].result.group_interval('AMC_cn', metric)
-        assert interval
+        interval = entries_by_run(board)[row['run'][0]].result.intervals_by_group([metric])['AMC_cn'][0]
         assert row[str(metric)][0] == percent(interval.estimate)
         if not interval.refused:
             assert f'{100 * interval.low:.1f} – {100 * interval.high:.1f}' in row[str(metric)]
