@@ -1,4 +1,4 @@
-/*! sources 49b8d6d913e51172ac12f828195cafe3bd490902dda30c54884b8ef61b926cda
+/*! sources 8d6da2a334b3492167a5edb2919d37be4a1daa7ece62869bce81e28319f8f875
 
 In this script:
 
