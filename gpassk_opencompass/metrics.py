@@ -374,7 +374,8 @@ def metric_means(table: Mapping[str, Floats], c: Counts) -> dict[str, float]:
     if counts.size == 0:
         raise InputError('c is empty: a mean needs at least one question')
     questions = np.bincount(counts.ravel().astype(np.intp, copy=False), minlength=n + 1)
-    return {name: float(questions @ column) / counts.size for name, column in table.items()}
+    # Exact sums: a dot product's last digit is that of the machine's BLAS.
+    return {name: math.fsum(questions * column) / counts.size for name, column in table.items()}
 
 
 def _look_up(table: Floats, c: Integer | Counts) -> float | Floats:
