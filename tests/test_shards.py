@@ -391,3 +391,30 @@ def test_a_full_disk_leaves_the_earlier_page_and_its_shards(
     assert f'cannot write to {tmp_path / "report"}: No space left on device' in capsys.readouterr().err
     assert before.items() <= files_in(tmp_path / 'report').items()
     assert not list((tmp_path / 'report').rglob('.writing*'))
+
+
+def test_a_shard_that_is_gone_or_cut_is_written_again(tmp_path: Path) -> None:
+    """As a copy to another disk may leave them."""
+    write_run(tmp_path / 'outputs')
+    assert with_responses(tmp_path) == 0
+    expected = shards_of(tmp_path)
+    [folder] = (tmp_path / 'report' / 'responses').iterdir()
+    (folder / '3.js').unlink()
+    assert with_responses(tmp_path) == 0
+    assert shards_of(tmp_path) == expected
+    (folder / '4.js').write_bytes((folder / '4.js').read_bytes()[:-20])
+    assert with_responses(tmp_path) == 0
+    assert shards_of(tmp_path) == expected
+
+
+def test_two_reports_at_once_make_one_folder(tmp_path: Path) -> None:
+    """Each writes whole files."""
+    for name in ('one', 'two', 'three'):
+        renamed(write_run(tmp_path / 'outputs' / name), name)
+    command = [sys.executable, '-m', 'gpassk_opencompass.cli', 'report', str(tmp_path / 'outputs')]
+    command += ['-o', str(tmp_path / 'report'), '--only', 'page', '--responses']
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(3)]
+    said = [one.communicate(timeout=120)[1] for one in started]
+    assert [one.returncode for one in started] == [0, 0, 0], said
+    assert len(read_shards(tmp_path / 'report' / 'responses')) == 3 * 12
+    assert not list((tmp_path / 'report').rglob('.writing*'))

@@ -144,3 +144,49 @@ def test_a_response_that_changed_on_disk_is_drawn_again(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('"3", "prediction": "x', '"3", "prediction": "y'))
     task(predictions, SAMPLES).claim()
     assert file.read_text() == lines(range(2))
+
+
+def test_a_kill_between_the_last_response_and_the_predictions_loses_nothing(tmp_path: Path) -> None:
+    """OpenCompass removes its resume file before the draft has become the predictions."""
+    predictions = tmp_path / 'bench_0.json'
+    killed = task(predictions, SAMPLES)
+    assert not killed.claim()
+    (tmp_path / 'tmp_bench_0.jsonl').write_text(lines(range(8)))
+    killed.check()
+    (tmp_path / 'tmp_bench_0.jsonl').unlink()
+    killed.draft.write_text(json.dumps({str(row): {} for row in range(len(SAMPLES))}))
+    killed_too, last = (task(predictions, SAMPLES) for _ in range(2))
+    assert killed_too.claim()
+    assert last.claim()
+    last.publish(seal)
+    assert len(json.loads(predictions.read_text())) == len(SAMPLES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['bench_0.json', 'bench_0.seal']
+
+
+def test_a_draft_that_cannot_be_read_is_written_again(tmp_path: Path) -> None:
+    """However it is damaged."""
+    predictions = tmp_path / 'bench_0.json'
+    killed = task(predictions, SAMPLES)
+    killed.claim()
+    killed.draft.write_text('[' * 100_000)
+    assert not task(predictions, SAMPLES).claim()
+
+
+def test_a_disk_that_is_full_does_not_lock_the_samples_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark that says whose they are is replaced in one step."""
+    predictions = tmp_path / 'bench.json'
+    task(predictions, SAMPLES).claim()
+    (tmp_path / 'tmp_bench.jsonl').write_text(lines(range(3)))
+    with monkeypatch.context() as full:
+        full.setattr(Path, 'write_bytes', _no_room)
+        with pytest.raises(OSError, match='no room'):
+            task(predictions, SAMPLES).claim()
+    assert not task(predictions, SAMPLES).claim()
+    assert (tmp_path / 'tmp_bench.jsonl').read_text() == lines(range(3))
+
+
+def _no_room(path: Path, content: bytes) -> int:
+    path.open('w').close()
+    raise OSError(28, 'no room')
