@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from ..counting import Listener, listening
 from ..times import duration
@@ -22,9 +22,13 @@ EVERY = 10.0
 @contextmanager
 def shown_progress(command: str) -> Iterator[None]:
     """Show on standard error which stage of work is how far, and how long it takes yet."""
-    terminal = sys.stderr.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
-    with listening(_Bars() if terminal else _Lines(command)):
+    with listening(_Bars() if draws_lines(sys.stderr) else _Lines(command)):
         yield
+
+
+def draws_lines(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that can draw something in the place of something else."""
+    return stream.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
 
 
 class _Bars(Listener):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from ..runs.plan import Planned
 from ..runs.state import Finding, State
 from ..times import duration
 from ..unseen import printable
+from .progress import draws_lines
 from .shown import terminal_width
 from .states import Failures, failed_alike, log_lines, states_table, summary
 
@@ -40,7 +40,7 @@ class RunProgress:
     def __init__(self, runs: Sequence[Planned]) -> None:
         self._places = {run.name: place for place, run in enumerate(runs, 1)}
         self._failed = Failures()
-        self._bars = _Bars(self._label) if draws_lines() else None
+        self._bars = _Bars(self._label) if draws_lines(sys.stdout) else None
 
     def __enter__(self) -> RunProgress:
         if self._bars:
@@ -128,11 +128,6 @@ class _Bars:
         """Take the line of a run away."""
         if name in self._runs:
             self.progress.remove_task(self._runs.pop(name)[1])
-
-
-def draws_lines() -> bool:
-    """Whether standard output is a terminal that can draw something in the place of something else."""
-    return sys.stdout.isatty() and os.environ.get('TERM', '').lower() not in ('', 'dumb', 'unknown')
 
 
 def _outcome(finding: Finding, seconds: float | None, *, like: str | None) -> str:

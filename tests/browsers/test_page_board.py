@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Page
 from page_tables import (
     STANDARD,
     TITLES,
@@ -17,20 +15,12 @@ from page_tables import (
     mean_metric,
     percent,
     rank_text,
-    viewing,
 )
 
 from gpassk_opencompass.metrics import Metric
 from gpassk_opencompass.report.leaderboard import Board, Entry
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope='module')
-def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
-    """Thirty runs on three benchmarks; nothing may complain."""
-    with viewing(page, tmp_path_factory.mktemp('page')) as ready:
-        yield ready
 
 
 def cells_of(board: Board, entry: Entry, metrics: dict[str, Metric]) -> dict[str, tuple[str, str | None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,19 +19,11 @@ from page_tables import (
     mean_metric,
     percent,
     rank_text,
-    viewing,
 )
 
 from gpassk_opencompass.metrics import Metric
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope='module')
-def view(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
-    """Thirty runs on three benchmarks; nothing may complain."""
-    with viewing(page, tmp_path_factory.mktemp('page')) as ready:
-        yield ready
 
 
 def test_each_cell_has_rank_score_and_drawing_of_the_library(view: View) -> None:
