@@ -1,0 +1,395 @@
+"""Samples: one row a response, its columns, and the Parquet file that holds them.
+
+Every part of this package hands samples on as these columns: readers of files fill them, scoring adds answers
+and verdicts, and a result is written with the file of them beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+from .unseen import with_whole_characters
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+    from .record import Result
+
+LAYOUT = '2'
+"""Version of the columns, in the metadata of the file; raised when a reader would have to change."""
+
+GROUP_BYTES = 8 << 20
+"""Text in a row group of a file, about: what is read to show one question."""
+
+Integers = NDArray[np.int64]
+
+
+class Column(NamedTuple):
+    """A column of samples."""
+
+    name: str
+    kind: str
+    """label (a text that repeats), text, int64 or double."""
+    about: str
+
+
+COLUMNS = (
+    Column('run', 'label', '<model>/<data set>, where a file has samples of several'),
+    Column('uid', 'label', 'The question; required'),
+    Column('problem', 'label', 'What translations of one problem share; null: a problem of its own'),
+    Column('group', 'label', '{split}_{language} of the question, one of them, or all'),
+    Column('language', 'label', 'Of the question'),
+    Column('replica', 'int64', 'Which of the samples of its question, from 0; required'),
+    Column('seed', 'int64', 'What the sample was drawn with'),
+    Column('fingerprint', 'text', 'Changes with all that the sample was drawn from'),
+    Column('question', 'label', 'Its text'),
+    Column('reference', 'label', 'The reference answer; null where the question has none'),
+    Column('response', 'text', 'What the model said; null where there is none'),
+    Column('thought', 'text', 'A thought that was told apart from the response'),
+    Column('answer', 'text', 'The final answer; empty where the response has none'),
+    Column('verdict', 'label', 'correct, incorrect or unjudged'),
+    Column('judged_by', 'label', 'The check or the judge that gave the verdict'),
+    Column(
+        'why', 'label', 'Why there is no real verdict: unjudged, or the judge gave up and it is incorrect'
+    ),
+    Column('reply_key', 'text', 'The key of a verdict store under which the reply of an LLM judge lies'),
+    Column('finish_reason', 'label', "Why the engine ended it: stop, length (cut off), or the engine's word"),
+    Column('prompt_tokens', 'int64', 'Tokens of the prompt'),
+    Column('output_tokens', 'int64', 'Generated tokens, with those of the thought'),
+    Column('reasoning_tokens', 'int64', 'Tokens of the thought alone'),
+    Column('seconds', 'double', 'From request to reply'),
+    Column('state', 'label', 'What kind of response it is, where it is no usual one'),
+    Column('file', 'label', 'Where it was read'),
+    Column('row', 'int64', 'The row or line of that file, from 1'),
+)
+_KINDS = {column.name: column.kind for column in COLUMNS}
+_OF_QUESTION = ('question', 'reference', 'group', 'language', 'problem')
+"""What all samples of a question have in common."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many samples of each of Q questions are correct: all that the metrics need."""
+
+    uid: Sequence[str]
+    problem: Sequence[str]
+    group: Sequence[str]
+    n: Integers
+    c: Integers
+    unjudged: Integers
+    undecided: Integers | None = None
+    """Incorrect because the judge gave up; None: not known."""
+
+    def __len__(self) -> int:
+        return len(self.uid)
+
+    def select(self, rows: Sequence[int] | NDArray[Any]) -> Counts:
+        """Return the counts of some questions."""
+        rows = np.asarray(rows)
+        where = np.flatnonzero(rows).tolist() if rows.dtype == bool else rows.tolist()
+        texts = ([column[row] for row in where] for column in (self.uid, self.problem, self.group))
+        undecided = None if self.undecided is None else self.undecided[where]
+        return Counts(*texts, self.n[where], self.c[where], self.unjudged[where], undecided)
+
+
+class Samples:
+    """Hold samples column by column: an entry a row, rows in any order.
+
+    A column that is left out is not known of any sample; None in a column, not of that one.
+
+    Args:
+        columns: name of `COLUMNS` → an entry a row; `uid` and `replica` are required.
+
+    Raises:
+        InputError: a name that is no column, or columns of different lengths.
+
+    >>> samples = Samples({'uid': ['a', 'a'], 'replica': [0, 1], 'verdict': ['correct', 'incorrect']})
+    >>> samples.counts().c.tolist()
+    [1]
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Any] | None]) -> None:
+        self._columns = {name: column for name, column in columns.items() if column is not None}
+        if unknown := sorted(self._columns.keys() - _KINDS.keys()):
+            raise InputError(f'samples have no column {unknown[0]!r}; expected {", ".join(_KINDS)}')
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1 or not {'uid', 'replica'} <= lengths.keys():
+            raise InputError(f'samples need uid, replica, and an entry a row in each column, got {lengths}')
+
+    def __len__(self) -> int:
+        return len(self._columns['uid'])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        if name not in self._columns:
+            raise InputError(f'the samples have no column {name}; they have {", ".join(self._columns)}')
+        return self._columns[name]
+
+    @property
+    def names(self) -> list[str]:
+        """Return the columns that are known."""
+        return [name for name in _KINDS if name in self._columns]
+
+    def get(self, name: str) -> Sequence[Any] | None:
+        """Return a column; None where it is not known."""
+        return self._columns.get(name)
+
+    def each(self, name: str) -> Sequence[Any]:
+        """Return a column, of None where it is not known."""
+        return self._columns.get(name) or [None] * len(self)
+
+    def replace(self, **columns: Sequence[Any] | None) -> Samples:
+        """Return the samples with other columns; None takes one out."""
+        return Samples({**self._columns, **columns})
+
+    def select(self, rows: Sequence[int]) -> Samples:
+        """Return some of the samples, in this order."""
+        return Samples({name: [column[row] for row in rows] for name, column in self._columns.items()})
+
+    def by_question(self) -> dict[str, list[int]]:
+        """Return the rows of each question by its uid, in order of appearance, replicas ascending."""
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        for row, uid in enumerate(self._columns['uid']):
+            rows[uid].append(row)
+        replica = self._columns['replica']
+        for of_question in rows.values():
+            of_question.sort(key=replica.__getitem__)
+        return dict(rows)
+
+    def ordered(self) -> Samples:
+        """Return the samples question by question, replicas ascending."""
+        order = [row for rows in self.by_question().values() for row in rows]
+        return self if order == list(range(len(self))) else self.select(order)
+
+    def check(self) -> None:
+        """Refuse samples that contradict each other.
+
+        Raises:
+            InputError: lists each contradiction: a sample that is there twice, samples of one question with
+                different texts, references or groups, a verdict that is none.
+        """
+        problems = [*self._twice(), *self._mixed()]
+        wrong = set(self.each('verdict')) - {None, 'correct', 'incorrect', 'unjudged'}
+        problems += [f'verdict {one!r:.60}; expected correct, incorrect or unjudged' for one in wrong]
+        if not len(self):
+            problems.append('there is nothing to score: 0 samples')
+        if problems:
+            shown = problems[:20] + ([f'… and {len(problems) - 20} more'] if len(problems) > 20 else [])
+            raise InputError('\n'.join(shown))
+
+    def _twice(self) -> Iterator[str]:
+        keys = list(zip(self['uid'], self['replica'], strict=True))
+        if len(set(keys)) == len(keys):
+            return
+        first: dict[Any, int] = {}
+        for row, key in enumerate(keys):
+            if (before := first.setdefault(key, row)) != row:
+                yield (
+                    f'{self.place(row)}: sample {key[1]} of {key[0]!r:.60} is there twice, first at '
+                    f'{self.place(before)}: were the logs of two runs put together?'
+                )
+
+    def _mixed(self) -> Iterator[str]:
+        shared = [self._columns[name] for name in _OF_QUESTION if name in self._columns]
+        names = [name for name in _OF_QUESTION if name in self._columns]
+        first: dict[str, tuple[tuple[Any, ...], int]] = {}
+        for row, (uid, *values) in enumerate(zip(self['uid'], *shared, strict=True)):
+            told, before = first.setdefault(uid, (tuple(values), row))
+            if told != tuple(values):
+                differing = ((a, b, name) for a, b, name in zip(told, values, names, strict=True) if a != b)
+                one, two, name = next(differing)
+                yield (
+                    f'{self.place(row)}: the samples of {uid!r:.60} have different {name}s, {one!r:.60} and '
+                    f'{two!r:.60} ({self.place(before)}): are these two questions under one key?'
+                )
+
+    def place(self, row: int) -> str:
+        """Return where a sample was read, for messages: `file:row`."""
+        file, number = self.each('file')[row], self.each('row')[row]
+        return f'{file}:{number}' if file is not None else f'row {row + 1}'
+
+    def counts(self) -> Counts:
+        """Return the counts of each question; a sample without a verdict is unjudged."""
+        questions = self.by_question()
+        verdict, why = self.each('verdict'), self.each('why')
+        tally = [Counter([verdict[row] for row in rows]) for rows in questions.values()]
+        first = [rows[0] for rows in questions.values()]
+        problem, group = self.each('problem'), self.each('group')
+        c, wrong = (
+            np.array([one[name] for one in tally], dtype=np.int64) for name in ('correct', 'incorrect')
+        )
+        n = np.array([len(rows) for rows in questions.values()], dtype=np.int64)
+        undecided = [
+            sum(verdict[row] == 'incorrect' and bool(why[row]) for row in rows) for rows in questions.values()
+        ]
+        return Counts(
+            uid=list(questions),
+            problem=[problem[row] or uid for uid, row in zip(questions, first, strict=True)],
+            group=[group[row] or 'all' for row in first],
+            n=n,
+            c=c,
+            unjudged=n - c - wrong,
+            undecided=np.array(undecided, dtype=np.int64),
+        )
+
+    def write(self, path: Path) -> None:
+        """Write a Parquet file: question by question, in row groups of whole questions.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        from pyarrow import parquet
+
+        samples, schema = self.ordered(), _schema()
+        with parquet.ParquetWriter(path, schema, compression='zstd') as writer:
+            for start, stop in samples._groups():
+                arrays = [_array(samples._columns.get(one.name), one, start, stop) for one in schema]
+                writer.write_table(_table(arrays, schema))
+
+    def _groups(self) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last row plus one of each row group."""
+        texts = [self._columns[name] for name in ('response', 'thought') if name in self._columns]
+        uids, start, held = self['uid'], 0, 0
+        for row in range(len(self)):
+            if held > GROUP_BYTES and uids[row] != uids[row - 1]:
+                yield start, row
+                start, held = row, 0
+            held += 64 + sum(len(column[row] or '') for column in texts)
+        yield start, len(self)
+
+    @classmethod
+    def read(
+        cls, path: Path, columns: Sequence[str] | None = None, rows: tuple[int, int] | None = None
+    ) -> Samples:
+        """Read a file that `write` wrote.
+
+        Args:
+            columns: those that are wanted, beside uid and replica; None: all.
+            rows: the first and the last one plus one; None: all. Only their row groups are read.
+
+        Raises:
+            InputError: it cannot be read, or is no file of samples of this version.
+        """
+        import pyarrow
+        from pyarrow import parquet
+
+        try:
+            with parquet.ParquetFile(path) as file:
+                layout = (file.schema_arrow.metadata or {}).get(b'gpassk.samples', b'').decode()
+                if layout != LAYOUT:
+                    raise InputError(f'{path} has layout {layout!r:.20} of samples; expected {LAYOUT}')
+                wanted = None if columns is None else list(dict.fromkeys(['uid', 'replica', *columns]))
+                table = file.read(columns=wanted) if rows is None else _part(file, wanted, *rows)
+        except (OSError, ValueError, KeyError, MemoryError, pyarrow.ArrowException) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f'{path} cannot be read as samples: {error}') from error
+        return cls({name: _values(table.column(name)) for name in table.column_names if name in _KINDS})
+
+
+def _part(file: Any, columns: Sequence[str] | None, start: int, stop: int) -> pyarrow.Table:
+    """Return some rows of a Parquet file, of which only the groups are read that hold them."""
+    groups, skipped, at = [], 0, 0
+    for number in range(file.num_row_groups):
+        size = file.metadata.row_group(number).num_rows
+        if at + size <= start:
+            skipped += size
+        elif at < stop:
+            groups.append(number)
+        at += size
+    return file.read_row_groups(groups, columns=columns).slice(start - skipped, stop - start)
+
+
+def _schema() -> pyarrow.Schema:
+    import pyarrow
+
+    types = {
+        'label': pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        'text': pyarrow.string(),
+        'int64': pyarrow.int64(),
+        'double': pyarrow.float64(),
+    }
+    fields = [pyarrow.field(one.name, types[one.kind], metadata={'about': one.about}) for one in COLUMNS]
+    return pyarrow.schema(fields, {'gpassk.samples': LAYOUT})
+
+
+def _table(arrays: Sequence[Any], schema: pyarrow.Schema) -> pyarrow.Table:
+    import pyarrow
+
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(column: Sequence[Any] | None, field: pyarrow.Field, start: int, stop: int) -> pyarrow.Array:
+    import pyarrow
+
+    if column is None:
+        return pyarrow.nulls(stop - start, field.type)
+    values = column[start:stop]
+    plain = pyarrow.string() if pyarrow.types.is_dictionary(field.type) else field.type
+    try:
+        array = pyarrow.array(values, plain)
+    except UnicodeEncodeError:  # a half of a character
+        array = pyarrow.array(with_whole_characters(list(values)), plain)
+    return array.dictionary_encode() if plain != field.type else array
+
+
+def _values(column: pyarrow.ChunkedArray) -> list[Any] | None:
+    """Return the values of a column, equal labels as one object; None where nothing is known."""
+    import pyarrow
+
+    if len(column) and column.null_count == len(column):
+        return None
+    if not pyarrow.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    values: list[Any] = []
+    for chunk in column.chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        values += list(words[chunk.indices.fill_null(len(words) - 1).to_numpy()])
+    return values
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model on one benchmark, as files tell it.
+
+    Args:
+        samples: None where only counts are known.
+        counts: given in place of samples.
+        model, dataset: what the files call them; '' where they do not.
+        written_by: the program, with its version where the files tell it.
+        judge: the identity of who gave the verdicts; {} where it is not known.
+        ks: the k of G-Pass@k that the run was made for.
+        settings: of the sampling: temperature, top_p, max_out_len, ….
+        created: when, ISO 8601; '' where it is not known.
+        remarks: sentences that a reader should know before quoting a score.
+        files: that it was read from.
+        record: that it was read from, where it is a result of this package.
+    """
+
+    samples: Samples | None
+    counts: Counts | None = None
+    model: str = ''
+    dataset: str = ''
+    written_by: str = ''
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    ks: tuple[int, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    created: str = ''
+    remarks: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    record: Result | None = None
+
+    @property
+    def name(self) -> str:
+        """Return `<model>/<data set>`, as far as they are known."""
+        return '/'.join(filter(None, (self.model, self.dataset)))
