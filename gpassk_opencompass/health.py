@@ -1,0 +1,397 @@
+"""How samples came to their end, and what a reader should know of them before quoting a score.
+
+A run whose responses were cut off gets 0 like one that cannot do the task; only this tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum, isfinite
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .answers import FinalAnswer
+from .files import mapping
+from .samples import Samples
+
+CUT_OFF = 'length'
+"""The finish reason of a response that was longer than it might be."""
+
+STATES = {
+    'empty': 'are empty',
+    'thought only': 'are nothing but a thought',
+    'tool call': 'call a tool and answer nothing',
+    'refusal': 'are refusals of the model',
+    'filtered': 'were withheld by a filter',
+    'aborted': 'were broken off by the engine',
+    'no choice': 'came back from the server without a choice',
+    'too long': 'were not drawn: the prompt does not fit the context',
+    'refused': 'were not drawn: the server refuses the request',
+    'failed': 'were not drawn: no reply after all attempts',
+}
+"""State of a sample that is no usual response → what is said of several."""
+
+NOT_DRAWN = frozenset({'filtered', 'aborted', 'no choice', 'too long', 'refused', 'failed'})
+"""The states in which there is no response of the model to judge: the sample is unjudged, not incorrect."""
+
+_BROKEN_OFF = NOT_DRAWN - {'too long', 'refused'}
+"""The states that may have cost tokens all the same."""
+
+HEDGED = 'hedged'
+"""Who judged an answer that states more values than its reference asks for."""
+
+WORDS = {
+    'truncated': 'cut off',
+    'unanswered': 'without an answer',
+    'unjudged': 'unjudged',
+    'unusual': 'no usual response',
+    'copies': 'copies',
+}
+"""What is counted of the samples → how it is called for a reader."""
+
+LIMITS = {'truncated': 0.05, 'unanswered': 0.01}
+"""Share of samples above which a run is marked beside its score."""
+
+NOTEWORTHY = 0.01
+"""Share of samples above which a count of them is worth a warning."""
+
+LONG_RESPONSE = 200
+"""Characters from which on two independent samples seldom are equal word for word."""
+
+IDENTICAL_QUESTIONS = 0.9
+"""Share of questions with n times one text from which on a warning is due. Short answers may agree by
+themselves: at a low temperature, for half of the questions of an easy set."""
+
+TOLERATED_REPEATS = 0.5
+"""Share of long responses that repeat another one from which on a warning is due. Independent samples of easy
+questions do repeat: one in ten of 800 real responses with 8 samples a question."""
+
+_LONGEST_REASON = 64
+_LARGEST = 2**53
+Whole = Annotated[int, Field(ge=0)]
+
+
+class Generation(NamedTuple):
+    """What an engine said of one sample; None is what it did not say.
+
+    finish_reason: 'stop', 'length' for a response that was cut off, or another word of the engine's.
+    prompt_tokens: of the prompt with its chat template, without padding.
+    output_tokens: all that were generated: with the thinking, and with the token that ended it.
+    seconds: from request to reply of this sample alone; None where a batch is answered at once.
+    reasoning_tokens: those of the thinking, which `output_tokens` counts too.
+    state: one of `STATES`; None for a usual response, also for one that was cut off.
+    """
+
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = None
+    reasoning_tokens: int | None = None
+    state: str | None = None
+
+    @classmethod
+    def from_json(cls, told: object) -> Generation:
+        """Read what `as_json` wrote, or any engine said; what makes no sense is taken as not known.
+
+        >>> Generation.from_json({'finish_reason': 'stop', 'output_tokens': -7, 'seconds': 'long'}).as_json()
+        {'finish_reason': 'stop'}
+        """
+        fields = mapping(told)
+        reason, seconds, state = (fields.get(name) for name in ('finish_reason', 'seconds', 'state'))
+        counts = {name: fields.get(name) for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens')}
+        whole = {name: n for name, n in counts.items() if type(n) is int and 0 <= n <= _LARGEST}
+        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        return cls(
+            finish_reason=reason if isinstance(reason, str) and 0 < len(reason) <= _LONGEST_REASON else None,
+            seconds=float(seconds) if number and isfinite(seconds) and 0 <= seconds <= _LARGEST else None,
+            state=state if isinstance(state, str) and state in STATES else None,
+            **whole,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields that are known."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+NOT_TOLD = Generation()
+"""Of a sample of which an engine said nothing."""
+
+
+class Copies(BaseModel):
+    """Whether the responses to a question look like independent samples.
+
+    An engine that gives every request one seed returns n copies of one response; G-Pass@k of copies says
+    nothing about stability.
+    """
+
+    distinct: Annotated[float, Field(ge=0)] = Field(description='Different responses a question, on average.')
+    identical_questions: Whole = Field(description='Questions whose responses are all one text.')
+    long_repeats: Whole = Field(
+        description='Responses of 200 characters or more that repeat another one of their question.'
+    )
+    warnings: list[str] = Field(default=[], description='Sentences for a reader.')
+
+
+class Health(BaseModel):
+    """Counts of the samples of a run; what is not known is left out."""
+
+    model_config = ConfigDict(extra='allow')
+
+    samples: Whole = Field(description='All of them.')
+    unjudged: Whole = Field(default=0, description='Without a verdict; they count as incorrect.')
+    undecided: Whole = Field(default=0, description='Incorrect because the judge gave up on them.')
+    unjudged_reasons: dict[str, Whole] = Field(default={}, description='Unjudged samples by reason.')
+    undecided_reasons: dict[str, Whole] = Field(default={}, description='Undecided samples by reason.')
+    judged_by: dict[str, Whole] = Field(default={}, description='Samples by the check that decided.')
+    unboxed: Whole | None = Field(default=None, description='Responses without a boxed answer.')
+    unanswered: Whole | None = Field(default=None, description='Responses without a final answer.')
+    hedged: Whole | None = Field(
+        default=None, description='Responses that state more answers than are asked for; they are incorrect.'
+    )
+    truncated: Whole | None = Field(default=None, description='Responses that were cut off.')
+    truncated_by: Literal['engine', 'text', 'both'] | None = Field(
+        default=None,
+        description='Who says so: the engine of each, the look of the text, or the one and the other.',
+    )
+    states: dict[str, Whole] | None = Field(
+        default=None, description='Samples that are no usual response, by what they are.'
+    )
+    finish_reasons: dict[str, Whole] | None = Field(
+        default=None, description='Samples by why the engine ended them; unknown where it did not say.'
+    )
+    prompt_tokens: Whole | None = Field(default=None, description='Of all prompts together.')
+    output_tokens: Whole | None = Field(default=None, description='Of all responses together.')
+    reasoning_tokens: Whole | None = Field(
+        default=None, description='Of all thoughts, counted in output_tokens too.'
+    )
+    seconds: float | None = Field(default=None, description='From request to reply, of all samples together.')
+    copies_of: Copies | None = Field(
+        default=None, description='Whether the samples are copies of each other.'
+    )
+
+    @property
+    def not_drawn(self) -> int:
+        """Return how many samples have no response."""
+        return sum(count for state, count in (self.states or {}).items() if state in NOT_DRAWN)
+
+    @property
+    def unusual(self) -> int | None:
+        """Return how many samples are in one of `STATES`; None where nobody looked."""
+        return None if self.states is None else sum(self.states.values())
+
+    @property
+    def copies(self) -> int | None:
+        """Return how many responses repeat a long one of another sample; None where nobody looked."""
+        return self.copies_of.long_repeats if self.copies_of else None
+
+    def share(self, what: str) -> float | None:
+        """Return the share of samples that are `what`, one of `WORDS`; None if it is not known."""
+        count: int | None = getattr(self, what)
+        return None if count is None else count / self.samples
+
+    @property
+    def mark(self) -> str:
+        """Return what is said beside the score of a run above one of the `LIMITS`, else ''.
+
+        >>> Health(samples=240, truncated=212, unanswered=235).mark
+        '88.3 % cut off, 97.9 % without an answer'
+        """
+        shares = {what: self.share(what) or 0.0 for what in LIMITS}
+        above = (what for what in LIMITS if shares[what] > LIMITS[what])
+        return ', '.join(f'{100 * shares[what]:.1f} % {WORDS[what]}' for what in above)
+
+    @property
+    def tokens_a_response(self) -> float | None:
+        """Return the mean of `output_tokens`, with those of samples that were broken off; None if unknown."""
+        responses = self.samples - self.not_drawn
+        return None if self.output_tokens is None or not responses else self.output_tokens / responses
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """Return all of it for a table: column → text, '–' for what is not known."""
+        shares = {WORDS[what]: self.share(what) for what in WORDS}
+        tokens, mean = self.output_tokens, self.tokens_a_response
+        return {
+            **{name: '–' if share is None else f'{100 * share:.1f} %' for name, share in shares.items()},
+            'output tokens a response': '–' if mean is None else f'{mean:,.0f}',
+            'in all': '–' if tokens is None else f'{tokens:,}',
+        }
+
+    @property
+    def line(self) -> str:
+        """Return all that is known in one line.
+
+        >>> Health(samples=240, truncated=12, states={'empty': 3}, output_tokens=48_000).line
+        'cut off 5.0 %, unjudged 0.0 %, no usual response 1.2 %, output tokens a response 200, in all 48,000'
+        """
+        return ', '.join(f'{name} {text}' for name, text in self.cells.items() if text != '–')
+
+    def copies_warnings(self) -> list[str]:
+        """Return what speaks against the samples being independent; [] if nothing."""
+        return list(self.copies_of.warnings) if self.copies_of else []
+
+    def state_warnings(self) -> list[str]:
+        """Return which states more than `NOTEWORTHY` of the samples have."""
+        counts = self.states or {}
+        return [
+            f'{counts[name]} of {self.samples} samples {STATES[name]}'
+            for name in STATES
+            if counts.get(name, 0) > NOTEWORTHY * self.samples
+        ]
+
+    def answer_warnings(self) -> list[str]:
+        """Return what a reader should know of the responses before quoting a score; [] if nothing."""
+        cut = {
+            'engine': 'were cut off: max_out_len is short',
+            'both': 'were cut off, or look so where the engine says nothing: max_out_len is short',
+        }
+        said = {
+            'truncated': cut.get(self.truncated_by or '', 'look cut off: max_out_len is short'),
+            'unanswered': 'are empty or have no final answer',
+            'hedged': 'state more answers than are asked for and count as incorrect',
+        }
+        counts = {name: getattr(self, name) or 0 for name in said}
+        noted = [name for name in said if counts[name] > NOTEWORTHY * self.samples]
+        told = [f'{counts[name]} of {self.samples} responses {said[name]}' for name in noted]
+        return [*told, *self.state_warnings()]
+
+    def undecided_notes(self) -> list[str]:
+        """Return a sentence on the samples that are incorrect because the judge gave up, if there are any.
+
+        >>> Health(samples=96, undecided=3, undecided_reasons={'timeout': 3}).undecided_notes()
+        ['3 of 96 samples count as incorrect because the judge gave up on them (timeout: 3)']
+        """
+        if not self.undecided:
+            return []
+        why = ', '.join(f'{reason:.60}: {count}' for reason, count in self.undecided_reasons.items())
+        what = (
+            f'{self.undecided} of {self.samples} samples count as incorrect because the judge gave up on them'
+        )
+        return [f'{what} ({why})' if why else what]
+
+    def remarks(self) -> list[str]:
+        """Return all that a reader should know before quoting a score: of the samples and their judge."""
+        return [*self.copies_warnings(), *self.answer_warnings(), *self.undecided_notes()]
+
+    def reservations(self) -> list[str]:
+        """Return why a finished run may not be what was wanted; [] if nothing speaks against it."""
+        return [*self.copies_warnings(), *([self.mark] if self.mark else []), *self.state_warnings()]
+
+
+def health_of(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> Health:
+    """Count how samples came to their end.
+
+    Args:
+        samples: judged.
+        answers: of each, as it was taken out of its response; None of one that was not drawn; () where nobody
+            looked at the responses.
+    """
+    states = samples.each('state')
+    drawn = [answer for answer in answers if answer is not None]
+    verdict, why, judged_by = (samples.each(name) for name in ('verdict', 'why', 'judged_by'))
+    unjudged = [row for row, one in enumerate(verdict) if one not in ('correct', 'incorrect')]
+    undecided = [row for row, one in enumerate(verdict) if one == 'incorrect' and why[row]]
+    looked = {
+        'unboxed': sum(not answer.boxed for answer in drawn),
+        'unanswered': sum(not answer.text for answer in drawn),
+        'hedged': sum(one == HEDGED for one in judged_by),
+    }
+    known = [name for name in ('state', 'finish_reason', 'response') if name in samples]
+    return Health(
+        samples=len(samples),
+        unjudged=len(unjudged),
+        undecided=len(undecided),
+        unjudged_reasons=dict(Counter(why[row] or judged_by[row] or 'no verdict' for row in unjudged)),
+        undecided_reasons=dict(Counter(str(why[row]) for row in undecided)),
+        judged_by=dict(Counter(one for one in judged_by if one)),
+        states=dict(Counter(state for state in states if state)) if known else None,
+        copies_of=_copies(samples) if 'response' in samples else None,
+        **(looked if answers else {}),
+        **_truncated(samples, cut_off_rows(samples, answers)),
+        **_totals(samples),
+    )
+
+
+def cut_off_rows(samples: Samples, answers: Sequence[FinalAnswer | None] = ()) -> list[bool] | None:
+    """Return which samples were cut off: by the engine's word, where it says nothing by the look of the text.
+
+    None where that is not known of all.
+    """
+    reasons, states = samples.each('finish_reason'), samples.each('state')
+    told = [bool(reason) or state in NOT_DRAWN for reason, state in zip(reasons, states, strict=True)]
+    if not (all(told) or answers):
+        return None
+    looks = [bool(answer and answer.cut_off) for answer in answers] or [False] * len(samples)
+    return [
+        reason == CUT_OFF and state not in NOT_DRAWN if by_engine else look
+        for reason, state, by_engine, look in zip(reasons, states, told, looks, strict=True)
+    ]
+
+
+def _truncated(samples: Samples, cut: Sequence[bool] | None) -> dict[str, Any]:
+    if cut is None:
+        return {}
+    reasons, states = samples.each('finish_reason'), samples.each('state')
+    by_engine = sum(bool(one) or state in NOT_DRAWN for one, state in zip(reasons, states, strict=True))
+    who = 'engine' if by_engine == len(samples) else 'both' if by_engine else 'text'
+    return {'truncated': sum(cut), 'truncated_by': who}
+
+
+def _totals(samples: Samples) -> dict[str, Any]:
+    """Return what a run cost: a sum is there only if it is known for every sample that was drawn.
+
+    One that was broken off adds what is known of it, one that the engine never computed nothing.
+    """
+    totals: dict[str, Any] = {}
+    states = samples.each('state')
+    for name in ('prompt_tokens', 'output_tokens', 'reasoning_tokens', 'seconds'):
+        pairs = list(zip(samples.get(name) or (), states, strict=False))
+        told = [value for value, state in pairs if state not in NOT_DRAWN]
+        if told and None not in told:
+            told += [value or 0 for value, state in pairs if state in _BROKEN_OFF]
+            totals[name] = round(fsum(told), 3) if name == 'seconds' else sum(told)
+    if (reasons := samples.get('finish_reason')) and any(reasons):
+        totals['finish_reasons'] = dict(Counter(reason or 'unknown' for reason in reasons))
+    return totals
+
+
+def _copies(samples: Samples) -> Copies:
+    """Count responses that are one text with another one of their question."""
+    responses = samples['response']
+    distinct = identical = long = repeats = 0
+    questions = samples.by_question()
+    for rows in questions.values():
+        texts = [responses[row] or '' for row in rows]
+        different = set(texts)
+        distinct += len(different)
+        identical += len(different) == 1 and bool(texts[0].strip())
+        lengthy = [text for text in texts if len(text) >= LONG_RESPONSE]
+        long += len(lengthy)
+        repeats += len(lengthy) - len(set(lengthy))
+    warnings = []
+    sizes = {len(rows) for rows in questions.values()}
+    n = f'n = {sizes.pop()}' if len(sizes) == 1 else 'their'
+    if len(samples) > len(questions) and identical >= IDENTICAL_QUESTIONS * len(questions):
+        warnings.append(
+            f'all {n} responses are one text for {identical} of {len(questions)} questions: the samples are '
+            'copies (one fixed seed, or greedy decoding) and G-Pass@k says little about stability'
+        )
+    elif repeats and repeats >= TOLERATED_REPEATS * long:
+        warnings.append(
+            f'{repeats} of {long} long responses repeat another replica of the same question word for word: '
+            'the samples look like copies; check the seeds of the engine'
+        )
+    return Copies(
+        distinct=distinct / len(questions),
+        identical_questions=identical,
+        long_repeats=repeats,
+        warnings=warnings,
+    )
+
+
+def generation_columns(generations: Sequence[Generation]) -> Mapping[str, Sequence[Any]]:
+    """Return what an engine said of each sample, as the columns of `Samples` of which something is known."""
+    columns = dict(zip(Generation._fields, zip(*generations, strict=True), strict=False))
+    return {name: list(values) for name, values in columns.items() if any(one is not None for one in values)}
