@@ -30,7 +30,7 @@ _HOMES = {
     'MissingExtraError': 'errors',
     'Pair': 'judges',
     'RuleJudge': 'judges.rule',
-    'Samples': 'scoring',
+    'Samples': 'samples',
     'SeededGenInferencer': 'plugin',
     'SeededHuggingFace': 'plugin',
     'SeededOpenAISDK': 'plugin',

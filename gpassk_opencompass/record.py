@@ -1,0 +1,595 @@
+"""The result of one run: scores, what they rest on, and the pair of files that keeps it.
+
+    <name>.json                     published keys, `details` for readers, and the block `gpassk`: this model
+    <name>.<hash>.samples.parquet   the samples, which the JSON names
+
+`Result` is the schema of the block: `python -m gpassk_opencompass.record` prints the JSON Schema of a file.
+The JSON alone gives scores and counts; with the samples beside it everything is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+
+from .arguments import LARGEST_N
+from .errors import ForeignFileError, InputError
+from .files import SAMPLES, keep_mode, mapping, read_json, write_file
+from .health import Health
+from .metrics import Metric, metric_table, value_table
+from .naming.limits import limit_marks, limits_in, without_sizes
+from .naming.names import DatasetName
+from .naming.sampling import sampling_in
+from .naming.tags import parted
+from .samples import Counts, Samples
+from .unseen import with_whole_characters
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .naming.manifest import Entry
+
+SCHEMA = 3
+"""Version of the layout; raised when a reader would have to change."""
+
+SYMBOLS = {'correct': '1', 'incorrect': '0', 'unjudged': '?'}
+"""What stands for a verdict in `details.verdicts`, a character a sample."""
+
+TOLERANCE = 1e-6
+"""Points by which a stored score may differ from its counts: other machines add in another order."""
+
+Floats = NDArray[np.float64]
+Whole = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(ge=1, le=LARGEST_N)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Digest = Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
+_STRICT = ConfigDict(strict=True, extra='allow', allow_inf_nan=False, populate_by_name=True)
+
+
+class Names(BaseModel):
+    """What the run is called, and how it sampled."""
+
+    model_config = _STRICT
+
+    model: str = Field(default='model', description='With its settings, as in the name of its config.')
+    dataset: str = Field(default='samples', description='With its k and n.')
+    host: str = Field(
+        default='file', description='Who ran it: opencompass, lighteval, or the format of its file.'
+    )
+    created: str = Field(default='', description='When, ISO 8601 in UTC.')
+    path: str = Field(default='', description='Path or hub name of the model.')
+    written_by: str = Field(default='', description='The program that wrote the samples, with its version.')
+    settings: dict[str, Any] = Field(default={}, description='Of the sampling.')
+
+
+class Asked(BaseModel):
+    """The questions, a column each: all that the scores are computed from."""
+
+    model_config = _STRICT
+
+    uid: list[str] = Field(min_length=1)
+    problem: list[str] = Field(description='What translations of one problem share.')
+    group: list[str] = Field(description='{split}_{language}')
+    c: list[Whole] = Field(description='Correct samples.')
+    unjudged: list[Whole] = Field(description='Samples without a verdict; they count as incorrect.')
+    undecided: list[Whole] | None = Field(
+        default=None, description='Incorrect samples on which the judge gave up.'
+    )
+    n: list[Size] | None = Field(default=None, description='Samples of each; only where they differ.')
+
+
+class Data(BaseModel):
+    """What was asked."""
+
+    model_config = _STRICT
+
+    questions: Size
+    sha256: Digest = Field(
+        description='Of uids, questions and references: the same where the same was asked.'
+    )
+    sources: list[str] | None = Field(default=None, description='What the questions were read from.')
+
+
+class SampleFile(BaseModel):
+    """The Parquet file in the same folder with a row a sample."""
+
+    model_config = _STRICT
+
+    name: Annotated[str, Field(pattern=r'^[^/\\]+\.samples\.parquet$')]
+    sha256: Digest
+    rows: Size
+
+
+class Completed(BaseModel):
+    """The scores over the samples that were not cut off: of other questions, so they never stand in for
+    them."""
+
+    model_config = _STRICT
+
+    samples: Whole = Field(description='How many were not cut off.')
+    scores: dict[str, float] = Field(
+        description='Each metric over the questions with at least k such samples.'
+    )
+    questions: dict[str, Whole] = Field(description='How many questions those are, for each metric.')
+
+
+class Result(BaseModel):
+    """One run, a model with its settings on one benchmark: the block `gpassk` of its JSON file."""
+
+    model_config = _STRICT
+
+    layout: Annotated[int, Field(alias='schema', ge=SCHEMA, le=SCHEMA)] = SCHEMA
+    run: Names = Names()
+    n: Size = Field(description='Samples a question; the most, where they differ.')
+    ks: Annotated[list[Size], Field(alias='k', min_length=1)]
+    thresholds: list[Share]
+    counts: Asked
+    data: Data
+    left_out: dict[str, list[str]] = Field(
+        default={},
+        description='Questions that are not counted, by the reason: no judge can read their reference.',
+    )
+    limited: dict[str, Whole] = Field(
+        default={}, description='What made the run smaller than its sweep: limit, of, samples.'
+    )
+    bounds: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(
+        default={}, description='Each score with all samples in doubt wrong, and with all of them right.'
+    )
+    health: Health
+    completed: Completed | None = Field(default=None, description='Only where samples were cut off.')
+    judge: dict[str, Any] = Field(description='Who judged: all that may change a verdict; and statistics.')
+    provenance: dict[str, Any] = Field(
+        default={}, description='What the samples of a run of OpenCompass were drawn with.'
+    )
+    versions: dict[str, str] = Field(default={}, description='Of this package, of Python, and of the host.')
+    signature: str = Field(default='', description='How the scores came about, in a line.')
+    remarks: list[str] = Field(default=[], description='What a reader should know of how samples were taken.')
+    sample_file: SampleFile | None = None
+
+    _path: Path = PrivateAttr(default=Path())
+    _samples: Samples | None = PrivateAttr(default=None)
+    _manifest: Entry | None = PrivateAttr(default=None)
+
+    # What it is called.
+
+    @property
+    def path(self) -> Path:
+        """Return the JSON file; `Path()` of a result that is not written yet."""
+        return self._path
+
+    @property
+    def manifest(self) -> Entry | None:
+        """Return the entry of the sweep's manifest for its model, where there is one."""
+        return self._manifest
+
+    @property
+    def model(self) -> str:
+        """Return the model's name without its settings."""
+        return self._manifest.model if self._manifest else self._named[0]
+
+    @cached_property
+    def _named(self) -> tuple[str, Mapping[str, int | float]]:
+        try:
+            return parted(self.run.model)
+        except ValueError:  # a number of too many digits
+            return self.run.model, {}
+
+    @property
+    def model_settings(self) -> Mapping[str, Any]:
+        """Return what the config of the run says of its model; {} where the record does not tell."""
+        return mapping(self.provenance.get('model'))
+
+    @property
+    def model_path(self) -> str:
+        """Return the model's path or name on the hub, as far as manifest or record tell it; else ''."""
+        told = self._manifest.path if self._manifest else self.model_settings.get('path')
+        return str(told or self.run.path)
+
+    @cached_property
+    def sampling(self) -> Mapping[str, int | float]:
+        """Return how the model sampled: the manifest says it, else the record, else the name."""
+        told = {**sampling_in(self.run.settings), **sampling_in(self.model_settings)}
+        return {**self._named[1], **told, **(self._manifest.settings if self._manifest else {})}
+
+    @property
+    def greedy(self) -> bool:
+        """Whether there is one answer a question, at a temperature that is known to be 0."""
+        return self.n == 1 and self.sampling.get('temperature') == 0
+
+    @cached_property
+    def limits(self) -> Mapping[str, int]:
+        """Return what made the run smaller, limit, of, samples; {} of a whole run."""
+        return {name: value for name, value in self.limited.items() if value} or limits_in(self.run.dataset)
+
+    @cached_property
+    def benchmark(self) -> str:
+        """Return the benchmark's name without k and n; which of its questions were asked, belongs to it."""
+        mark = limit_marks(self.limits.get('limit'), None)
+        try:
+            label = DatasetName.parse(self.run.dataset).label
+        except ValueError:  # somebody else's name
+            label = without_sizes(self.run.dataset)
+        return label if label.endswith(mark) else f'{label}{mark}'
+
+    @property
+    def engine(self) -> str:
+        """Return the packages of the engine with their versions; of servers what they say of themselves."""
+        versions = mapping(self.provenance.get('versions'))
+        packages = [f'{name} {number}' for name, number in sorted(versions.items())]
+        servers = self.provenance.get('servers')
+        for one in map(mapping, servers if isinstance(servers, list) else ()):
+            packages.append(' '.join(str(one[name]) for name in ('engine', 'version') if one.get(name)))
+        return ', '.join(dict.fromkeys(filter(None, packages)))
+
+    @cached_property
+    def judge_digest(self) -> str:
+        """Return a digest that is the same for runs with the same judge, in every setting of it."""
+        return digest_of({key: value for key, value in self.judge.items() if key != 'statistics'})
+
+    # What it counts.
+
+    @cached_property
+    def table(self) -> Counts:
+        """Return the counts of its questions."""
+        counts, size = self.counts, len(self.counts.uid)
+        undecided = None if counts.undecided is None else np.array(counts.undecided, dtype=np.int64)
+        n = np.array(counts.n or [self.n] * size, dtype=np.int64)
+        c, unjudged = (np.array(one, dtype=np.int64) for one in (counts.c, counts.unjudged))
+        return Counts(counts.uid, counts.problem, counts.group, n, c, unjudged, undecided)
+
+    def values(self, metric: Metric) -> Floats:
+        """Return the metric of each question, from 0 to 1, for any k ≤ n and any τ; shape (Q,).
+
+        Raises:
+            InputError: k > n.
+        """
+        return values(self.table, metric)
+
+    def scores(self) -> dict[str, float]:
+        """Return the percentages under the published keys, of all questions and of each group."""
+        return scores(self.table, self.ks, self.thresholds)
+
+    # Its samples.
+
+    @cached_property
+    def sample_path(self) -> Path | None:
+        """Return the file of its samples; None, with a warning of one line, if it is not there as written."""
+        if self.sample_file is None:
+            return None
+        path = self._path.with_name(self.sample_file.name)
+        try:
+            sound = file_digest(path) == self.sample_file.sha256
+        except OSError:
+            warn_once(
+                f'{path} is missing or cannot be read: single samples cannot be shown; the scores stand'
+            )
+            return None
+        if not sound:
+            warn_once(f'{path} is damaged: single samples cannot be shown; the scores stand')
+        return path if sound else None
+
+    def samples(
+        self, columns: Sequence[str] | None = None, rows: tuple[int, int] | None = None
+    ) -> Samples | None:
+        """Return the samples, question by question in the order of the counts; None where they are not known.
+
+        Args:
+            columns, rows: as of `Samples.read`.
+        """
+        if self._samples is not None:
+            return self._samples if rows is None else self._samples.select(range(*rows))
+        return Samples.read(self.sample_path, columns, rows) if self.sample_path else None
+
+    def with_samples(self, samples: Samples) -> Result:
+        """Return the result with samples that `write` writes beside it: in the order of its questions."""
+        questions = samples.by_question()
+        counted = dict.fromkeys([*self.counts.uid, *questions])  # those that are left out come last
+        self._samples = samples.select([row for uid in counted for row in questions[uid]])
+        return self
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of its file: any file can hold it."""
+        block = self.model_dump(by_alias=True, exclude_none=True, exclude_defaults=False)
+        details = _details(self._samples, len(self.counts.uid)) if self._samples is not None else {}
+        return dict(with_whole_characters({**self.scores(), 'details': details, 'gpassk': block}))
+
+
+def _details(samples: Samples, questions: int) -> dict[str, Any]:
+    """Return for readers of the JSON what each question asks, and what each sample answered."""
+    each = list(samples.by_question().values())[:questions]
+    answers, verdicts = samples.get('answer'), samples.each('verdict')
+    columns: dict[str, Any] = {
+        name: [column[rows[0]] or '' for rows in each]
+        for name in ('question', 'reference')
+        if (column := samples.get(name))
+    }
+    if answers:
+        columns['answers'] = [[answers[row] or '' for row in rows] for rows in each]
+    columns['verdicts'] = [''.join(SYMBOLS.get(verdicts[row], '?') for row in rows) for rows in each]
+    return columns
+
+
+# The numbers
+
+
+def values(counts: Counts, metric: Metric) -> Floats:
+    """Return a metric of each question, from 0 to 1, shape (Q,).
+
+    Raises:
+        InputError: a question has fewer than k samples.
+    """
+    found = np.zeros(len(counts))
+    for size in np.unique(counts.n).tolist():
+        rows = counts.n == size
+        found[rows] = value_table(metric, size)[counts.c[rows]]
+    return found
+
+
+def means(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
+    """Return the mean of each metric over the questions with at least k samples, from 0 to 1.
+
+    With one sample a question there is the accuracy alone. mG-Pass@1 is left out: its published sum is empty,
+    and its 0 would read like a result.
+    """
+    sizes = [size for size in np.unique(counts.n).tolist() if size]
+    alike = len(sizes) == 1
+    mean = float(counts.c.mean()) / sizes[0] if alike else math.fsum(_shares(counts)) / max(len(counts), 1)
+    if sizes == [1]:
+        return {'accuracy': mean}
+    terms: dict[str, list[float]] = {}
+    questions: dict[str, int] = {}
+    for size in reversed(sizes):  # the largest has all metrics, in their order
+        weights = np.bincount(counts.c[counts.n == size], minlength=size + 1)
+        for name, column in metric_table(size, [k for k in ks if k <= size] or [1], thresholds).items():
+            terms.setdefault(name, []).extend((weights * column).tolist())
+            questions[name] = questions.get(name, 0) + int(weights.sum())
+    wanted = metric_table(max(sizes), ks, thresholds).keys() - {Metric.mg_pass_at(1).name}
+    return {'accuracy': mean} | {
+        name: math.fsum(each) / questions[name] for name, each in terms.items() if name in wanted
+    }
+
+
+def _shares(counts: Counts) -> Iterator[float]:
+    return (c / n for c, n in zip(counts.c.tolist(), counts.n.tolist(), strict=True) if n)
+
+
+def scores(counts: Counts, ks: Sequence[int], thresholds: Sequence[float]) -> dict[str, float]:
+    """Return `means` in percent, of all questions and under `{group}/{key}` of each group."""
+    found = {key: 100.0 * mean for key, mean in means(counts, ks, thresholds).items()}
+    names = np.array(counts.group)
+    for group in dict.fromkeys(counts.group):
+        part = counts.select(names == group)
+        own = [k for k in ks if k <= part.n.max()]
+        found |= {f'{group}/{key}': 100.0 * mean for key, mean in means(part, own or [1], thresholds).items()}
+    return found
+
+
+def digest_of(settings: object) -> str:
+    """Return the SHA-256 of settings, the same for equal JSON in any order of keys."""
+    return hashlib.sha256(_encoded(settings).encode()).hexdigest()
+
+
+_encoded = json.JSONEncoder(sort_keys=True, default=str).encode
+"""`json.dumps` would make an encoder anew each time, and each sample has its digest."""
+
+
+def data_of(uid: Sequence[str], question: Sequence[str], reference: Sequence[str]) -> Data:
+    """Sum up what was asked: two runs with one hash have the same uids, questions and references."""
+    digest = hashlib.sha256()
+    for texts in zip(uid, question, reference, strict=True):
+        for text in texts:
+            content = text.encode('utf-8', 'surrogatepass')
+            digest.update(len(content).to_bytes(8, 'big') + content)
+    return Data(questions=len(uid), sha256=digest.hexdigest())
+
+
+def versions_with(hosts: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of this package, of Python, and of the host."""
+    return {'gpassk_opencompass': __version__, 'python': platform.python_version(), **hosts}
+
+
+def signature_of(
+    n: int, ks: Sequence[int], thresholds: Sequence[float], judge: Mapping[str, Any], data: Data
+) -> str:
+    """Return one line that says how a number came about; runs with the same line may be compared."""
+    parts = {
+        'n': n,
+        'k': '_'.join(map(str, ks)),
+        'tau': '_'.join(map(str, thresholds)),
+        'judge': '-'.join(str(judge[part]) for part in ('name', 'model') if part in judge),
+        'rules': digest_of(judge)[:12],
+        'questions': data.questions,
+        'data': data.sha256[:12],
+        'version': __version__,
+    }
+    return 'G-Pass@k|' + '|'.join(f'{key}:{value}' for key, value in parts.items())
+
+
+# The files
+
+
+def read(path: Path) -> Result:
+    """Read a result: the JSON that OpenCompass or `gpassk score` wrote.
+
+    Raises:
+        ForeignFileError: it is no result of G-Pass@k.
+        InputError: it cannot be read, or is damaged; in one line.
+    """
+    if path.name.endswith(SAMPLES):
+        raise InputError(f'{path} has the samples of a result; give the .json beside it')
+    if path.is_dir():
+        raise InputError(f'{path} is a folder; give one result file: …/results/<model>/<dataset>.json')
+    try:
+        content = read_json(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise InputError(f'{path} cannot be read: {reason}') from error
+    return result_of(path, content)
+
+
+def result_of(path: Path, content: Any) -> Result:
+    """Return the result that `read` gives for a file of this content.
+
+    Raises:
+        ForeignFileError, InputError: as `read`.
+    """
+    block = content.get('gpassk') if isinstance(content, dict) else None
+    if not isinstance(block, dict):
+        if isinstance(content, dict) and 'error' in content:  # as OpenCompass notes it
+            raise InputError(f'{path} says that its evaluation failed: {str(content["error"])[:200]}')
+        raise ForeignFileError(f'{path} is no result of G-Pass@k: it has no "gpassk"')
+    if block.get('schema') != SCHEMA:
+        raise InputError(f'{path} has schema {block.get("schema")!r:.60}; this version reads {SCHEMA}')
+    try:
+        result = Result.model_validate(block)
+        _check(result, content)
+    except (ValidationError, RecursionError, ValueError) as error:
+        raise InputError(f'{path} is damaged: {_first(error)}') from None
+    result._path = path
+    return result
+
+
+def _first(error: Exception) -> str:
+    """Return the first complaint in a line: place, what is there, what is allowed."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False)[0]
+    place = '.'.join(map(str, first['loc']))
+    if first['type'] == 'missing':
+        return f'gpassk.{place} is missing'
+    return f'gpassk.{place} = {first["input"]!r:.60}; {first["msg"]}'
+
+
+def _check(result: Result, content: Mapping[str, Any]) -> None:
+    """Refuse a record whose parts contradict each other.
+
+    Raises:
+        ValueError: says which.
+    """
+    counts, questions = result.counts, len(result.counts.uid)
+    for name in ('problem', 'group', 'c', 'unjudged', 'undecided', 'n'):
+        column = getattr(counts, name)
+        if column is not None and len(column) != questions:
+            raise ValueError(f'gpassk.counts.{name} has {len(column)} entries; expected {questions}')
+    if len(set(counts.uid)) < questions:
+        twice = next(uid for uid in counts.uid if counts.uid.count(uid) > 1)
+        raise ValueError(f'gpassk.counts.uid has {twice!r:.60} twice; expected each question once')
+    table = result.table
+    doubts = table.unjudged if table.undecided is None else table.unjudged + table.undecided
+    if (wrong := np.flatnonzero(table.c + doubts > table.n)).size:
+        row = int(wrong[0])
+        raise ValueError(
+            f'gpassk.counts of {counts.uid[row]!r:.60} are c = {counts.c[row]}, in doubt {int(doubts[row])}; '
+            f'expected at most n = {int(table.n[row])} together'
+        )
+    if int(table.n.max()) != result.n or max(result.ks) > result.n:
+        raise ValueError(f'gpassk.n is {result.n}, k {result.ks}; expected n of the counts, and k up to it')
+    if result.data.questions != questions:
+        raise ValueError(f'gpassk.data.questions is {result.data.questions}; expected {questions}')
+    expected = result.scores() if result.n <= 10_000 else {}  # of more samples it would take seconds a file
+    for key, value in expected.items():
+        told = content.get(key, value)
+        if not isinstance(told, (int, float)) or not abs(told - value) <= TOLERANCE:
+            raise ValueError(f'{key} = {told!r:.60}, but its counts give {value:.6f}')
+
+
+def write(path: Path, result: Result) -> None:
+    """Write a result and the file of its samples; whoever reads sees the old pair or the new one.
+
+    The samples come first, under the name of their content; the JSON then names them; the old ones go last.
+    Where the samples cannot be written, the scores are worth more: a warning says why.
+
+    Raises:
+        OSError: the JSON cannot be written; then the old result is as it was.
+    """
+    path = path.resolve()  # beside the file, not beside a link to it
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_samples(path, result)
+    content = json.dumps(result.as_json(), ensure_ascii=False, indent=1) + '\n'
+    write_file(path, content.encode())
+    result._path = path
+    remove_samples(path, result.sample_file.name if result.sample_file else '')
+
+
+def write_samples(path: Path, result: Result) -> None:
+    """Write the samples of a result beside its JSON, which may be written later, and name them in it."""
+    result.sample_file = None
+    if result._samples is None:
+        return
+    draft = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        result._samples.write(draft)
+        keep_mode(path, draft)
+        digest = file_digest(draft)
+        target = path.with_name(f'{path.name.removesuffix(".json")}.{digest[:12]}{SAMPLES}')
+        draft.replace(target)
+        result.sample_file = SampleFile(name=target.name, sha256=digest, rows=len(result._samples))
+    except Exception as error:  # whatever it is, hours of judging shall not be lost by it
+        warn_once(
+            f'the samples of {path} were not written ({type(error).__name__}: {error}); the scores stand'
+        )
+    finally:
+        with suppress(OSError):  # it is in its place, or never was
+            draft.unlink()
+
+
+def remove_samples(path: Path, keep: str) -> None:
+    """Remove files of samples of earlier results of this path, all but one."""
+    stem = path.name.removesuffix('.json')
+    for old in path.parent.glob(f'*{SAMPLES}'):
+        name = old.name.removesuffix(SAMPLES)
+        if old.name != keep and name[:-13] == stem and name[-13] == '.':
+            with suppress(OSError):
+                old.unlink()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    found = hashlib.sha256()
+    with path.open('rb') as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def warn_once(text: str) -> None:
+    """Warn, but only once a process: a command may read a result twice."""
+    from loguru import logger  # it brings asyncio; hardly any file has a reason for a warning
+
+    logger.warning(text)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a result file."""
+    block = Result.model_json_schema(by_alias=True, ref_template='#/$defs/{model}')
+    score = r'^(.+/)?(accuracy|pass@[1-9][0-9]*|G-Pass@[1-9][0-9]*_[0-9][0-9.e-]*|mG-Pass@[1-9][0-9]*)$'
+    return {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        '$id': f'urn:gpassk_opencompass:result:{SCHEMA}',
+        'title': 'Result of G-Pass@k',
+        '$defs': {**block.pop('$defs'), 'Result': block},
+        'type': 'object',
+        'required': ['accuracy', 'details', 'gpassk'],
+        'properties': {
+            'gpassk': {'$ref': '#/$defs/Result'},
+            'details': {'type': 'object', 'description': 'For readers: questions, answers, verdicts.'},
+        },
+        'patternProperties': {score: {'type': 'number', 'minimum': 0, 'maximum': 100}},
+        'additionalProperties': False,
+    }
+
+
+if __name__ == '__main__':
+    print(json.dumps(json_schema(), indent=2))
