@@ -1,0 +1,187 @@
+"""What a format is: which files are of it, what a row of them is, and where a row keeps what."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..json_rows import Row, first_object, json_rows, open_text
+
+if TYPE_CHECKING:
+    from .reader import Options
+
+Field = str | Callable[[Row], Any]
+"""Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
+
+_BATCH = 256
+
+
+def at(row: Any, path: str) -> Any:
+    """Return what stands under a dotted path; None where anything on the way is missing.
+
+    >>> at({'a': {'b': [{'c': 7}]}}, 'a.b.0.c'), at({'a.b': 1}, 'a.b'), at({}, 'a.b')
+    (7, 1, None)
+    """
+    if isinstance(row, dict) and path in row:
+        return row[path]
+    for step in path.split('.'):
+        try:
+            row = row[int(step)] if isinstance(row, list) else row[step]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return row
+
+
+def _one(row: Row) -> Iterable[Row]:
+    return (row,)
+
+
+def _nothing(files: Sequence[Path], row: Row) -> Mapping[str, Any]:
+    return {}
+
+
+def rows_of(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file of JSON, CSV, TSV or Parquet, each also with .gz; '_row' is their number.
+
+    A row that cannot be read is {'_row': …, '_bad': why}.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    kind = _kind(path)
+    if kind == 'parquet':
+        yield from _parquet_rows(path)
+    elif kind == 'json':
+        for number, row in json_rows(path, strict=False):
+            row['_row'] = number
+            yield row
+    else:
+        yield from _csv_rows(path, '\t' if path.name.lower().removesuffix('.gz').endswith('.tsv') else ',')
+
+
+def first_row(path: Path) -> Row | None:
+    """Return the first row of a file, of a large JSON object how it begins; None where there is none.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    kind = _kind(path)
+    if kind == 'json':
+        return first_object(path)
+    rows = _parquet_rows(path, 1) if kind == 'parquet' else rows_of(path)
+    return next((row for row in rows if '_bad' not in row), None)
+
+
+def _kind(path: Path) -> str:
+    """Return 'parquet', 'json' or 'csv', by name and by how a file begins."""
+    name = path.name.lower().removesuffix('.gz')
+    try:
+        with gzip.open(path) if path.name.lower().endswith('.gz') else path.open('rb') as file:
+            head = file.read(256)
+    except (OSError, EOFError) as error:
+        raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
+    if head[:4] == b'PAR1':
+        return 'parquet'
+    if name.endswith('.parquet'):
+        raise InputError(f'cannot read {path}: it does not begin as Parquet does')
+    if name.endswith(('.csv', '.tsv')):
+        return 'csv'
+    begun = head.removeprefix(b'\xef\xbb\xbf').lstrip()[:1]
+    return 'json' if begun in (b'{', b'[', b'') or name.endswith(('.json', '.jsonl')) else 'csv'
+
+
+def _parquet_rows(path: Path, size: int = _BATCH) -> Iterator[Row]:
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
+    try:
+        packed = path.name.lower().endswith('.gz')
+        with parquet.ParquetFile(io.BytesIO(gzip.decompress(path.read_bytes())) if packed else path) as file:
+            _check_distinct(path, file.schema_arrow.names)
+            batches = file.iter_batches(size)
+            for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
+                row['_row'] = number
+                yield row
+    except (OSError, EOFError, MemoryError, pyarrow.ArrowException) as error:
+        raise InputError(f'cannot read {path}: {error}') from error
+
+
+def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    csv.field_size_limit(2**30)
+    try:
+        with open_text(path, newline='') as file:
+            line = file.readline()
+            delimiter = next((one for one in (delimiter, ';', '\t', ',') if one in line), delimiter)
+            header = next(csv.reader([line], delimiter=delimiter), [])
+            _check_distinct(path, header)
+            for number, cells in enumerate(csv.reader(file, delimiter=delimiter, strict=True), 1):
+                if len(cells) == len(header):
+                    yield {**dict(zip(header, cells, strict=True)), '_row': number}
+                elif cells:
+                    why = (
+                        f'has {len(cells)} cells and the header {len(header)}; is the file still being '
+                        'written, or a text with commas without quotes?'
+                    )
+                    yield {'_row': number, '_bad': why}
+    except csv.Error as error:
+        raise InputError(f'{path} cannot be read as a table: {error}') from error
+
+
+def _check_distinct(path: Path, columns: Sequence[str]) -> None:
+    if len(set(columns)) < len(columns):
+        raise InputError(f'{path}: two columns have one name: {", ".join(columns)}')
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one program writes its samples.
+
+    A function of a row raises ValueError('what; what is allowed') where the row is wrong; the reader says
+    where it stands. What is wrong with a whole file is an InputError.
+
+    Args:
+        fields: column of a sample (see `samples.COLUMNS`; besides 'correct', the verdict as it is told,
+            'split', 'turn', 'model' and 'dataset') → where a row has it. Rows have '_file' (Path) and '_row'.
+        needs: what the first row has, dotted: by it files of rows are recognised.
+        recognises: tells by its name, its first row (None of a folder, and of a file that has none) and what
+            lies beside it whether a file is of this format, beside `needs`; or a folder, where there is
+            `files`. It reads no whole file.
+        files: of a folder that `recognises`: the files of each run.
+        run_of: what the files of one run have in common; the default makes each file a run.
+        rows: of a file.
+        expand: makes rows of samples of a row of a file; none of one that does not count.
+        about: of the files and the first row of a run: what `Run` has besides (model, dataset, written_by,
+            judge, ks, settings, created, remarks).
+        specialise: makes of this the format of one run, by its first row.
+    """
+
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+    recognises: Callable[[Path, Row | None], bool] | None = None
+    files: Callable[[Path], list[list[Path]]] | None = None
+    run_of: Callable[[Path], Hashable] = Path
+    rows: Callable[[Path], Iterator[Row]] = rows_of
+    expand: Callable[[Row], Iterable[Row]] = _one
+    about: Callable[[Sequence[Path], Row], Mapping[str, Any]] = _nothing
+    specialise: Callable[[Row, Options], Format] | None = None
+
+    def claims(self, path: Path, first: Row | None) -> bool:
+        """Whether a file is of this format, or a folder is, whose first row is None."""
+        if path.is_dir():
+            return self.files is not None and self.recognises is not None and self.recognises(path, None)
+        if self.needs and not (first and all(has(first, key) for key in self.needs)):
+            return False
+        return bool(self.needs) if self.recognises is None else self.recognises(path, first)
+
+
+def has(row: Row, path: str) -> bool:
+    """Whether a row has something under a dotted path, be it null."""
+    *way, last = path.split('.')
+    inner = at(row, '.'.join(way)) if way else row
+    return path in row or (isinstance(inner, dict) and last in inner)

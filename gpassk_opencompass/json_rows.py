@@ -1,0 +1,275 @@
+"""JSON from files that need not fit into memory: rows, the entries of a large object, how a file begins."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from json import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import InputError
+
+Row = dict[str, Any]
+
+_CHUNK = 1 << 20
+_FIRST = 1 << 22
+_SPACE = re.compile(r'[ \t\n\r]*')
+_AFTER_NUMBER = frozenset(' \t\n\r,]}')
+_CLOSING = {'{': '}', '[': ']'}
+
+
+def json_rows(path: str | os.PathLike[str], strict: bool = True) -> Iterator[tuple[int, Row]]:
+    """Yield the objects of a file with their numbers from 1, those of lines where an object is a line.
+
+    A file holds an object a line, one list of objects, or one object over several lines; `.gz` is unpacked.
+    Values are those that `json` makes: NaN, halves of surrogates, integers of any size.
+
+    Args:
+        strict: False: what is no object is given as {'_bad': why}, and the next line is read.
+
+    Raises:
+        InputError: the file cannot be read, or is no JSON; names the file and the line.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / 'rows.jsonl'
+    >>> _ = path.write_text('{"c": 1}\\n\\n{"c": 2}\\n')
+    >>> list(json_rows(path))
+    [(1, {'c': 1}), (3, {'c': 2})]
+    """
+    with open_text(path) as file:
+        values = _values(path, file)
+        for number, value in values:
+            if isinstance(value, dict):
+                yield number, value
+                continue
+            why = value if isinstance(value, str) else f'holds a {type(value).__name__}; expected an object'
+            if strict:
+                raise InputError(f'{path}:{number} {why}')
+            yield number, {'_bad': why}
+
+
+def _values(path: str | os.PathLike[str], file: IO[str]) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file with their numbers; a line that is no JSON is a str: why."""
+    text = _Text(file, _CHUNK)
+    if text.next() == '[':
+        try:
+            yield from enumerate(map(_no_text, (text.value() for _ in text.each_key())), 1)
+            text.end()
+        except (ValueError, RecursionError) as error:
+            raise InputError(f'{path} is damaged, or still being written: {error}') from error
+        return
+    file.seek(0)
+    from pydantic_core import from_json  # three times as fast as json, of the values that both take
+
+    blank, begun = str.isspace, False
+    for number, line in enumerate(file, 1):
+        if blank(line):
+            continue
+        try:
+            value = from_json(line, cache_strings='keys')
+        except ValueError:
+            value = _value(number, line, None if begun else file)
+        begun = True
+        yield number, value if type(value) is dict else _no_text(value)
+
+
+def _no_text(value: object) -> object:
+    """Return a value; a text, which is no row either, as the reason why."""
+    return 'holds a str; expected an object' if type(value) is str else value
+
+
+class _Why(str):
+    """Tells why a line is no JSON."""
+
+
+def _value(number: int, line: str, rest: IO[str] | None) -> Any:
+    """Return what json makes of a line, of the whole file where the line begins it, or why it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        cut = isinstance(error, JSONDecodeError) and error.pos >= len(line.rstrip())
+        if rest is None or not cut:
+            return _Why(f'is no JSON: {error}')
+    try:
+        return json.loads(line + rest.read())
+    except (ValueError, RecursionError) as error:
+        return _Why(f'is no JSON, and neither is the whole file: {error}')
+
+
+def json_entries(
+    path: str | os.PathLike[str], inside: str | None = None, chunk: int = _CHUNK
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the entries of the object in a file, one by one, each with its keys.
+
+    Args:
+        path: UTF-8 text, one JSON object.
+        inside: the key of an entry of which the entries are given instead of it, those of a list with their
+            places, '0', '1', …, for keys.
+        chunk: characters that are read at a time; a longer entry is read as a whole all the same.
+
+    Raises:
+        InputError: the file cannot be read, is no JSON object, or is cut off.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / 'result.json'
+    >>> _ = path.write_text('{"accuracy": 50.0, "details": [{"correct": true}, {"correct": false}]}')
+    >>> for keys, value in json_entries(path, 'details'):
+    ...     print(keys, value)
+    ('accuracy',) 50.0
+    ('details', '0') {'correct': True}
+    ('details', '1') {'correct': False}
+    """
+    try:
+        with open_text(path) as file:
+            text = _Text(file, chunk)
+            if text.next() != '{':
+                raise ValueError(f'it begins with {text.next()!r}; expected a JSON object, {{"…": …}}')
+            for key in text.each_key():
+                if key == inside and text.next() in _CLOSING:
+                    for one in text.each_key():
+                        yield (key, one), text.value()
+                else:
+                    yield (key,), text.value()
+            text.end()
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f'{path} is damaged, or still being written: {error}') from error
+
+
+def first_object(path: str | os.PathLike[str]) -> Row | None:
+    """Return the first object of a file of JSON, or of the list in it; None where there is none.
+
+    Of one that is longer than 4 MiB, the entries that begin there: of a list that goes on, its beginning.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with open_text(path) as file:
+        text = _Text(file, 1 << 16, _FIRST)
+        try:
+            if text.next() == '[':
+                text.skip('[')
+            if text.next() != '{':
+                return None
+        except ValueError:
+            return None
+        try:
+            found: Row = text.value()
+        except (ValueError, RecursionError):
+            found = {}
+            _begin(text, found)
+        return found
+
+
+def _begin(text: _Text, found: Row) -> None:
+    """Put the entries of an object into `found`, as far as they are there."""
+    try:
+        for key in text.each_key():
+            opening = text.next()
+            found[key] = {'[': [], '{': {}}.get(opening)
+            try:
+                found[key] = text.value()
+            except ValueError:
+                if opening == '[':
+                    found[key] += (text.value() for _ in text.each_key())
+                return
+    except (ValueError, RecursionError):
+        return
+
+
+@contextmanager
+def open_text(path: str | os.PathLike[str], newline: str | None = None) -> Iterator[IO[str]]:
+    """Open a file of UTF-8 text, .gz unpacked; what cannot be read is an InputError."""
+    try:
+        if str(path).lower().endswith('.gz'):
+            with gzip.open(path, 'rt', encoding='utf-8-sig', newline=newline) as file:
+                yield file
+        else:
+            with Path(path).open(encoding='utf-8-sig', newline=newline) as file:
+                yield file
+    except UnicodeDecodeError as error:
+        raise InputError(f'cannot read {path}: {error}; expected text in UTF-8') from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f'cannot read {path}: {getattr(error, "strerror", None) or error}') from error
+
+
+class _Text:
+    """A text that is read on when it is needed, and where in it one stands.
+
+    Args:
+        chunk: characters that are read at a time.
+        limit: characters that are read at most; None: all.
+    """
+
+    def __init__(self, file: IO[str], chunk: int, limit: int | None = None) -> None:
+        self._file, self._chunk, self._limit = file, chunk, limit
+        self._text, self._at = '', 0
+        self._decode = JSONDecoder().raw_decode
+
+    def next(self) -> str:
+        """Return the next character that is no space; '' at the end."""
+        while True:
+            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text) or not self._read_on():
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> Any:
+        """Return the value that begins here, and go to its end."""
+        self.next()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except JSONDecodeError:
+                if not self._read_on():
+                    raise
+                continue
+            number = type(value) in (int, float)  # it may go on
+            if not number or self._text[end : end + 1] in _AFTER_NUMBER or not self._read_on():
+                self._at = end
+                return value
+
+    def each_key(self) -> Iterator[str]:
+        """Yield the keys of an object or the places of a list; after each its value is to be taken."""
+        opening = self.next()
+        self._at += 1
+        place = 0
+        while self.next() != _CLOSING[opening]:
+            if place:
+                self.skip(',')
+            key = str(place)
+            if opening == '{':
+                key = self.value()
+                if not isinstance(key, str):
+                    raise ValueError(f'{key!r:.40} stands where a key was expected')
+                self.skip(':')
+            yield key
+            place += 1
+        self._at += 1
+
+    def skip(self, mark: str) -> None:
+        """Go over a mark."""
+        if self.next() != mark:
+            raise ValueError(f'expected {mark!r}, got {self.next() or "the end of the file"!r}')
+        self._at += 1
+
+    def end(self) -> None:
+        """Refuse what follows."""
+        if self.next():
+            raise ValueError(f'{self.next()!r} follows the end')
+
+    def _read_on(self) -> bool:
+        left = self._text[self._at :]
+        size = max(self._chunk, len(left))  # as much again: a long value is decoded seldom
+        if self._limit is not None:
+            self._limit -= (size := min(size, self._limit))
+        more = self._file.read(size)
+        if more:  # else who asks may go on where it was
+            self._text, self._at = left + more, 0
+        return bool(more)
