@@ -8,18 +8,25 @@ import io
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import InputError
 from ..json_rows import Row, first_object, json_rows, open_text
-
-if TYPE_CHECKING:
-    from .reader import Options
+from ..samples import COLUMNS
 
 Field = str | Callable[[Row], Any]
 """Where a row keeps something: a dotted path, 'a.b.0.c', or a function of the row."""
 
 _BATCH = 256
+
+FIELDS = (
+    *(column.name for column in COLUMNS),
+    *('correct', 'split', 'turn', 'model', 'dataset', 'n', 'c', 'unjudged'),
+)
+"""What a row may tell: columns of a sample, its verdict as told, its group, run and turn, counts."""
+
+MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
+"""What programs write where nothing is, in small letters."""
 
 
 def at(row: Any, path: str) -> Any:
@@ -36,6 +43,18 @@ def at(row: Any, path: str) -> Any:
         except (KeyError, IndexError, TypeError, ValueError):
             return None
     return row
+
+
+def number_in(value: Any) -> Any:
+    """Return the number that a value is, whole ones as int; None where there is nothing, else the value."""
+    if isinstance(value, str):
+        try:
+            value = float(value) if any(mark in value for mark in '.eE') else int(value)
+        except ValueError:
+            return None if value.strip().lower() in MISSING else value
+    if isinstance(value, float):
+        return None if value != value else int(value) if value.is_integer() else value  # noqa: PLR0124
+    return value
 
 
 def _one(row: Row) -> Iterable[Row]:
@@ -136,6 +155,42 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[Row]:
 def _check_distinct(path: Path, columns: Sequence[str]) -> None:
     if len(set(columns)) < len(columns):
         raise InputError(f'{path}: two columns have one name: {", ".join(columns)}')
+
+
+@dataclass(frozen=True)
+class Options:
+    """What somebody asks of the reader; one that changes nothing is an error.
+
+    Args:
+        fields: name of `FIELDS` → the path of it in a row: --field NAME=YOURS.
+        correct_from: the least number that is a verdict of correct; None: 1.
+        group_by: the path of what tells the questions apart.
+        model_column: the path of what tells the runs in one file apart.
+        only: parts of the names of the runs that count; empty: all.
+        drop_bad: leave out rows that cannot be read.
+        kind: responses, labels or counts, by which a run is scored; None: what there is.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    correct_from: float | None = None
+    group_by: str | None = None
+    model_column: str | None = None
+    only: Sequence[str] = ()
+    drop_bad: bool = False
+    kind: str | None = None
+
+    @property
+    def given(self) -> dict[str, tuple[str, str]]:
+        """Return name of `FIELDS` → (path, the option that gave it)."""
+        found = {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
+        if self.group_by:
+            found['uid'] = self.group_by, f'--group-by {self.group_by}'
+        if self.model_column:
+            found['model'] = self.model_column, f'--model-column {self.model_column}'
+        return found
+
+
+NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True)

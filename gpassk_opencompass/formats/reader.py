@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from math import inf
@@ -18,7 +18,7 @@ from ..files import SAMPLES
 from ..health import NOT_DRAWN, STATES
 from ..json_rows import Row
 from ..samples import COLUMNS, Counts, Run, Samples
-from .format import Field, Format, at, first_row
+from .format import FIELDS, MISSING, NO_OPTIONS, Field, Format, Options, at, first_row, number_in
 from .table import TABLE
 
 FORMATS: dict[str, Format] = {
@@ -29,10 +29,6 @@ FORMATS: dict[str, Format] = {
 ENDINGS = ('.json', '.jsonl', '.eval', '.parquet', '.csv', '.tsv')
 """What the names of files end in that are looked at in a folder, also with .gz."""
 
-KINDS = {'responses': 'response', 'labels': 'correct', 'counts': 'c'}
-"""What a run can be scored by → the field that it needs."""
-
-FIELDS = (*(column.name for column in COLUMNS), 'correct', 'split', 'turn', 'model', 'dataset')
 _OF_SAMPLES = frozenset({'correct', *(c.name for c in COLUMNS)}) - {
     'run', 'uid', 'problem', 'group', 'language', 'question', 'reference',
 }  # fmt: skip
@@ -45,43 +41,10 @@ _BATCH = 256
 _SHOWN = 50
 
 
-@dataclass(frozen=True)
-class Options:
-    """What somebody asks of the reader; one that changes nothing is an error.
-
-    Args:
-        fields: name of `FIELDS` → the path of it in a row: --field NAME=YOURS.
-        correct_from: the least number that is a verdict of correct; None: 1.
-        group_by: the path of what tells the questions apart.
-        model_column: the path of what tells the runs in one file apart.
-        only: parts of the names of the runs that count; empty: all.
-        drop_bad: leave out rows that cannot be read.
-        kind: one of `KINDS`, by which a run is scored; None: what there is.
-    """
-
-    fields: Mapping[str, str] = field(default_factory=dict)
-    correct_from: float | None = None
-    group_by: str | None = None
-    model_column: str | None = None
-    only: Sequence[str] = ()
-    drop_bad: bool = False
-    kind: str | None = None
-
-    @property
-    def given(self) -> dict[str, tuple[str, str]]:
-        """Return name of `FIELDS` → (path, the option that gave it)."""
-        found = {name: (path, f'--field {name}={path}') for name, path in self.fields.items()}
-        if self.group_by:
-            found['uid'] = self.group_by, f'--group-by {self.group_by}'
-        if self.model_column:
-            found['model'] = self.model_column, f'--model-column {self.model_column}'
-        return found
-
-
 def read_samples(
     paths: Iterable[str | Path],
     format: str | None = None,
-    options: Options = Options(),
+    options: Options = NO_OPTIONS,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> list[Run]:
     """Read the runs in files and folders, whichever programs wrote them.
@@ -97,9 +60,9 @@ def read_samples(
     """
     if format is not None and format not in FORMATS:
         raise InputError(f'{format!r} is no format; expected one of {", ".join(FORMATS)}')
-    unknown = sorted(set(options.fields) - {*FIELDS, *_COUNTED})
+    unknown = sorted(set(options.fields) - set(FIELDS))
     if unknown:
-        raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join((*FIELDS, *_COUNTED))}')
+        raise InputError(f'{unknown[0]!r} is no field; expected one of {", ".join(FIELDS)}')
     runs: list[Run] = []
     bad: list[str] = []
     failed: list[str] = []
@@ -228,13 +191,10 @@ def _format_of(path: Path, wanted: str | None, given: bool) -> str | None:
 
 # ---- rows ------------------------------------------------------------------------------------------------
 
-_MISSING = frozenset({'', 'null', 'nan', 'none', 'n/a', '<na>'})
-"""What programs write where nothing is, in small letters."""
-
 _WORDS: dict[Any, str] = {
     **dict.fromkeys(('correct', 'c', 'true', 'yes', 'pass', '1', '1.0'), 'correct'),
     **dict.fromkeys(('incorrect', 'i', 'n', 'false', 'no', 'fail', '0', '0.0'), 'incorrect'),
-    **dict.fromkeys(('unjudged', '?', *_MISSING), 'unjudged'),
+    **dict.fromkeys(('unjudged', '?', *MISSING), 'unjudged'),
 }
 """Verdicts in words, in small letters; 'n' is inspect's "no answer"."""
 
@@ -254,7 +214,7 @@ _NOTES = {
 def _text(value: Any) -> str | None:
     """Return a value as text, a whole number without a point; None where there is nothing."""
     if isinstance(value, str):
-        return None if len(value) < 9 and value.strip().lower() in _MISSING else value
+        return None if len(value) < 9 and value.strip().lower() in MISSING else value
     if value is None or value != value:  # noqa: PLR0124 (NaN)
         return None
     if isinstance(value, (list, dict, bytes, tuple)):
@@ -262,21 +222,9 @@ def _text(value: Any) -> str | None:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _number(value: Any) -> Any:
-    """Return the number that a value is, whole ones as int; None where there is nothing, else the value."""
-    if isinstance(value, str):
-        try:
-            value = float(value) if any(mark in value for mark in '.eE') else int(value)
-        except ValueError:
-            return None if value.strip().lower() in _MISSING else value
-    if isinstance(value, float):
-        return None if value != value else int(value) if value.is_integer() else value  # noqa: PLR0124
-    return value
-
-
 def _integer(name: str, value: Any) -> int | None:
     """Return a whole number; None where there is nothing, or no sensible number of tokens."""
-    value = _number(value)
+    value = number_in(value)
     whole = isinstance(value, int) and not isinstance(value, bool)
     if name.endswith('_tokens'):
         return value if whole and 0 <= value < 2**53 else None
@@ -288,7 +236,7 @@ def _integer(name: str, value: Any) -> int | None:
 
 
 def _seconds(value: Any) -> float | None:
-    value = _number(value)
+    value = number_in(value)
     return float(value) if type(value) in (int, float) and 0 <= value < inf else None
 
 
@@ -455,8 +403,8 @@ class _Reading:
         if isinstance(value, bool):
             return ('correct' if value else 'incorrect'), None
         if isinstance(value, str) and (word := value.strip().lower()) in _WORDS and word[:1] not in '01':
-            return _WORDS[word], 'none' if word in _MISSING else None
-        number = _number(value)
+            return _WORDS[word], 'none' if word in MISSING else None
+        number = number_in(value)
         if number is None:
             return 'unjudged', 'none'
         if not isinstance(number, (int, float, Decimal)) or abs(number) == inf:

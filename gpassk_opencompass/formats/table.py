@@ -1,12 +1,333 @@
-"""Tables that people make themselves."""
+"""Tables that people make themselves: a row a sample, or a row a question with lists, columns or counts."""
 
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..arguments import LARGEST_N
 from ..errors import InputError
 from ..json_rows import Row
-from .format import Format
+from .format import NO_OPTIONS, Field, Format, Options, at, has, number_in
+
+ALIASES = {
+    'uid': ('uid', 'id', 'idx', 'question_id', 'task_id', 'doc_id', 'problem_idx', 'problem_id'),
+    'question': ('question', 'prompt', 'query', 'input', 'problem'),
+    'problem': ('problem', 'problem_id', 'cluster'),
+    'reference': ('reference', 'gold', 'ground_truth', 'gt', 'target', 'expected_answer', 'answer'),
+    'response': (
+        *('response', 'responses', 'output', 'outputs', 'completion', 'completions'),
+        *('generation', 'generations', 'samples', 'text'),
+    ),
+    'correct': (
+        *('correct', 'is_correct', 'verdict', 'verdicts', 'label', 'labels'),
+        *('acc', 'accuracy', 'score', 'scores'),
+    ),
+    'answer': (
+        *('answer', 'answers', 'final_answer', 'pred', 'preds', 'prediction'),
+        *('extracted_answer', 'parsed_answer'),
+    ),
+    'replica': ('replica', 'sample', 'sample_index', 'repeat', 'epoch'),
+    'split': ('split', 'subset', 'category'),
+    'language': ('language', 'lang'),
+    'model': ('model', 'model_name'),
+    'dataset': ('dataset', 'benchmark', 'task'),
+    'finish_reason': ('finish_reason', 'stop_reason'),
+    'output_tokens': ('output_tokens', 'completion_tokens'),
+    'prompt_tokens': ('prompt_tokens', 'input_tokens'),
+    'reasoning_tokens': ('reasoning_tokens',),
+    'seconds': ('seconds', 'latency'),
+    'state': ('state',),
+    'n': ('n', 'num_samples'),
+    'c': ('c', 'num_correct', 'n_correct'),
+    'unjudged': ('unjudged',),
+}
+"""Field → the names that a column of it may have; of two fields the first takes a name that both know."""
+
+_NAMES = frozenset(name for names in ALIASES.values() for name in names)
+_OF_SAMPLES = (
+    *('response', 'correct', 'answer', 'finish_reason', 'output_tokens', 'prompt_tokens', 'reasoning_tokens'),
+    *('seconds', 'state'),
+)
+"""Of which a row a question has a list."""
+
+_COUNTS = 'n', 'c', 'unjudged'
+_NUMBERS = frozenset({'score', 'scores', 'acc', 'accuracy'})
+"""In which '10' is a number, and not two labels."""
+
+_WEAK = frozenset({'label', 'score'})
+"""Columns that data of any kind has: alone they make no file one of samples."""
+
+_NUMBERED = re.compile(r'(.*?)[_\-. ]?(\d+)')
+_LABELS: dict[Any, str] = {
+    **dict.fromkeys((True, '1', 'correct'), 'c'),
+    **dict.fromkeys((False, '0', 'incorrect'), ''),
+    **dict.fromkeys((None, '?', 'unjudged'), 'unjudged'),
+}
+
+Lists = Mapping[str, str | list[str]]
+"""Field of samples → the column with a list, or the columns of one sample each."""
 
 
-def _specialise(first: Row, options: object) -> Format:
-    raise InputError('tables are not read yet')
+def _specialise(first: Row, options: Options) -> Format:
+    """Return the format of a table by its first row.
+
+    Raises:
+        InputError: nothing in it can be scored, or a column that was asked for is not there.
+    """
+    columns = {name.strip().lower(): name for name in first if name not in ('_row', '_file')}
+    given = {name: path for name, (path, _) in options.given.items()}
+    for name, path in given.items():
+        if name not in ALIASES:
+            raise InputError(f'{name!r} is no field of a table; expected one of {", ".join(ALIASES)}')
+        if not has(first, path) and at(first, path) is None:
+            raise InputError(f'there is no column {path!r}; there is {_shown(columns)}')
+    lists = _lists(first, columns, given)
+    names = _names(columns, given, lists)
+    counted = {'n', 'c'} <= names.keys() and not lists
+    if options.kind == 'counts' or counted:
+        return _of_counts(names, columns)
+    if lists:
+        return _of_questions(names, lists, columns, given)
+    return _of_samples(names, columns, given)
 
 
-TABLE = Format(recognises=lambda path, first: False, specialise=_specialise)
+def _lists(first: Row, columns: Mapping[str, str], given: Mapping[str, str]) -> Lists:
+    """Return where a row a question has lists: in a column, or in columns that are numbered."""
+    lists: dict[str, str | list[str]] = {}
+    for field in _OF_SAMPLES:
+        names = (
+            (given[field],) if field in given else [columns[one] for one in ALIASES[field] if one in columns]
+        )
+        listed = [name for name in names if _is_list(field, name, at(first, name))]
+        if listed and not (set(names) <= set(given.values()) and field not in given):
+            lists[field] = listed[0]
+    if lists:
+        return lists
+    numbered: dict[str, dict[int, str]] = {}
+    for called, name in columns.items():
+        if found := _NUMBERED.fullmatch(called):
+            numbered.setdefault(found[1], {})[int(found[2])] = name
+    for field in _OF_SAMPLES:
+        for base in ALIASES[field]:
+            wide = numbered.get(base, {})
+            if len(wide) > 1 and sorted(wide) in (list(range(len(wide))), list(range(1, len(wide) + 1))):
+                lists.setdefault(field, [wide[place] for place in sorted(wide)])
+    if len({len(wide) for wide in lists.values()}) > 1:
+        told = ', '.join(f'{len(wide)} of {field}' for field, wide in lists.items())
+        raise InputError(f'there are numbered columns for different numbers of samples: {told}')
+    return lists
+
+
+def _is_list(field: str, name: str, value: Any) -> bool:
+    if isinstance(value, str) and len(value) > 1:
+        labels = field == 'correct' and name.strip().lower() not in _NUMBERS and not value.strip('01?')
+        return labels or (name.strip().lower()[-1:] == 's' and value[0] == '[' and value.rstrip()[-1] == ']')
+    return isinstance(value, list)
+
+
+def _names(columns: Mapping[str, str], given: Mapping[str, str], lists: Lists) -> dict[str, str]:
+    """Return which column holds what, of all but the lists; case and blanks of its name do not count."""
+    names = dict(given)
+    of_lists = {name for wide in lists.values() for name in ([wide] if isinstance(wide, str) else wide)}
+    counts = all(any(one in columns for one in ALIASES[name]) for name in ('n', 'c'))
+    for field, aliases in ALIASES.items():
+        if field in given or (lists and field in (*_OF_SAMPLES, 'replica')):
+            continue
+        taken = {*names.values(), *of_lists}
+        if field == 'question' and 'response' not in lists and (lists or counts):
+            taken.add(columns.get('problem', ''))  # it is what translations share
+        free = [columns[one] for one in aliases if one in columns and columns[one] not in taken]
+        if free:
+            names[field] = free[0]
+    return names
+
+
+def _of_samples(names: dict[str, str], columns: Mapping[str, str], given: Mapping[str, str]) -> Format:
+    there = f'there are the columns {_shown(columns)}'
+    if 'uid' not in names and 'question' not in names:
+        raise InputError(f'{there}; say which tells the questions apart: --group-by NAME')
+    alone = 'correct' in names and not {'response', 'answer'} & names.keys()
+    if alone and 'reference' not in given and names.get('reference', '').strip().lower() == 'answer':
+        names['answer'] = names.pop('reference')  # beside verdicts alone it is what was judged
+    if 'correct' not in names:
+        if 'n' in names or 'c' in names:
+            _need(names, ('n', 'c'), columns)
+        _need(
+            names,
+            ('question', 'reference', 'response'),
+            columns,
+            'verdicts, or question, reference and response',
+        )
+    return _format(
+        {'uid': names.get('question', ''), **names},
+        names,
+        columns,
+        'a table with a row a sample',
+        lambda row: (row,),
+    )
+
+
+def _of_counts(names: dict[str, str], columns: Mapping[str, str]) -> Format:
+    _need(names, ('n', 'c'), columns)
+
+    def check(row: Row) -> Iterable[Row]:
+        n, c, unjudged = (number_in(at(row, names[key])) if key in names else 0 for key in _COUNTS)
+        unjudged = 0 if unjudged is None else unjudged
+        whole = type(n) is int and type(c) is int and type(unjudged) is int
+        if not (whole and 0 <= c <= n - unjudged <= n and 1 <= n <= LARGEST_N):
+            raise ValueError(
+                f'n = {n!r:.40}, c = {c!r:.40}, unjudged = {unjudged!r:.40}; expected whole numbers, '
+                f'1 <= n <= {LARGEST_N} and 0 <= c <= n - unjudged'
+            )
+        return (row,)
+
+    of_question = ('uid', 'problem', 'split', 'language', 'model', 'dataset', *_COUNTS)
+    fields = {'uid': '_row', **{key: name for key, name in names.items() if key in of_question}}
+    return _format(fields, {}, columns, 'counts, a row a question', check)
+
+
+def _of_questions(
+    names: dict[str, str], lists: Lists, columns: Mapping[str, str], given: Mapping[str, str]
+) -> Format:
+    if 'correct' not in lists:
+        if 'response' not in lists:
+            raise InputError(f'there are neither verdicts nor responses; there is {_shown(columns)}')
+        _need(names, ('question', 'reference'), columns)
+    twins = [
+        columns[one] for one in ALIASES['reference']
+        if 'reference' not in given and 'reference' in names and one in columns
+        and columns[one] not in (names['reference'], *lists.values(), *given.values())
+    ]  # fmt: skip
+
+    def expand(row: Row) -> Iterable[Row]:
+        for name in twins:
+            one, other = row[names['reference']], row.get(name)
+            if other is not None and str(other) != str(one):
+                raise ValueError(
+                    f'{names["reference"]} and {name} are both names of the reference, and they differ; say '
+                    f'which one counts: --field reference={name}'
+                )
+        values = {field: _values(row, where) for field, where in lists.items()}
+        sizes = {_called(lists[field]): len(one) for field, one in values.items() if one is not None}
+        if not sizes or 0 in sizes.values():
+            raise ValueError(
+                f'{" and ".join(map(_called, lists.values()))} is empty; expected a value a sample'
+            )
+        if len(set(sizes.values())) > 1:
+            told = ' and '.join(f'{size} {name}' for name, size in sizes.items())
+            raise ValueError(f'{told}; expected one of each a sample')
+        n = next(iter(sizes.values()))
+        _refuse_contradictions(row, names, n, values.get('correct'))
+        samples: list[Row] = [{**row, '_replica': place} for place in range(n)]
+        for field, told in values.items():
+            for sample, value in zip(samples, told or [None] * n, strict=True):
+                sample[f'_{field}'] = value
+        return samples
+
+    fields = {'uid': '_row', **{key: name for key, name in names.items() if key not in _COUNTS}}
+    fields |= {'replica': '_replica', **{field: f'_{field}' for field in lists}}
+    judged = {'correct': _called(lists['correct'])} if 'correct' in lists else {}
+    return _format(fields, judged, columns, 'a table with a row a question', expand)
+
+
+def _values(row: Row, where: str | list[str]) -> list[Any] | None:
+    """Return the values of the samples of a row; None where there is nothing."""
+    if not isinstance(where, str):
+        values = [at(row, name) for name in where]
+        while values and values[-1] is None:  # a question with fewer samples
+            values.pop()
+        return values or None
+    value = at(row, where)
+    if isinstance(value, str) and value and not value.strip('01?'):
+        return list(value)
+    if isinstance(value, str) and value[:1] == '[':
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise ValueError(f'{where} is no list in JSON: {error}') from error
+    if value is None or isinstance(value, list):
+        return value
+    raise ValueError(
+        f'{where} is {value!r:.60}; expected the list of all samples of the question, or labels like "10?1"'
+    )
+
+
+def _called(where: str | list[str]) -> str:
+    return where if isinstance(where, str) else f'{where[0]} … {where[-1]}'
+
+
+def _refuse_contradictions(row: Row, names: Mapping[str, str], n: int, labels: list[Any] | None) -> None:
+    """Refuse a row that says another n, c or unjudged than its samples give."""
+    held = {'n': n}
+    try:
+        found = [_LABELS[one] for one in labels or ()]
+    except (KeyError, TypeError):  # numbers or words, which the reader knows
+        found = []
+    if found:
+        held |= {name: found.count(name) for name in ('c', 'unjudged')}
+    for key, count in held.items():
+        told = number_in(at(row, names[key])) if key in names else None
+        if type(told) in (int, float) and told != count:
+            raise ValueError(
+                f'{names[key]} = {told}, but the samples give {key} = {count}; are samples missing? Mend the '
+                f'row, or take out {names[key]}'
+            )
+
+
+def _need(
+    names: Mapping[str, str], fields: Iterable[str], columns: Mapping[str, str], what: str = ''
+) -> None:
+    for field in fields:
+        if field not in names:
+            expected = f'{what}; ' if what else ''
+            raise InputError(
+                f'there is no {field}: expected {expected}{field} is one of {", ".join(ALIASES[field])}, or '
+                f'give its name: --field {field}=NAME; there is {_shown(columns)}'
+            )
+
+
+def _format(
+    fields: Mapping[str, Field],
+    judged: Mapping[str, str],
+    columns: Mapping[str, str],
+    written_by: str,
+    expand: Callable[[Row], Iterable[Row]],
+) -> Format:
+    """Return the format of a table, which refuses columns that only later rows have."""
+    told = {'written_by': written_by}
+    about = told | ({'judge': {'name': f'column {judged["correct"]}'}} if 'correct' in judged else {})
+    known = {*columns.values(), '_row', '_file'}
+
+    def checked(row: Row) -> Iterable[Row]:
+        if not row.keys() <= known and (late := _NAMES.intersection(row.keys() - known)):
+            raise ValueError(
+                f'has {sorted(late)[0]!r}, which the first row does not have; write it in all rows, null '
+                'where it is not known'
+            )
+        return expand(row)
+
+    return Format(fields, expand=checked, about=lambda files, row: about)
+
+
+def _recognises(path: Path, first: Row | None) -> bool:
+    """Whether a file has rows of samples, of questions with lists, or of counts, and says which question."""
+    try:
+        fields = _specialise(first, NO_OPTIONS).fields if first else {}
+    except InputError:
+        return False
+    if not fields or (fields['uid'] == '_row' and 'question' not in fields):
+        return False
+    verdict = str(fields.get('correct', '')).strip().lower()
+    return 'c' in fields or 'response' in fields or (bool(verdict) and verdict not in _WEAK)
+
+
+def _shown(columns: Mapping[str, str]) -> str:
+    names = [name[:40] for name in list(columns.values())[:20]]
+    return ', '.join(names) + (', …' if len(columns) > len(names) else '') if names else 'no column'
+
+
+TABLE = Format(recognises=_recognises, specialise=_specialise)
