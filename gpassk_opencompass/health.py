@@ -119,6 +119,16 @@ NOT_TOLD = Generation()
 """Of a sample of which an engine said nothing."""
 
 
+def state_of(text: str, said: str, thought: str | None, finish_reason: str | None) -> str | None:
+    """Return the state that a response shows where its engine named none."""
+    if finish_reason == CUT_OFF:
+        return None
+    if not text.strip() and not (thought or '').strip():
+        return 'empty'
+    # Where the engine does not say why it ended, a thought without more may have been cut off.
+    return 'thought only' if finish_reason and not said.strip() else None
+
+
 class Copies(BaseModel):
     """Whether the responses to a question look like independent samples.
 

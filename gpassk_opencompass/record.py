@@ -529,6 +529,7 @@ def write_samples(path: Path, result: Result) -> None:
         return
     draft = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         result._samples.write(draft)
         keep_mode(path, draft)
         digest = file_digest(draft)

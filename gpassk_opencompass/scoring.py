@@ -16,7 +16,7 @@ from loguru import logger
 
 from .answers import FinalAnswer, Parted, answer_of, hedges, normal_form, part
 from .errors import IncompleteError, InputError
-from .health import CUT_OFF, HEDGED, NOT_DRAWN, cut_off_rows, health_of
+from .health import HEDGED, NOT_DRAWN, cut_off_rows, health_of, state_of
 from .judges.protocol import TAIL_LENGTH, Judge, Judgement, Pair, Verdict
 from .metrics import DEFAULT_THRESHOLDS, metric_names
 from .questions.wording import language_of
@@ -385,7 +385,7 @@ def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], l
         said = text or ''
         parted = part(said)
         answer = rule.answer(parted)
-        states[row] = states[row] or _state(said, parted.said, thought[row], reasons[row])
+        states[row] = states[row] or state_of(said, parted.said, thought[row], reasons[row])
         if reference[row] not in read:
             read[reference[row]] = reference_of(reference[row])
         asked = question[row] or ''
@@ -398,16 +398,6 @@ def _stated(samples: Samples, rule: AnswerRule) -> tuple[list[_Stated | None], l
         )
         stated.append(known.setdefault(one, one))
     return stated, states
-
-
-def _state(text: str, said: str, thought: str | None, finish_reason: str | None) -> str | None:
-    """Return the state that a text shows where the engine named none."""
-    if finish_reason == CUT_OFF:
-        return None
-    if not text.strip() and not (thought or '').strip():
-        return 'empty'
-    # Where the engine does not say why it ended, a thought without more may have been cut off.
-    return 'thought only' if finish_reason and not said.strip() else None
 
 
 def _given(samples: Samples, rule: AnswerRule | None) -> Samples:

@@ -124,7 +124,8 @@ def numbers(result: dict[str, Any]) -> dict[str, Any]:
     """Everything that must be the same when a run is repeated."""
     block = {key: value for key, value in result['gpassk'].items() if key != 'judge'}
     block.pop('sample_file', None)  # which names the files of the predictions, shard by shard
-    block['provenance'] = {key: told for key, told in block['provenance'].items() if key != 'created'}
+    for part in ('provenance', 'run'):
+        block[part] = {key: told for key, told in block[part].items() if key != 'created'}
     return {**result, 'gpassk': block}
 
 

@@ -100,7 +100,6 @@ distributions:
 metrics: arguments errors tails
 gpassatk: arguments errors metrics
 answers: answers
-replicas:
 errors:
 files:
 version:
@@ -120,7 +119,6 @@ results: arguments counting errors files judges metrics naming results times unc
     version
 tables: tables unseen
 uncertainty: arguments distributions errors metrics tails uncertainty
-responses: answers judges replicas results
 scoring: answers errors judges metrics replicas responses results
 unseen:
 votes: answers
@@ -135,8 +133,8 @@ question_sets: errors registry
 questions: errors files judges question_sets questions
 configs: configs
 sweep: errors files judges naming question_sets questions registry serving sweep unseen
-plugin: answers chat errors files json_entries judges keys metrics naming plugin question_sets
-    questions report responses results scoring serving times unseen
+plugin: answers chat errors files health json_rows judges keys metrics naming plugin question_sets
+    questions record report results samples scoring serving times unseen
 inspect_ai: errors metrics uncertainty
 lighteval_settings: errors judges metrics results
 lighteval_metric: errors judges lighteval_settings results scoring uncertainty

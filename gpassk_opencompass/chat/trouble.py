@@ -129,7 +129,7 @@ def kind_of(status: int, message: str = '') -> Kind:
 
 
 def state_of_refusal(status: int | None, message: str) -> str:
-    """Return the state of `results.health.STATES` of a sample whose request a server does not take.
+    """Return the state of `health.STATES` of a sample whose request a server does not take.
 
     Args:
         status: of the HTTP reply; None where there is none.

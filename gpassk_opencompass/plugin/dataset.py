@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..question_sets import STANDARD_LANGUAGES, STANDARD_SPLITS
 from ..questions.benchmarks import benchmark_rows, live_math_bench_rows
 from ..questions.files import HUB_ERRORS, Listing, rows_of
-from ..results.record import digest_of
+from ..record import digest_of
 from .limits import check_samples, limited_rows
 
 OPENCOMPASS: Mapping[str, Callable[[str, str | None], Any]] = {

@@ -1,4 +1,4 @@
-"""The evaluation task of OpenCompass, without a copy of all responses in memory."""
+"""The evaluation task of OpenCompass, with each response once in memory."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SCRIPT = Path(__file__).with_name('scripts') / 'gpassk_eval.py'
 
 @TASKS.register_module()
 class GPassKEvalTask(OpenICLEvalTask):  # type: ignore[misc]
-    """Evaluates as OpenCompass's task does, and has `GPassKEvaluator` read the responses one by one.
+    """Evaluates as OpenCompass's task does, and has `GPassKEvaluator` read the responses.
 
     OpenCompass's task reads all predictions of a data set before it evaluates them, which takes several times
     the memory of their file; responses of 30,000 tokens make files of gigabytes. Here the evaluator, which
-    reads the files anyhow, takes each response apart and lets it go. The result is the same to the byte.
+    reads the files anyhow, takes the responses from them, row by row. The result is the same to the byte.
 
     Where anything else wants the texts (another evaluator, a postprocessor, `pred_role`), or the predictions
     are no texts, it does what OpenCompass's task does. `gpassk run` adds it to its copy of a config;

@@ -15,11 +15,11 @@ from opencompass.registry import ICL_EVALUATORS
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
+from ..files import mapping, read_json
 from ..judges.build import build_judge, judge_config, refuse_extraction, served_judge, with_store
 from ..metrics import DEFAULT_THRESHOLDS, metric_names
-from ..results.record import digest_of
-from ..results.samples import write_samples
-from ..scoring import Scored, score_judged, score_samples
+from ..record import Names, Result, digest_of, remove_samples, write_samples
+from ..scoring import score
 from ..serving import JudgeServer, read_judge_server
 from ..unseen import with_whole_characters
 from .limits import limits_of
@@ -32,7 +32,7 @@ from .predictions import (
     told_in,
 )
 from .provenance import check_provenance
-from .rows import CHANGES, any_samples, samples_of, uids_of
+from .rows import CHANGES, samples_of, uids_of
 from .weights import files_of
 from .wrapped import WrappedEvaluator
 
@@ -47,8 +47,8 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     """Judges all n × Q responses together and reports G-Pass@k, mG-Pass@k, pass@k and accuracy.
 
     The result holds percentages under the published keys, the same for each `{split}_{language}/`,
-    `details` (a column each, a question an entry) and `gpassk` (counts, bounds, warnings, signature); see
-    `gpassk_opencompass.scoring.score`. With n = 1 it is the accuracy.
+    `details` (a column each, a question an entry) and `gpassk`, see `gpassk_opencompass.record.Result`. With
+    n = 1 it is the accuracy.
 
     Args:
         model_name, url: of an LLM judge, as for OpenCompass's own evaluator; short for
@@ -120,43 +120,40 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
                 after the other (`GPassKEvalTask`).
 
         Returns:
-            A record that any file can hold. Its sample file is written where OpenCompass has said where
-            results go; the record itself OpenCompass writes.
+            The content of a result file, which OpenCompass writes. The file of its samples is written here,
+            where OpenCompass has said where results go.
         """
         with _imports_uncollected():
-            scored = self._evaluate(k, n, original_dataset, score_kwargs)
-        record = dict(with_whole_characters(scored.record))
+            result = self._evaluate(k, n, original_dataset, score_kwargs)
         if (out := self._out()) is not None:
-            write_samples(out.with_name(f'{out.name}.json'), record, scored.samples)
-        return record
+            _write_samples(out.with_name(f'{out.name}.json').resolve(), result)
+        return result.as_json()
 
     def _evaluate(
         self, k: int | Sequence[int], n: int, original_dataset: Any, score_kwargs: dict[str, Any]
-    ) -> Scored:
+    ) -> Result:
         unread = score_kwargs['predictions'] is UNREAD
         found = self._found(responses=unread)
         provenance = self._provenance(found, original_dataset, score_kwargs.get('references'))
         if unread:
             score_kwargs['predictions'] = [] if found is None else found.responses
-        predictions = score_kwargs['predictions']
-        _check_count(predictions, original_dataset)
-        if all(isinstance(prediction, str) for prediction in predictions):
-            score_kwargs['predictions'] = self.pred_postprocess(predictions)
+        _check_count(score_kwargs['predictions'], original_dataset)
+        given = _texts(score_kwargs['predictions'])
+        score_kwargs['predictions'] = _texts(self.pred_postprocess(given))
         versions = {package: version(package) for package in HOST_PACKAGES}
-        settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions}
+        names = _names(self._out(), str(provenance.get('created', '')))
+        settings: dict[str, Any] = {**self._settings, 'n': n, 'k': k, 'versions': versions, 'names': names}
         told = told_in(found, self._out())
         del found  # judging may take hours, and what is told is all that it needs
         if self._wrapped is not None:
-            scored = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, told, settings)
+            result = self._score_wrapped(self._wrapped, original_dataset, score_kwargs, told, settings)
         else:
-            scored = self._score_judged(original_dataset, score_kwargs, told, settings)
-        block = scored.record['gpassk']
-        block |= provenance
+            result = self._score_judged(original_dataset, score_kwargs, told, settings)
+        result.provenance = provenance
         if 'source' in original_dataset.column_names and 'uid' in original_dataset.column_names:
-            block['data']['sources'] = list(dict.fromkeys(original_dataset['source']))
-        if limits := limits_of(original_dataset):
-            block['limited'] = limits
-        return scored
+            result.data.sources = list(dict.fromkeys(original_dataset['source']))
+        result.limited = limits_of(original_dataset)
+        return result
 
     def score(self, predictions: Any, references: Any, test_set: Any) -> dict[str, Any]:
         """Score for a caller that knows no n: there are as many samples a question as rows."""
@@ -169,12 +166,12 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         told: Mapping[str, Sequence[Any]],
         settings: Mapping[str, Any],
-    ) -> Scored:
+    ) -> Result:
         samples = samples_of(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
         with self._served_judge() as config:
             judge = build_judge(self._with_store(config))
             try:
-                return score_samples(samples, judge, **settings)
+                return score(samples, judge, **settings)
             finally:
                 judge.close()
 
@@ -200,12 +197,17 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
         score_kwargs: Mapping[str, Any],
         told: Mapping[str, Sequence[Any]],
         settings: Mapping[str, Any],
-    ) -> Scored:
+    ) -> Result:
         # An evaluator of somebody else may write them to files that hold no half of a character.
-        score_kwargs = {**score_kwargs, 'predictions': with_whole_characters(score_kwargs['predictions'])}
-        samples = any_samples(rows, score_kwargs['predictions'], score_kwargs.get('references'), told)
-        judgements, answers = evaluator.verdicts(samples.replica, self._out(), score_kwargs)
-        return score_judged(samples, judgements, answers, evaluator, **settings)
+        predictions = with_whole_characters(score_kwargs['predictions'])
+        samples = samples_of(rows, predictions, score_kwargs.get('references'), told, any_rows=True)
+        verdicts = evaluator.verdicts(
+            samples['replica'], self._out(), {**score_kwargs, 'predictions': predictions}
+        )
+        result = score(samples.replace(**verdicts), evaluator.identity(), **settings)
+        if statistics := evaluator.statistics():
+            result.judge['statistics'] = statistics
+        return result
 
     def _found(self, *, responses: bool) -> Predictions | None:
         """Read the files that the predictions are from; None for another caller than OpenCompass."""
@@ -216,7 +218,7 @@ class GPassKEvaluator(BaseEvaluator):  # type: ignore[misc]
     def _provenance(
         self, found: Predictions | None, rows: Any, references: Sequence[Any] | None
     ) -> dict[str, Any]:
-        """Check that the predictions are of these rows and of this config; for the block `gpassk`."""
+        """Check that the predictions are of these rows and of this config; for `Result.provenance`."""
         out = self._out()
         if found is None or out is None:
             return {}
@@ -275,6 +277,44 @@ def _check_accepted(changes: Any) -> tuple[str, ...]:
     if not isinstance(changes, Sequence) or isinstance(changes, str) or not set(changes) <= set(CHANGES):
         raise InputError(f'accept_changed = {changes!r}: expected a list of {", ".join(CHANGES)}')
     return tuple(changes)
+
+
+def _names(out: Path | None, created: str) -> Names:
+    """Return what a run is called: as the folders are in which OpenCompass has its result."""
+    if out is None:
+        return Names(host='opencompass')
+    model = out.parent.relative_to(results_above(out)).as_posix()
+    return Names(model=model, dataset=out.name, host='opencompass', created=created)
+
+
+def _write_samples(path: Path, result: Result) -> None:
+    """Write the samples of a result that OpenCompass will write, and remove those of earlier results.
+
+    Of a result that is there they stay: it is whole until OpenCompass writes the new one.
+    """
+    try:
+        block = mapping(mapping(read_json(path)).get('gpassk'))
+    except (OSError, ValueError):
+        block = {}
+    remove_samples(path, str(mapping(block.get('sample_file')).get('name', '')))
+    write_samples(path, result)
+
+
+def _texts(predictions: Sequence[Any]) -> Sequence[str]:
+    """Return predictions if they are texts.
+
+    Raises:
+        InputError: one is none.
+    """
+    bad = [row for row, prediction in enumerate(predictions) if not isinstance(prediction, str)]
+    if bad:
+        kind = type(predictions[bad[0]]).__name__
+        raise InputError(
+            f'{len(bad)} of {len(predictions)} responses are no text, the first in row {bad[0]} ({kind}). '
+            'Each row needs exactly one string: check num_return_sequences and the postprocessors, and '
+            'generate the missing rows again.'
+        )
+    return predictions
 
 
 def _check_count(predictions: Any, rows: Any) -> None:

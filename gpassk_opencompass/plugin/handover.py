@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..results.health import Generation
+from ..health import Generation
 
 SEED_BITS = 53
 """Seeds stay below 2^53: exact in JSON numbers and in every engine's 64-bit integer."""

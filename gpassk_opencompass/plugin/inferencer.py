@@ -16,7 +16,7 @@ from opencompass.registry import ICL_INFERENCERS
 
 from ..errors import IncompleteError, InputError
 from ..files import read_json, replace_file
-from ..results.record import digest_of
+from ..record import digest_of
 from ..unseen import json_text
 from .handover import Answered, Sample
 from .journal import Journal
@@ -35,7 +35,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
     The rows must have the columns `uid` and `replica` (`LiveMathBenchDataset` adds them). A model that
     takes no seeds is used as it is. Each row of the predictions says in `sample` which sample it is, its seed
     and a fingerprint of all that it was drawn from, and in `generation` what the engine told of it (see
-    `results.health`), as far as the model notes it in `generations`.
+    `health`), as far as the model notes it in `generations`.
 
     A run killed in the middle of a write resumes from the last whole line instead of from nothing, and only
     with what it was started with: data, prompts, model, settings. Of two tasks with one shard the later one
@@ -43,7 +43,7 @@ class SeededGenInferencer(GenInferencer):  # type: ignore[misc]
 
     Args:
         most_failed: the share of the samples of a shard that may be no usual response, see
-            `results.health.STATES`; above it, and above 8, the run ends before the rows of that batch are
+            `health.STATES`; above it, and above 8, the run ends before the rows of that batch are
             written.
         arguments, more: as for `GenInferencer`.
 

@@ -19,7 +19,7 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from ..files import mapping, parse_json, read_json, replace_file
-from ..results.health import Generation
+from ..health import Generation
 
 _NOTE = re.compile(r'(?P<size>\d+) (?P<sum>[0-9a-f]{8})')
 

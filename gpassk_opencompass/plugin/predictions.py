@@ -6,7 +6,6 @@ which was cut, copied over that of another shard or changed on its disk is never
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from itertools import count
@@ -14,16 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import IncompleteError, InputError
-from ..files import digest, mapping, read_json, replace_file
-from ..json_entries import JsonEntries
-from ..responses import Response, read_response
-from ..results.health import NOT_TOLD, Generation
+from ..files import mapping, read_json, replace_file
+from ..health import NOT_TOLD, Generation, generation_columns
+from ..json_rows import json_entries
+from ..record import file_digest
 from ..unseen import json_text
 
-_BLOCK = 1 << 20
-
 UNREAD: tuple[Any, ...] = ('the evaluator reads them',)
-"""In the place of the responses that an evaluator is given: it shall read them, one after the other."""
+"""In the place of the responses that an evaluator is given: it shall read them."""
 
 _OF_ONE_SAMPLE = frozenset({'sample', 'fingerprint'})
 """Fields that are no other row's."""
@@ -52,8 +49,8 @@ class Predictions(NamedTuple):
     """How many rows each file has."""
     seals: dict[Path, Seal]
     """The seal of each file that has one."""
-    responses: list[Response | Any]
-    """Of each row, taken apart, what is no text as it is; [] unless they were asked for."""
+    responses: list[Any]
+    """Of each row; [] unless they were asked for."""
 
     def place(self, number: int) -> tuple[Path, int]:
         """Return the file of a row, and its number there."""
@@ -66,7 +63,7 @@ class Predictions(NamedTuple):
 
 def write_seal(predictions: Path, written: Path, samples: str, inference: Mapping[str, Any]) -> None:
     """Note what `written` holds, which will be named `predictions`."""
-    seal = Seal(digest(written.read_bytes()), samples, inference)
+    seal = Seal(file_digest(written), samples, inference)
     draft = written.with_name(written.name + '.seal')
     replace_file(seal_of(predictions), json_text(seal._asdict()).encode(), draft)
 
@@ -79,11 +76,11 @@ def seal_of(predictions: Path) -> Path:
 def read_predictions(predictions: Path, *, responses: bool = False) -> Predictions:
     """Read the predictions of a data set, each file as it was sealed; one without a seal is taken as it is.
 
-    Row by row, so that the responses need not fit into memory.
+    Row by row, so that no more than the responses is held of files of gigabytes.
 
     Args:
         predictions: `…/predictions/<model>/<dataset>.json`, which may lie there as `<dataset>_0.json`, ….
-        responses: take the responses apart too; else the caller has them already.
+        responses: keep the responses too; else the caller has them already.
 
     Raises:
         IncompleteError: a file was changed, or cannot be read.
@@ -93,83 +90,65 @@ def read_predictions(predictions: Path, *, responses: bool = False) -> Predictio
         seal = _read_seal(seal_of(path))
         if seal is not None:
             found.seals[path] = seal
-            if seal.content != _digest_of_file(path):
+            if seal.content != file_digest(path):
                 raise IncompleteError(_message(path, 'is not as it was written'))
-        for row in _rows(path, responses):
-            found.rows.append(row.rest)
-            found.generations.append(row.generation)
+        for row, generation, response in _rows(path, responses):
+            found.rows.append(row)
+            found.generations.append(generation)
             if responses:
-                found.responses.append(row.response)
+                found.responses.append(response)
         found.sizes.append(len(found.rows) - sum(found.sizes))
     return found
 
 
 def told_in(found: Predictions | None, out: Path | None) -> dict[str, list[Any]]:
-    """Return what predictions tell of each response, row by row, as columns of `scoring.Samples`.
+    """Return what predictions tell of each response, row by row, as columns of `samples.Samples`.
 
     Args:
-        found: None: nothing is told.
+        found: None, or without rows: nothing is told.
         out: `…/results/<model>/<dataset>`, beside which `file` is seen.
     """
-    if found is None or out is None:
+    if found is None or out is None or not found.rows:
         return {}
     files = [os.path.relpath(path, out.parent) for path in found.files]
-    seeds = [mapping(row.get('sample')).get('seed') for row in found.rows]
+    samples = [mapping(row.get('sample')) for row in found.rows]
+    seeds = [sample.get('seed') for sample in samples]
+    marks = [sample.get('fingerprint') for sample in samples]
     return {
-        'generation': found.generations,
+        **{name: list(column) for name, column in generation_columns(found.generations).items()},
         'seed': [seed if type(seed) is int and 0 <= seed < 2**63 else None for seed in seeds],
+        'fingerprint': [mark if isinstance(mark, str) else None for mark in marks],
         'file': [file for file, size in zip(files, found.sizes, strict=True) for _ in range(size)],
-        'row': [number for size in found.sizes for number in range(size)],
+        'row': [number for size in found.sizes for number in range(1, size + 1)],
     }
 
 
-def _digest_of_file(path: Path) -> str:
-    """Return what `files.digest` says of its bytes, which may be more than fit into memory."""
-    found = hashlib.sha256()
-    with path.open('rb') as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
-
-
-class _Row(NamedTuple):
-    """A row of predictions taken apart."""
-
-    rest: dict[str, Any]
-    generation: Generation
-    response: Response | Any
-    """None unless it was asked for."""
+_Row = tuple[dict[str, Any], Generation, Any]
+"""A row of predictions without its response, what its engine told, and the response if it was asked for."""
 
 
 def _rows(path: Path, responses: bool) -> list[_Row]:
     known: dict[Any, Any] = {}
-    rows: list[_Row] = []
+    held: dict[str, _Row] = {}
     try:
-        for (number,), row in JsonEntries(path):
-            if number != str(len(rows)):  # somebody else wrote it
-                rows.clear()
-                held = {number: _row(row, known, responses) for (number,), row in JsonEntries(path)}
-                return [held[str(number)] for number in range(len(held))]
-            rows.append(_row(row, known, responses))
+        for (number,), row in json_entries(path):
+            held[number] = _row(row, known, responses)
+        return [held[str(number)] for number in range(len(held))]
     except (InputError, KeyError) as error:
         raise IncompleteError(
             f'{path} cannot be read as predictions ({type(error).__name__}: {error}): put it back from a '
             'copy, or move it away and run the same command with -r to sample its rows anew'
         ) from error
-    return rows
 
 
 def _row(row: Any, known: dict[Any, Any], response: bool) -> _Row:
     if not isinstance(row, dict):
         raise InputError(f'{row!r:.40} stands where an object of a row was expected')
     said, told = row.pop('prediction', None), row.pop('generation', None)
-    generation = Generation.from_json(told) if told else NOT_TOLD
-    if response and isinstance(said, str):
-        said = read_response(said, generation)
     rest = _with_shared(row, known)
     if isinstance(sample := rest.get('sample'), dict):
         rest['sample'] = _with_shared(sample, known)
-    return _Row(rest, generation, said if response else None)
+    return rest, Generation.from_json(told) if told else NOT_TOLD, said if response else None
 
 
 def _with_shared(fields: Mapping[str, Any], known: dict[Any, Any]) -> dict[str, Any]:
@@ -212,8 +191,8 @@ def results_above(out: Path) -> Path:
 def holds_texts(predictions: Path) -> bool:
     """Return whether there are predictions, of which the first row has a text."""
     try:
-        rows = iter(JsonEntries(next(prediction_files(predictions))))
-        return isinstance(mapping(next(rows)[1]).get('prediction'), str)
+        _, row = next(json_entries(next(prediction_files(predictions))))
+        return isinstance(mapping(row).get('prediction'), str)
     except (StopIteration, InputError):
         return False
 

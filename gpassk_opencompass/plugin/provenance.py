@@ -22,7 +22,7 @@ from opencompass.utils import get_logger
 
 from ..errors import IncompleteError
 from ..files import FROM_ENVIRONMENT, PROVENANCE, read_json
-from ..results.record import digest_of
+from ..record import digest_of
 from ..times import utc_now
 from ..unseen import json_text
 from .predictions import Predictions
@@ -189,8 +189,8 @@ def check_provenance(
         accepted: of `CHANGES`.
 
     Returns:
-        `provenance` for the block `gpassk` of the result: what the samples were drawn with and when, a digest
-        of their fingerprints, and warnings.
+        `Result.provenance`: what the samples were drawn with and when, a digest of their fingerprints, and
+        warnings.
 
     Raises:
         IncompleteError: a file was changed since it was written, or something else differs; it says what.
@@ -221,7 +221,7 @@ def check_provenance(
     for warning in warnings:
         get_logger().warning(f'{out.name}: {warning}')
     told = _told(known, found, warnings)
-    return {'provenance': told | ({'servers': servers} if servers else {})}
+    return told | ({'servers': servers} if servers else {})
 
 
 def _check_count(found: Predictions, rows: Any) -> None:

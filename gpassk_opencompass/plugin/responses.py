@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..answers.thoughts import opening_of, part, without_ends
 from ..chat.completion import ENDS, Reply, reply_of
 from ..chat.trouble import Trouble
-from ..responses import with_states
-from ..results.health import CUT_OFF, NOT_DRAWN, Generation
+from ..health import CUT_OFF, NOT_DRAWN, Generation, state_of
 
 OPEN, CLOSE = '<think>', '</think>'
 
@@ -20,7 +20,7 @@ def response_of(
 
     Reasoning that a server sends apart comes before the content, closed by `think_tag`; where there is no
     content it stays open (`<think>…`), so that nobody takes what stands in it for the answer. Whatever is no
-    usual response has a state of `results.health.STATES`; of those in `NOT_DRAWN` the text is ''.
+    usual response has a state of `health.STATES`; of those in `NOT_DRAWN` the text is ''.
 
     Args:
         completion: the object that the JSON of a reply is, or what `chat.completion` made of it.
@@ -55,6 +55,20 @@ def response_of(
     # What was sent apart is no part of the text that tells, whatever `think_tag` is.
     telling = reply.text if reply.text.strip() else text
     return text, with_states([telling], [Generation.from_json(told)])[0]
+
+
+def with_states(texts: Sequence[str], told: Sequence[Generation]) -> list[Generation]:
+    """Return what an engine told of its responses, with the states that their texts show.
+
+    For engines that name none themselves.
+
+    >>> [one.state for one in with_states(['', 'It is 4.'], [Generation('stop'), Generation('stop')])]
+    ['empty', None]
+    """
+    return [
+        one._replace(state=one.state or state_of(text, part(text).said, None, one.finish_reason))
+        for text, one in zip(texts, told, strict=True)
+    ]
 
 
 def mended(text: str, told: Generation, prompt: str) -> str:

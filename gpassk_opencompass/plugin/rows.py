@@ -17,8 +17,8 @@ import pyarrow  # type: ignore[import-untyped]
 
 from ..errors import IncompleteError, InputError
 from ..questions.wording import language_of
-from ..results.record import digest_of
-from ..scoring import Samples
+from ..record import digest_of
+from ..samples import Samples
 from .handover import Sample
 from .limits import LIMITS
 
@@ -31,20 +31,48 @@ BOOKKEEPING = ('subdivision', 'idx', 'replica', LIMITS)
 def samples_of(
     rows: Any,
     responses: Sequence[Any],
-    references: Sequence[str] | None,
-    told: Mapping[str, Sequence[Any]] | None = None,
+    references: Sequence[Any] | None,
+    told: Mapping[str, Sequence[Any]],
+    *,
+    any_rows: bool = False,
 ) -> Samples:
-    """Return the columns that scoring needs, from a data set of this package or, if it has them, another.
+    """Return samples of the rows of a data set of this package or, if it has what is needed, another.
 
     Args:
         told: more columns of `Samples`.
+        any_rows: also those without a question or references, which somebody else judges: what is no text
+            is shown as JSON, and a row without a column for its question is its own question.
+
+    Raises:
+        InputError: no question, or no references.
     """
     names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
-    if references is None and 'answer' in rows.column_names:
+    if references is None and 'answer' in rows.column_names and not any_rows:
         references = column_of(rows, 'answer')
-    if not names or references is None:
+    if not any_rows and (not names or references is None):
         raise InputError(f'need columns question and answer (or references), got {rows.column_names}')
-    return _samples(rows, responses, column_of(rows, names[0]), references, told)
+    content = [name for name in rows.column_names if name not in BOOKKEEPING]
+    shown = column_of(rows, names[0]) if names else rows.select_columns(content).to_list()
+    questions = list(map(_as_text, shown))
+    uids = uids_of(rows)
+    # A foreign column of one of these names may hold anything.
+    own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
+    columns = {name: column_of(rows, name) for name in own if name in rows.column_names}
+    splits = columns.get('split') or ['all'] * len(uids)
+    languages = columns.get('language') or [language_of(question) for question in questions]
+    return Samples(
+        {
+            'uid': uids,
+            'replica': columns.get('replica') or _occurrences(uids),
+            'question': questions,
+            'reference': [''] * len(uids) if references is None else list(map(_as_text, references)),
+            'response': responses,
+            'group': [f'{split}_{language}' for split, language in zip(splits, languages, strict=True)],
+            'language': languages,
+            'problem': list(map(_as_text, columns.get('problem') or uids)),
+            **told,
+        }
+    )
 
 
 def column_of(rows: Any, name: str) -> Sequence[Any]:
@@ -64,50 +92,9 @@ def column_of(rows: Any, name: str) -> Sequence[Any]:
     return values
 
 
-def _samples(
-    rows: Any,
-    responses: Sequence[Any],
-    questions: Sequence[str],
-    references: Sequence[str],
-    told: Mapping[str, Sequence[Any]] | None,
-) -> Samples:
-    uids = uids_of(rows)
-    # A foreign column of one of these names may hold anything.
-    own = ('replica', 'split', 'language', 'problem') if 'uid' in rows.column_names else ()
-    columns = {name: column_of(rows, name) for name in own if name in rows.column_names}
-    return Samples(
-        uid=uids,
-        replica=columns.get('replica') or _occurrences(uids),
-        question=questions,
-        reference=references,
-        response=responses,
-        split=columns.get('split') or ['all'] * len(uids),
-        language=columns.get('language') or [language_of(question) for question in questions],
-        problem=columns.get('problem') or uids,
-        **(told or {}),
-    )
-
-
-def any_samples(
-    rows: Any,
-    responses: Sequence[Any],
-    references: Sequence[Any] | None,
-    told: Mapping[str, Sequence[Any]] | None = None,
-) -> Samples:
-    """Return the columns that scoring needs from any data set of OpenCompass.
-
-    What is no text is shown as JSON; a row without a column for its question is its own question.
-    """
-    names = [name for name in QUESTION_COLUMNS if name in rows.column_names]
-    content = [name for name in rows.column_names if name not in BOOKKEEPING]
-    shown = rows[names[0]] if names else rows.select_columns(content).to_list()
-    given = [''] * len(rows) if references is None else references
-    return _samples(
-        rows, responses, [_as_text(item) for item in shown], [_as_text(item) for item in given], told
-    )
-
-
 def _as_text(value: Any) -> str:
+    if value is None:
+        return ''
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -118,7 +105,7 @@ def uids_of(rows: Any) -> list[str]:
     """
     names = rows.column_names
     if 'uid' in names:
-        return list(column_of(rows, 'uid'))
+        return list(map(_as_text, column_of(rows, 'uid')))
     if {'subdivision', 'idx'} <= set(names):
         return [f'{part}/{idx}' for part, idx in zip(rows['subdivision'], rows['idx'], strict=True)]
     raise InputError(f'rows have neither uid nor subdivision and idx, only {names}: cannot group replicas')

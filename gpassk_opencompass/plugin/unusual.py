@@ -9,7 +9,7 @@ from typing import Any
 from opencompass.utils import get_logger
 
 from ..errors import IncompleteError, InputError
-from ..results.health import Generation
+from ..health import Generation
 
 MOST_FAILED = 0.1
 """Share of the samples of a shard that may be no usual response."""
@@ -32,7 +32,7 @@ def check_most_failed(share: Any) -> float:
 
 
 class UnusualSamples:
-    """Counts the samples of a shard that are no usual response, by `results.health.STATES`.
+    """Counts the samples of a shard that are no usual response, by `health.STATES`.
 
     Args:
         name: of the shard, for messages.

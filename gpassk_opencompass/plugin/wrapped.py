@@ -15,7 +15,6 @@ from datasets import Dataset
 from opencompass.registry import ICL_EVALUATORS
 
 from ..errors import InputError
-from ..judges.protocol import Judgement, Pair, Verdict
 
 LABELS = ('cascade_correct', 'correct', 'is_correct')
 """Where details carry a verdict."""
@@ -61,8 +60,8 @@ class WrappedEvaluator:
 
     def verdicts(
         self, replica: Sequence[int], folder: Path | None, score_kwargs: Mapping[str, Any]
-    ) -> tuple[list[Judgement], list[str]]:
-        """Return the judgement and the answer of each row.
+    ) -> dict[str, list[str]]:
+        """Return verdict and answer of each row, and who judged, as columns of `samples.Samples`.
 
         Args:
             replica: of each row.
@@ -72,30 +71,21 @@ class WrappedEvaluator:
         Raises:
             InputError: it reports an error, or its details carry no verdict for each row.
         """
-        judgements, answers = [Judgement(Verdict.UNJUDGED, '')] * len(replica), [''] * len(replica)
+        verdicts, answers = ['unjudged'] * len(replica), [''] * len(replica)
         for number in sorted(set(replica)):
             rows = [row for row, its in enumerate(replica) if its == number]
             details = self._details(number, rows, folder, score_kwargs)
             for row, detail in zip(rows, details, strict=True):
-                judgements[row], answers[row] = self._judgement(detail), _answer_of(detail)
-        return judgements, answers
+                verdicts[row], answers[row] = self._verdict(detail), _answer_of(detail)
+        return {'verdict': verdicts, 'answer': answers, 'judged_by': [self._name] * len(replica)}
 
     def identity(self) -> dict[str, Any]:
         """Return the evaluator's name and a hash of its config, without any key."""
         return {'name': self._name, 'config': self._digest}
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Raise InputError, since an evaluator wants whole rows, not pairs."""
-        raise InputError(
-            f'evaluator {self._name} judges rows of a data set, not pairs; got {len(pairs)} pairs'
-        )
-
     def statistics(self) -> dict[str, float]:
         """Return what the evaluator reported itself, the mean over the replicas."""
         return {name: sum(values) / len(values) for name, values in self._results.items()}
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
     def _build(self) -> Any:
         try:
@@ -145,13 +135,13 @@ class WrappedEvaluator:
             )
         return list(details)
 
-    def _judgement(self, detail: Any) -> Judgement:
+    def _verdict(self, detail: Any) -> str:
         label = _label_of(detail)
         if label is None:
-            return Judgement(Verdict.UNJUDGED, self._name, 'no verdict')
+            return 'unjudged'
         if label not in (0, 1):
             raise InputError(f'evaluator {self._name}: a detail says {label!r}; G-Pass@k needs True or False')
-        return Judgement(Verdict.CORRECT if label else Verdict.INCORRECT, self._name)
+        return 'correct' if label else 'incorrect'
 
 
 def _label_of(detail: Any) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hosts import READER, SHARED, import_plugin, write_bench
 from judge_server import JudgeServer
-from pyarrow import parquet  # type: ignore[import-untyped]
 
 from gpassk_opencompass import FunctionJudge, IncompleteError, InputError
+from gpassk_opencompass.record import read
+from gpassk_opencompass.samples import Samples
 
 plugin = import_plugin()
 
@@ -133,24 +134,45 @@ def test_a_row_a_sample_lies_beside_the_result(tmp_path: Path, wrapped: bool) ->
     record = evaluator.evaluate(2, 2, rows, **scored)
     told = record['gpassk'].pop('sample_file')
     assert record['gpassk']['counts'] == alone['gpassk']['counts']
-    assert (told['name'], told['rows']) == ('bench-0.5.samples.parquet', 8)
-    table = parquet.read_table(tmp_path / 'work' / 'results' / 'model' / told['name']).to_pydict()
-    assert table['uid'] == [uid for uid in record['gpassk']['counts']['uid'] for _ in range(2)]
-    assert table['replica'] == [0, 1] * 4
-    assert table['response_characters'] == [len(predictions[at + 4 * r]) for at in range(4) for r in range(2)]
-    correct = [sum(one == 'correct' for one in table['verdict'][at : at + 2]) for at in range(0, 8, 2)]
-    assert correct == record['gpassk']['counts']['c']
+    assert told['name'] == f'bench-0.5.{told["sha256"][:12]}.samples.parquet'
+    samples = Samples.read(tmp_path / 'work' / 'results' / 'model' / told['name'])
+    assert samples['uid'] == [uid for uid in record['gpassk']['counts']['uid'] for _ in range(2)]
+    assert samples['replica'] == [0, 1] * 4
+    assert samples['response'] == [predictions[at + 4 * r] for at in range(4) for r in range(2)]
+    assert samples.counts().c.tolist() == record['gpassk']['counts']['c']
 
 
 def test_scores_outlive_a_sample_file_that_cannot_be_written(tmp_path: Path) -> None:
     """A folder is in its place."""
-    rows = build_rows(tmp_path)
+    rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
     evaluator = plugin.GPassKEvaluator()
-    evaluator._out_dir = str(tmp_path / 'work' / 'results' / 'model' / 'bench')
-    (tmp_path / 'work' / 'results' / 'model' / 'bench.samples.parquet').mkdir(parents=True)
+    evaluator._out_dir = str(folder / 'bench')
     scored = {'predictions': right_answers(rows), 'references': rows['answer'], 'test_set': rows}
+    file = folder / evaluator.evaluate(2, 2, rows, **scored)['gpassk']['sample_file']['name']
+    file.unlink()
+    file.mkdir()
     record = evaluator.evaluate(2, 2, rows, **scored)
     assert (record['accuracy'], record['gpassk'].get('sample_file')) == (100.0, None)
+
+
+def test_samples_of_earlier_results_go_but_for_those_of_the_result_that_is_there(tmp_path: Path) -> None:
+    """OpenCompass writes the new one later, and a kill leaves the old one whole."""
+    rows, folder = build_rows(tmp_path), tmp_path / 'work' / 'results' / 'model'
+    evaluator = plugin.GPassKEvaluator()
+    evaluator._out_dir = str(folder / 'bench')
+
+    def evaluated(text: str) -> tuple[dict[str, Any], str]:
+        scored = {'predictions': [text] * 8, 'references': rows['answer'], 'test_set': rows}
+        result: dict[str, Any] = evaluator.evaluate(2, 2, rows, **scored)
+        return result, result['gpassk']['sample_file']['name']
+
+    first, kept = evaluated('one')
+    (folder / 'bench.json').write_text(json.dumps(first))
+    _, second = evaluated('two')
+    _, third = evaluated('three')
+    assert {path.name for path in folder.iterdir()} == {'bench.json', kept, third}
+    assert len(read(folder / 'bench.json').samples()['response']) == 8
+    assert second != third
 
 
 def test_a_cascade_asks_only_for_what_the_rule_rejects(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_row_without_verdict_is_unjudged() -> None:
         return {'details': [{'correct': {'A': True, '?': None}.get(text, False)} for text in texts]}
 
     result = labelled(make, list('A?BA'), unjudged_tolerance=0.25)
-    assert result['gpassk']['unjudged_reasons'] == {'no verdict': 1}
+    assert result['gpassk']['health']['unjudged_reasons'] == {'no verdict': 1}
     assert result['gpassk']['bounds']['accuracy'] == [50.0, 75.0]
     with pytest.raises(IncompleteError, match='1 of 4 samples'):
         labelled(make, list('A?BA'))

@@ -19,7 +19,7 @@ from ...chat.served import about
 from ...chat.traffic import Traffic
 from ...chat.trouble import ABOUT_LENGTH, Kind, Trouble, state_of_refusal
 from ...chat.waiting import Clock
-from ...results.health import Generation
+from ...health import Generation
 from ..responses import CLOSE, response_of
 from ..served import ServerNotes
 

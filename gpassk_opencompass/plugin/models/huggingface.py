@@ -19,10 +19,9 @@ from opencompass.models.huggingface_above_v4_33 import (
 from opencompass.registry import MODELS
 from torch.overrides import TorchFunctionMode
 
-from ...responses import with_states
-from ...results.health import CUT_OFF, Generation
+from ...health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
-from ..responses import mended
+from ..responses import mended, with_states
 from .refused import COUNT, LENGTH, SEED, refuse, refuse_greedy, refuse_missing
 
 RULED = {'seed': SEED, 'random_seed': SEED, 'num_return_sequences': COUNT, 'max_new_tokens': LENGTH}

@@ -11,10 +11,9 @@ from typing import Any
 from opencompass.models import TurboMindModelwithChatTemplate
 from opencompass.registry import MODELS
 
-from ...responses import with_states
-from ...results.health import CUT_OFF, Generation
+from ...health import CUT_OFF, Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch
-from ..responses import mended
+from ..responses import mended, with_states
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing, refuse_unknown
 
 _OF_ERRORS = {

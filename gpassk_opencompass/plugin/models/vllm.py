@@ -13,10 +13,9 @@ from opencompass.models import VLLMwithChatTemplate
 from opencompass.registry import MODELS
 from opencompass.utils import get_logger
 
-from ...responses import with_states
-from ...results.health import Generation
+from ...health import Generation
 from ..handover import GenerationsOfBatch, SeedsOfBatch, length_of
-from ..responses import mended
+from ..responses import mended, with_states
 from .refused import LENGTH, OF_SAMPLE, refuse, refuse_greedy, refuse_missing
 
 RULED = {
